@@ -1,0 +1,1 @@
+"""Setsu: dynamics of link systems."""

@@ -1,0 +1,1 @@
+"""Mechanisms: bodies, joints, loops, couplings, springs and contact points, and the frozen record they make."""

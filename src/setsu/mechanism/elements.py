@@ -1,0 +1,175 @@
+"""The records a mechanism is made of; plain numbers in tuples, so that they compare and hash by content.
+
+Lengths in m, masses in kg, angles in rad. `Pose` holds a placement; everything else refers to bodies by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.errors import InputError
+from setsu.mechanism.joints import Joint
+from setsu.spatial import is_rotation, nearest_rotation
+
+__all__ = [
+    "WORLD",
+    "Body",
+    "ContactPoint",
+    "Coupling",
+    "Loop",
+    "Material",
+    "Pose",
+    "Shape",
+    "Spring",
+]
+
+WORLD = "world"
+
+Vector3 = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Placement of a frame in its parent: rotation (9 numbers, row by row) and translation (3)."""
+
+    rotation: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    translation: Vector3 = (0.0, 0.0, 0.0)
+
+    @staticmethod
+    def of(matrix: ArrayLike | Pose | None, what: str) -> Pose:
+        """Check a 4x4 placement and keep it; a rotation off by more than 1e-6 is refused, by less is made orthonormal."""
+        if matrix is None:
+            return Pose()
+        if isinstance(matrix, Pose):
+            return matrix
+        try:
+            T = np.array(matrix, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{what}: expected a 4x4 placement, got {matrix!r}") from None
+        if T.shape != (4, 4):
+            raise InputError(f"{what}: expected a 4x4 placement, got an array of shape {T.shape}")
+        if not np.isfinite(T).all():
+            raise InputError(f"{what}: expected finite numbers, got {T.tolist()}")
+        if not np.array_equal(T[3], (0.0, 0.0, 0.0, 1.0)) or not is_rotation(T[:3, :3], 1e-6):
+            raise InputError(f"{what}: expected a rotation and a last row 0 0 0 1, got {T.tolist()}")
+        R = T[:3, :3]
+        if not is_rotation(R, 1e-14):
+            R = nearest_rotation(R)
+        x, y, z = T[:3, 3].tolist()
+        return Pose(tuple((R + 0.0).ravel().tolist()), (x + 0.0, y + 0.0, z + 0.0))
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The placement as a fresh 4x4 array."""
+        T = np.eye(4)
+        T[:3, :3] = np.reshape(self.rotation, (3, 3))
+        T[:3, 3] = self.translation
+        return T
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A visual or collision shape on a body.
+
+    kind and size: "box" (x y z lengths), "sphere" (radius), "cylinder" (radius, length along z), "capsule" (radius,
+    length of the straight part along z), "mesh" (scale x y z, with `mesh` the file).
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    pose: Pose = field(default_factory=Pose)
+    mesh: str = ""
+    color: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Material:
+    """Friction and restitution of a contact."""
+
+    static_friction: float = 0.5
+    kinetic_friction: float = 0.5
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key, high in (("static_friction", np.inf), ("kinetic_friction", np.inf), ("restitution", 1.0)):
+            value = getattr(self, key)
+            if not (isinstance(value, (int, float)) and 0.0 <= value <= high and np.isfinite(value)):
+                raise InputError(f"Material {key}: expected a number from 0 to {high:g}, got {value!r}")
+            object.__setattr__(self, key, float(value))
+        if self.kinetic_friction > self.static_friction:
+            raise InputError(
+                f"Material: expected kinetic_friction <= static_friction, got {self.kinetic_friction} > {self.static_friction}"
+            )
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body and the joint that ties it to its parent.
+
+    mass (kg), center_of_mass (m, body frame), inertia about the center of mass in body axes as
+    Ixx, Ixy, Ixz, Iyy, Iyz, Izz (kg m²). `pose` is the joint frame in the parent's body frame.
+    """
+
+    name: str
+    parent: str
+    joint: Joint
+    pose: Pose = field(default_factory=Pose)
+    mass: float = 0.0
+    center_of_mass: Vector3 = (0.0, 0.0, 0.0)
+    inertia: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+
+    @property
+    def inertia_matrix(self) -> NDArray[np.float64]:
+        """Inertia about the center of mass, body axes, as a fresh 3x3 array."""
+        xx, xy, xz, yy, yz, zz = self.inertia
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A joint that closes a loop: its frame is `pose_a` on body_a and `pose_b` on body_b, equal at joint coordinate 0."""
+
+    name: str
+    body_a: str
+    body_b: str
+    joint: Joint
+    pose_a: Pose = field(default_factory=Pose)
+    pose_b: Pose = field(default_factory=Pose)
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Linear relation between joint coordinates: sum of factor x coordinate + offset = 0."""
+
+    name: str
+    factors: tuple[tuple[str, float], ...]
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Spring:
+    """Spring and damper between a point on body_a and a point on body_b: N/m, m, N s/m."""
+
+    name: str
+    body_a: str
+    point_a: Vector3
+    body_b: str
+    point_b: Vector3
+    stiffness: float
+    rest_length: float = 0.0
+    damping: float = 0.0
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """A point of a body that may touch the environment; `radius` > 0 makes it a ball."""
+
+    body: str
+    position: Vector3
+    material: Material = field(default_factory=Material)
+    radius: float = 0.0

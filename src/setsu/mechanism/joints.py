@@ -1,0 +1,225 @@
+"""Joint types: which motion a joint leaves free, and its friction, rotor inertia, spring and limits.
+
+| type | nq | nv | q | v |
+|---|---|---|---|---|
+| Revolute | 1 | 1 | angle about the axis (rad) | rate |
+| Prismatic | 1 | 1 | travel along the axis (m) | rate |
+| Helical | 1 | 1 | angle (rad); travel = pitch x angle, pitch in m/rad | rate |
+| Cylindrical | 2 | 2 | travel along, angle about the axis | rates |
+| Universal | 2 | 2 | angle about axis, then about second_axis carried along | rates |
+| Planar | 3 | 3 | travel along two axes of the plane, angle about its normal | rates |
+| Spherical | 4 | 3 | quaternion x y z w | angular velocity in body axes |
+| Free | 7 | 6 | position, quaternion x y z w | linear, angular velocity in body axes |
+| Fixed | 0 | 0 | | |
+
+Axes are given in the body frame, which coincides with the joint's placement at q = 0.
+The plane axes of `Planar` are the first two columns of `spatial.axis_to_z_rotation(axis)`: x and y for the z axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from setsu.errors import InputError
+from setsu.spatial import finite_vector
+
+__all__ = [
+    "JOINT_TYPES",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "Helical",
+    "Joint",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+    "Universal",
+]
+
+PerAxis = float | Sequence[float]
+
+
+def _per_axis(value: PerAxis, nv: int, what: str, *, minimum: float | None = 0.0, finite: bool = True) -> tuple[float, ...]:
+    """Spread one number over the joint's axes, or check a sequence of them."""
+    values: Sequence[float]
+    if isinstance(value, (int, float)) or getattr(value, "shape", None) == ():
+        values = [float(value)] * nv  # type: ignore[arg-type]
+    else:
+        values = [float(entry) for entry in value]  # type: ignore[union-attr]
+    if len(values) != nv:
+        raise InputError(f"{what}: expected one number or {nv}, got {len(values)}")
+    for entry in values:
+        if math.isnan(entry) or (finite and math.isinf(entry)):
+            raise InputError(f"{what}: expected {'finite numbers' if finite else 'numbers'}, got {entry}")
+        if minimum is not None and entry < minimum:
+            raise InputError(f"{what}: expected at least {minimum:g}, got {entry}")
+    return tuple(values)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What every joint type shares; per-axis values are one number for all axes or one number per velocity.
+
+    Args:
+        axis: direction in the body frame, any length but zero (unused by Spherical, Free, Fixed).
+        name: joint name; the builder makes one from the body's name when empty.
+        damping: viscous friction, N s/m or N m s/rad, per velocity.
+        armature: inertia of the drive reflected to the joint, kg or kg m², per velocity.
+        coulomb: dry friction, N or N m, per velocity; acts against the sign of the velocity.
+        stiffness: joint spring, N/m or N m/rad, per velocity (joints with nq = nv only).
+        spring_rest: coordinate at which the joint spring is slack.
+        lower, upper: limits of the coordinates (joints with nq = nv only).
+        velocity_limit, effort_limit: limits of |v| and |tau|.
+    """
+
+    axis: Sequence[float] = (0.0, 0.0, 1.0)
+    name: str = ""
+    damping: PerAxis = field(default=0.0, kw_only=True)
+    armature: PerAxis = field(default=0.0, kw_only=True)
+    coulomb: PerAxis = field(default=0.0, kw_only=True)
+    stiffness: PerAxis = field(default=0.0, kw_only=True)
+    spring_rest: PerAxis = field(default=0.0, kw_only=True)
+    lower: PerAxis = field(default=-math.inf, kw_only=True)
+    upper: PerAxis = field(default=math.inf, kw_only=True)
+    velocity_limit: PerAxis = field(default=math.inf, kw_only=True)
+    effort_limit: PerAxis = field(default=math.inf, kw_only=True)
+
+    nq: ClassVar[int]
+    nv: ClassVar[int]
+    has_axis: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InputError(f"{type(self).__name__}: expected a joint name (text), got {self.name!r}")
+        what = f'{type(self).__name__} joint "{self.name}"'
+        set_field = lambda key, value: object.__setattr__(self, key, value)  # noqa: E731
+        set_field("axis", unit_axis(self.axis, f"{what} axis") if self.has_axis else (0.0, 0.0, 1.0))
+        for key in ("damping", "armature", "coulomb", "stiffness"):
+            set_field(key, _per_axis(getattr(self, key), self.nv, f"{what} {key}"))
+        set_field("spring_rest", _per_axis(self.spring_rest, self.nv, f"{what} spring_rest", minimum=None))
+        for key in ("lower", "upper"):
+            set_field(key, _per_axis(getattr(self, key), self.nv, f"{what} {key}", minimum=None, finite=False))
+        for key in ("velocity_limit", "effort_limit"):
+            set_field(key, _per_axis(getattr(self, key), self.nv, f"{what} {key}", finite=False))
+        for low, high in zip(self.lower, self.upper, strict=True):  # type: ignore[arg-type]
+            if low > high:
+                raise InputError(f"{what}: expected lower <= upper limit, got {low} > {high}")
+        if self.nq != self.nv and any(self.stiffness):  # type: ignore[arg-type]
+            raise InputError(f"{what} stiffness: a joint with a quaternion has no joint spring; use add_spring")
+
+
+def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
+    """Return the axis scaled to length one; exact for coordinate axes."""
+    vector = finite_vector(axis, 3, what)
+    largest = max(abs(float(entry)) for entry in vector)
+    if largest == 0.0:
+        raise InputError(f"{what}: expected a non-zero direction, got (0, 0, 0)")
+    vector = vector / largest
+    length = math.sqrt(sum(float(entry) ** 2 for entry in vector))
+    # A vector that is unit already up to rounding stays as given, so that reading back what was written is exact.
+    if largest != 1.0 and abs(length * largest - 1.0) < 4e-16:
+        x, y, z = (float(entry) for entry in finite_vector(axis, 3, what))
+        return (x, y, z)
+    x, y, z = (float(entry) / length for entry in vector)
+    return (x, y, z)
+
+
+@dataclass(frozen=True)
+class Revolute(Joint):
+    """Rotation about `axis`."""
+
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+
+@dataclass(frozen=True)
+class Prismatic(Joint):
+    """Translation along `axis`."""
+
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+
+@dataclass(frozen=True)
+class Helical(Joint):
+    """Screw: rotation about and translation along `axis`, coupled by `pitch` (m/rad)."""
+
+    pitch: float = field(default=0.0, kw_only=True)
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not math.isfinite(self.pitch):
+            raise InputError(f'Helical joint "{self.name}" pitch: expected a finite number (m/rad), got {self.pitch}')
+        object.__setattr__(self, "pitch", float(self.pitch))
+
+
+@dataclass(frozen=True)
+class Cylindrical(Joint):
+    """Translation along `axis` and rotation about it, independent."""
+
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+
+
+@dataclass(frozen=True)
+class Universal(Joint):
+    """Rotation about `axis`, then about `second_axis`, which the first rotation carries along."""
+
+    second_axis: Sequence[float] = field(default=(1.0, 0.0, 0.0), kw_only=True)
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        what = f'Universal joint "{self.name}" second_axis'
+        object.__setattr__(self, "second_axis", unit_axis(self.second_axis, what))
+        cosine = abs(sum(a * b for a, b in zip(self.axis, self.second_axis, strict=True)))
+        if cosine > 1.0 - 1e-9:
+            raise InputError(f"{what}: expected a direction not parallel to axis {self.axis}, got {self.second_axis}")
+
+
+@dataclass(frozen=True)
+class Planar(Joint):
+    """Two translations in the plane normal to `axis`, then rotation about `axis`."""
+
+    nq: ClassVar[int] = 3
+    nv: ClassVar[int] = 3
+
+
+@dataclass(frozen=True)
+class Spherical(Joint):
+    """Any rotation about a point."""
+
+    nq: ClassVar[int] = 4
+    nv: ClassVar[int] = 3
+    has_axis: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Free(Joint):
+    """Any motion: a floating body."""
+
+    nq: ClassVar[int] = 7
+    nv: ClassVar[int] = 6
+    has_axis: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Fixed(Joint):
+    """No motion: the body is part of its parent for dynamics and stays addressable as a frame."""
+
+    nq: ClassVar[int] = 0
+    nv: ClassVar[int] = 0
+    has_axis: ClassVar[bool] = False
+
+
+JOINT_TYPES: dict[str, type[Joint]] = {
+    kind.__name__: kind
+    for kind in (Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free, Fixed)
+}

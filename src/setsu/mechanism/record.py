@@ -1,0 +1,222 @@
+"""The frozen mechanism: declared elements, and what follows from them (names, counts, frames, digest)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Pose, Spring
+from setsu.mechanism.joints import Fixed, Free, Spherical
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from setsu.mechanism.tables import Tables
+
+__all__ = ["Frame", "Mechanism"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where a declared body sits: `body` is the index of the moving body that carries it (-1: the world)."""
+
+    name: str
+    body: int
+    pose: Pose
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A link system: bodies with joints, loops, couplings, springs, contact points. Made by MechanismBuilder or load.
+
+    `bodies` are all declared bodies, parents before children; those behind fixed joints are merged into the body
+    that carries them, so that `body_names` lists moving bodies only, while every declared name is a frame.
+    """
+
+    name: str
+    gravity: tuple[float, float, float]
+    bodies: tuple[Body, ...]
+    loops: tuple[Loop, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    contact_points: tuple[ContactPoint, ...] = ()
+
+    @cached_property
+    def moving(self) -> tuple[Body, ...]:
+        """Bodies whose joint is not fixed, in order."""
+        return tuple(body for body in self.bodies if not isinstance(body.joint, Fixed))
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the moving bodies, parents before children."""
+        return tuple(body.name for body in self.moving)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, one per moving body, in the order of body_names."""
+        return tuple(body.joint.name for body in self.moving)
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(body.joint.nq for body in self.moving)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return sum(body.joint.nv for body in self.moving)
+
+    @cached_property
+    def n_bodies(self) -> int:
+        """Number of moving bodies."""
+        return len(self.moving)
+
+    @cached_property
+    def q_slices(self) -> tuple[slice, ...]:
+        """Where each moving body's joint coordinates stand in q."""
+        return _slices([body.joint.nq for body in self.moving])
+
+    @cached_property
+    def v_slices(self) -> tuple[slice, ...]:
+        """Where each moving body's joint velocities stand in v."""
+        return _slices([body.joint.nv for body in self.moving])
+
+    @cached_property
+    def frames(self) -> dict[str, Frame]:
+        """Every declared body (and "world") by name: the moving body that carries it and its pose there."""
+        frames = {WORLD: Frame(WORLD, -1, Pose())}
+        index = 0
+        for body in self.bodies:
+            if isinstance(body.joint, Fixed):
+                carrier = frames[body.parent]
+                pose = Pose.of(carrier.pose.matrix @ body.pose.matrix, f'body "{body.name}" pose')
+                frames[body.name] = Frame(body.name, carrier.body, pose)
+            else:
+                frames[body.name] = Frame(body.name, index, Pose())
+                index += 1
+        return frames
+
+    def frame(self, name: str) -> Frame:
+        """Return the frame of a declared body by name; InputError with the nearest names when unknown."""
+        try:
+            return self.frames[name]
+        except (KeyError, TypeError):
+            raise InputError(f"unknown body {name!r} in {self.name}{nearest_names(name, self.frames)}") from None
+
+    def joint_index(self, name: str) -> int:
+        """Return the position of a joint in joint_names; InputError with the nearest names when unknown."""
+        try:
+            return self._joint_positions[name]
+        except (KeyError, TypeError):
+            raise InputError(f"unknown joint {name!r} in {self.name}{nearest_names(name, self.joint_names)}") from None
+
+    @cached_property
+    def _joint_positions(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.joint_names)}
+
+    @cached_property
+    def total_mass(self) -> float:
+        """Mass of all declared bodies, those fixed to the world included (kg)."""
+        return float(sum(body.mass for body in self.bodies))
+
+    @cached_property
+    def damping(self) -> NDArray[np.float64]:
+        """Viscous friction of the joints, (nv,)."""
+        return self._per_velocity("damping")
+
+    @cached_property
+    def coulomb(self) -> NDArray[np.float64]:
+        """Dry friction of the joints, (nv,)."""
+        return self._per_velocity("coulomb")
+
+    @cached_property
+    def armature(self) -> NDArray[np.float64]:
+        """Reflected drive inertia of the joints, (nv,)."""
+        return self._per_velocity("armature")
+
+    @cached_property
+    def lower(self) -> NDArray[np.float64]:
+        """Lower limits of the joint coordinates, (nv,); -inf where there is none."""
+        return self._per_velocity("lower")
+
+    @cached_property
+    def upper(self) -> NDArray[np.float64]:
+        """Upper limits of the joint coordinates, (nv,); inf where there is none."""
+        return self._per_velocity("upper")
+
+    @cached_property
+    def velocity_limit(self) -> NDArray[np.float64]:
+        """Largest |v|, (nv,)."""
+        return self._per_velocity("velocity_limit")
+
+    @cached_property
+    def effort_limit(self) -> NDArray[np.float64]:
+        """Largest |tau|, (nv,)."""
+        return self._per_velocity("effort_limit")
+
+    def _per_velocity(self, key: str) -> NDArray[np.float64]:
+        values = np.array([entry for body in self.moving for entry in getattr(body.joint, key)], dtype=np.float64)
+        values.flags.writeable = False
+        return values
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The flat tables the kernels read."""
+        from setsu.mechanism.tables import make_tables
+
+        return make_tables(self)
+
+    @cached_property
+    def digest(self) -> str:
+        """Fingerprint of the content (64 hex digits): equal for equal mechanisms, stable between runs."""
+        return hashlib.sha256(repr(self.content).encode()).hexdigest()
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """Everything that makes this mechanism what it is, as nested tuples."""
+        return (
+            self.name, self.gravity, self.bodies, self.loops, self.couplings, self.springs, self.contact_points,
+        )  # fmt: skip
+
+    def __hash__(self) -> int:
+        return int(self.digest[:15], 16)
+
+    def neutral(self) -> NDArray[np.float64]:
+        """Return the configuration with every coordinate 0 and every quaternion the identity, (nq,)."""
+        q = np.zeros(self.nq)
+        for body, where in zip(self.moving, self.q_slices, strict=True):
+            if isinstance(body.joint, (Spherical, Free)):
+                q[where.stop - 1] = 1.0
+        return q
+
+    def random_configuration(self, seed: int | np.random.Generator) -> NDArray[np.float64]:
+        """Draw a configuration: uniform within limits (±pi where unlimited, ±1 m for travel), quaternions uniform, (nq,)."""
+        from setsu.mechanism.sampling import random_configuration
+
+        return random_configuration(self, np.random.default_rng(seed))
+
+    def summary(self) -> str:
+        """Return a printable table of bodies, joints, masses, loops and couplings."""
+        from setsu.mechanism.summary import summary
+
+        return summary(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the native text format (TOML); `load` gives back an equal mechanism, to the last bit."""
+        from setsu.mechanism.native_text import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return f"Mechanism({self.name!r}, bodies={self.n_bodies}, nq={self.nq}, nv={self.nv}, loops={len(self.loops)})"
+
+
+def _slices(lengths: list[int]) -> tuple[slice, ...]:
+    ends = np.cumsum([0, *lengths]).tolist()
+    return tuple(slice(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True))

@@ -1,0 +1,224 @@
+"""Rotations, placements and rigid-body inertias as small NumPy arrays.
+
+A placement is a 4x4 homogeneous matrix: `T_AB` maps coordinates in frame B to coordinates in frame A.
+Quaternions are x y z w. Angles are in radians, lengths in metres.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.errors import InputError
+
+__all__ = [
+    "axis_angle_rotation",
+    "axis_to_z_rotation",
+    "classic_dh",
+    "euler_rotation",
+    "finite_vector",
+    "inertia_about_origin",
+    "inverse_placement",
+    "is_rotation",
+    "modified_dh",
+    "nearest_rotation",
+    "placement",
+    "quaternion_from_rotation",
+    "rotation_from_quaternion",
+    "skew",
+]
+
+Array = NDArray[np.float64]
+
+
+def finite_vector(value: ArrayLike, length: int, what: str) -> Array:
+    """Return `value` as a float64 vector of `length` finite numbers, or raise an InputError naming `what`."""
+    try:
+        vector = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected {length} numbers, got {value!r}") from None
+    if vector.shape != (length,):
+        raise InputError(f"{what}: expected {length} numbers, got an array of shape {vector.shape}")
+    if not np.isfinite(vector).all():
+        raise InputError(f"{what}: expected finite numbers, got {vector.tolist()}")
+    return vector
+
+
+def skew(vector: ArrayLike) -> Array:
+    """Return the 3x3 matrix S with S @ x = vector x x."""
+    x, y, z = np.asarray(vector, dtype=np.float64)
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def _cos_sin(angle: float) -> tuple[float, float]:
+    """Cosine and sine that are exact at multiples of a right angle (within one rounding of the angle)."""
+    quarter = round(angle / (math.pi / 2))
+    if abs(angle - quarter * (math.pi / 2)) <= 4e-16 * max(1.0, abs(angle)):
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
+    return math.cos(angle), math.sin(angle)
+
+
+def axis_angle_rotation(axis: ArrayLike, angle: float) -> Array:
+    """Return the rotation by `angle` (rad) about the unit vector along `axis`."""
+    u = np.asarray(axis, dtype=np.float64)
+    u = u / np.linalg.norm(u)
+    c, s = _cos_sin(angle)
+    return c * np.eye(3) + s * skew(u) + (1.0 - c) * np.outer(u, u)
+
+
+def euler_rotation(roll: float, pitch: float, yaw: float) -> Array:
+    """Return Rz(yaw) Ry(pitch) Rx(roll), the URDF convention (rad)."""
+    cr, sr = _cos_sin(roll)
+    cp, sp = _cos_sin(pitch)
+    cy, sy = _cos_sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
+    """Return the rotation of a quaternion x y z w, normalised first."""
+    q = finite_vector(quaternion, 4, "quaternion")
+    norm = float(np.linalg.norm(q))
+    if norm == 0.0:
+        raise InputError("quaternion: expected a non-zero quaternion x y z w, got all zeros")
+    x, y, z, w = q / norm
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_from_rotation(rotation: ArrayLike) -> Array:
+    """Return the quaternion x y z w (w >= 0) of a rotation matrix."""
+    R = np.asarray(rotation, dtype=np.float64)
+    # Four times the outer product of the quaternion with itself: its largest column is the safest to normalise.
+    K = np.array(
+        [
+            [1 + R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[2, 1] - R[1, 2]],
+            [R[0, 1] + R[1, 0], 1 - R[0, 0] + R[1, 1] - R[2, 2], R[1, 2] + R[2, 1], R[0, 2] - R[2, 0]],
+            [R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1 - R[0, 0] - R[1, 1] + R[2, 2], R[1, 0] - R[0, 1]],
+            [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], 1 + R[0, 0] + R[1, 1] + R[2, 2]],
+        ]
+    )
+    column = K[:, int(np.argmax(np.diag(K)))]
+    quaternion = column / np.linalg.norm(column)
+    return -quaternion if quaternion[3] < 0 else quaternion
+
+
+def is_rotation(matrix: Array, tolerance: float = 1e-9) -> bool:
+    """Tell whether `matrix` is orthonormal with determinant +1 within `tolerance`."""
+    return bool(np.abs(matrix @ matrix.T - np.eye(3)).max() <= tolerance and np.linalg.det(matrix) > 0.0)
+
+
+def nearest_rotation(matrix: Array) -> Array:
+    """Return the rotation closest to `matrix` in the Frobenius norm; exact rotations of 0 and ±1 stay as they are."""
+    if np.array_equal(matrix @ matrix.T, np.eye(3)):
+        return matrix.copy()
+    U, _, Vt = np.linalg.svd(matrix)
+    U[:, 2] *= np.sign(np.linalg.det(U @ Vt))
+    return U @ Vt
+
+
+def placement(
+    translation: ArrayLike = (0.0, 0.0, 0.0),
+    rpy: ArrayLike | None = None,
+    *,
+    rotation: ArrayLike | None = None,
+    quaternion: ArrayLike | None = None,
+) -> Array:
+    """Return the 4x4 placement with a translation (m) and one of: roll-pitch-yaw (rad), rotation matrix, quaternion x y z w.
+
+    >>> placement((0, 0, 0.1), rpy=(0, 0, 0))[2, 3]
+    np.float64(0.1)
+    """
+    if sum(part is not None for part in (rpy, rotation, quaternion)) > 1:
+        raise InputError("placement: give one of rpy, rotation, quaternion, not several")
+    T = np.eye(4)
+    T[:3, 3] = finite_vector(translation, 3, "placement translation")
+    if rpy is not None:
+        T[:3, :3] = euler_rotation(*finite_vector(rpy, 3, "placement rpy"))
+    elif quaternion is not None:
+        T[:3, :3] = rotation_from_quaternion(quaternion)
+    elif rotation is not None:
+        R = np.asarray(rotation, dtype=np.float64)
+        if R.shape != (3, 3) or not np.isfinite(R).all() or not is_rotation(R, 1e-6):
+            raise InputError(f"placement rotation: expected a 3x3 rotation matrix, got {R.tolist()}")
+        T[:3, :3] = R
+    return T
+
+
+def modified_dh(alpha: float, d: float, theta: float, r: float) -> Array:
+    """Return the placement Rx(alpha) Tx(d) Rz(theta) Tz(r) of modified (Khalil, Craig) Denavit-Hartenberg rows."""
+    alpha, d, theta, r = finite_vector((alpha, d, theta, r), 4, "modified_dh(alpha, d, theta, r)")
+    ca, sa = _cos_sin(alpha)
+    ct, st = _cos_sin(theta)
+    return np.array(
+        [
+            [ct, -st, 0.0, d],
+            [ca * st, ca * ct, -sa, -r * sa],
+            [sa * st, sa * ct, ca, r * ca],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def classic_dh(theta: float, d: float, a: float, alpha: float) -> Array:
+    """Return the placement Rz(theta) Tz(d) Tx(a) Rx(alpha) of classic Denavit-Hartenberg rows."""
+    theta, d, a, alpha = finite_vector((theta, d, a, alpha), 4, "classic_dh(theta, d, a, alpha)")
+    ct, st = _cos_sin(theta)
+    ca, sa = _cos_sin(alpha)
+    return np.array(
+        [
+            [ct, -st * ca, st * sa, a * ct],
+            [st, ct * ca, -ct * sa, a * st],
+            [0.0, sa, ca, d],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def inverse_placement(T: Array) -> Array:
+    """Return the inverse of a placement."""
+    result = np.eye(4)
+    result[:3, :3] = T[:3, :3].T
+    result[:3, 3] = -T[:3, :3].T @ T[:3, 3]
+    return result
+
+
+def axis_to_z_rotation(axis: Sequence[float]) -> Array:
+    """Return a rotation A with A @ (0, 0, 1) = axis; made of exact 0 and ±1 when the axis is a coordinate axis."""
+    x, y, z = axis
+    exact = {
+        (0.0, 0.0, 1.0): np.eye(3),
+        (0.0, 0.0, -1.0): np.diag([1.0, -1.0, -1.0]),
+        (1.0, 0.0, 0.0): np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+        (-1.0, 0.0, 0.0): np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+        (0.0, 1.0, 0.0): np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
+        (0.0, -1.0, 0.0): np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
+    }.get((float(x), float(y), float(z)))
+    if exact is not None:
+        return exact
+    w = np.array([x, y, z], dtype=np.float64)
+    w /= np.linalg.norm(w)
+    helper = np.zeros(3)
+    helper[int(np.argmin(np.abs(w)))] = 1.0
+    u = np.cross(helper, w)
+    u /= np.linalg.norm(u)
+    return np.column_stack([u, np.cross(w, u), w])
+
+
+def inertia_about_origin(mass: float, center_of_mass: ArrayLike, inertia: ArrayLike) -> Array:
+    """Return the 3x3 inertia about the frame origin from the one about the centre of mass (kg m²)."""
+    c = np.asarray(center_of_mass, dtype=np.float64)
+    return np.asarray(inertia, dtype=np.float64) + mass * (float(c @ c) * np.eye(3) - np.outer(c, c))
