@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Set up a private environment in .venv and run one of the project's commands in it.
+
+    python3 run.py demo          a tour: load a robot, its certificate, dynamics, a plot
+    python3 run.py test [...]    ruff, pyright and the tests; further words go to pytest
+    python3 run.py bench [...]   speed beside Pinocchio, MuJoCo, Drake and CasADi, as far as they can be installed
+    python3 run.py docs          build the documentation into site/
+    python3 run.py setup         only make the environment for development
+
+Needs Python 3.11 or later, nothing else. The environment is made once and again when pyproject.toml changes.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+ENVIRONMENT = os.path.join(ROOT, ".venv")
+OLDEST = (3, 11)
+
+EXTRAS = {"demo": "plots", "test": "dev", "setup": "dev", "bench": "bench", "docs": "docs"}
+
+
+def python_in_environment():
+    folder, name = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
+    return os.path.join(ENVIRONMENT, folder, name)
+
+
+def fail(message):
+    sys.exit("run.py: " + message)
+
+
+def newer_python():
+    """Find a Python that is new enough beside the one this script was started with."""
+    for minor in (13, 12, 11, 14):
+        found = shutil.which(f"python3.{minor}")
+        if found:
+            return found
+    return None
+
+
+def make_environment():
+    """Make .venv; return the words that start an installer into it."""
+    with_pip = [python_in_environment(), "-m", "pip", "install", "--disable-pip-version-check"]
+    with_uv = ["uv", "pip", "install", "--python", python_in_environment()]
+    if os.path.exists(python_in_environment()):
+        has_pip = (
+            subprocess.run([python_in_environment(), "-c", "import pip"], stderr=subprocess.DEVNULL).returncode == 0
+        )
+        return with_pip if has_pip else with_uv
+    try:
+        import ensurepip  # noqa: F401
+    except ImportError:
+        # Debian and Ubuntu keep the pip of the venv module in a package of its own.
+        if not shutil.which("uv"):
+            fail(
+                "this Python cannot make virtual environments: its ensurepip module is missing.\n"
+                "  On Debian or Ubuntu:  sudo apt install python3-venv\n"
+                "  or install uv (https://docs.astral.sh/uv), and run the same command again."
+            )
+        made, installer = subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, ENVIRONMENT]), with_uv
+    else:
+        made, installer = subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT]), with_pip
+    if made.returncode:
+        fail(f"making the environment {ENVIRONMENT} failed; remove the folder and try again.")
+    return installer
+
+
+def install(extra):
+    """Install the project with one extra, unless that was done for this very pyproject.toml."""
+    stamp = os.path.join(ENVIRONMENT, "installed-" + extra)
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        wanted = hashlib.sha256(file.read()).hexdigest()
+    if os.path.exists(stamp) and os.path.exists(python_in_environment()):
+        with open(stamp) as file:
+            if file.read() == wanted:
+                return
+    print(f"Setting up .venv with setsu[{extra}] (once; downloads packages) ...", flush=True)
+    installer = make_environment()
+    installed = subprocess.run([*installer, "--quiet", "-e", ROOT + "[" + extra + "]"])
+    if installed.returncode:
+        fail(f"installing setsu[{extra}] failed; the lines above say why.")
+    with open(stamp, "w") as file:
+        file.write(wanted)
+
+
+def run(*words):
+    """Run Python in the environment, from the project's folder; return its exit code."""
+    print("$ python " + " ".join(words), flush=True)
+    return subprocess.run([python_in_environment(), *words], cwd=ROOT).returncode
+
+
+def test(*pytest_words):
+    """Run every check even when an early one fails, so that one run shows all there is to mend."""
+    codes = {
+        "ruff check": run("-m", "ruff", "check", "."),
+        "ruff format": run("-m", "ruff", "format", "--check", "."),
+        "pyright": run("-m", "pyright", "--pythonpath", python_in_environment()),
+        "pytest": run("-m", "pytest", "-q", "-n", "auto", *pytest_words),
+    }
+    failed = [name for name, code in codes.items() if code]
+    print("failed: " + ", ".join(failed) if failed else "all checks passed", flush=True)
+    return 1 if failed else 0
+
+
+def main():
+    command, words = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
+    if command not in EXTRAS:
+        print(__doc__)
+        return 0 if command in ("", "-h", "--help") else 2
+    if sys.version_info[:2] < OLDEST:
+        newer = newer_python()
+        if newer is None:
+            major, minor = sys.version_info[:2]
+            fail(f"Python 3.11 or later is needed, this is {major}.{minor}; install a newer one.")
+        return subprocess.run([newer, os.path.abspath(__file__), *sys.argv[1:]]).returncode
+    install(EXTRAS[command])
+    if command == "demo":
+        return subprocess.run(
+            [python_in_environment(), os.path.join("examples", "01_tour.py"), *words], cwd=ROOT
+        ).returncode
+    if command == "test":
+        return test(*words)
+    if command == "bench":
+        return run("-m", "setsu", "bench", *words)
+    if command == "docs":
+        return run("-m", "zensical", "build", *words)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
