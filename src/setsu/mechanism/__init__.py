@@ -1,1 +1,48 @@
 """Mechanisms: bodies, joints, loops, couplings, springs and contact points, and the frozen record they make."""
+
+from setsu.mechanism.builder import MechanismBuilder
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
+from setsu.mechanism.inertia import InertiaReport, inertia_report, repair_inertia
+from setsu.mechanism.joints import (
+    JOINT_TYPES,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from setsu.mechanism.record import Frame, Mechanism
+
+__all__ = [
+    "JOINT_TYPES",
+    "WORLD",
+    "Body",
+    "ContactPoint",
+    "Coupling",
+    "Cylindrical",
+    "Fixed",
+    "Frame",
+    "Free",
+    "Helical",
+    "InertiaReport",
+    "Joint",
+    "Loop",
+    "Material",
+    "Mechanism",
+    "MechanismBuilder",
+    "Planar",
+    "Pose",
+    "Prismatic",
+    "Revolute",
+    "Shape",
+    "Spherical",
+    "Spring",
+    "Universal",
+    "inertia_report",
+    "repair_inertia",
+]

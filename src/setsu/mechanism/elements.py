@@ -40,11 +40,11 @@ class Pose:
 
     @staticmethod
     def of(matrix: ArrayLike | Pose | None, what: str) -> Pose:
-        """Check a 4x4 placement and keep it; a rotation off by more than 1e-6 is refused, by less is made orthonormal."""
+        """Check a 4x4 placement; a rotation off by more than 1e-6 is refused, by less is made orthonormal."""
         if matrix is None:
             return Pose()
         if isinstance(matrix, Pose):
-            return matrix
+            matrix = matrix.matrix
         try:
             T = np.array(matrix, dtype=np.float64)
         except (TypeError, ValueError):
@@ -101,7 +101,8 @@ class Material:
             object.__setattr__(self, key, float(value))
         if self.kinetic_friction > self.static_friction:
             raise InputError(
-                f"Material: expected kinetic_friction <= static_friction, got {self.kinetic_friction} > {self.static_friction}"
+                "Material: expected kinetic_friction <= static_friction, "
+                f"got {self.kinetic_friction} > {self.static_friction}"
             )
 
 
@@ -132,7 +133,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Loop:
-    """A joint that closes a loop: its frame is `pose_a` on body_a and `pose_b` on body_b, equal at joint coordinate 0."""
+    """A joint that closes a loop: its frame is `pose_a` on body_a and `pose_b` on body_b, equal at coordinate 0."""
 
     name: str
     body_a: str

@@ -43,13 +43,17 @@ __all__ = [
 PerAxis = float | Sequence[float]
 
 
-def _per_axis(value: PerAxis, nv: int, what: str, *, minimum: float | None = 0.0, finite: bool = True) -> tuple[float, ...]:
+def _per_axis(
+    value: PerAxis, nv: int, what: str, *, minimum: float | None = 0.0, finite: bool = True
+) -> tuple[float, ...]:
     """Spread one number over the joint's axes, or check a sequence of them."""
-    values: Sequence[float]
-    if isinstance(value, (int, float)) or getattr(value, "shape", None) == ():
-        values = [float(value)] * nv  # type: ignore[arg-type]
-    else:
-        values = [float(entry) for entry in value]  # type: ignore[union-attr]
+    try:
+        if isinstance(value, (int, float)) or getattr(value, "shape", None) == ():
+            values = [float(value)] * nv  # type: ignore[arg-type]
+        else:
+            values = [float(entry) for entry in value]  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected one number or {nv}, got {value!r}") from None
     if len(values) != nv:
         raise InputError(f"{what}: expected one number or {nv}, got {len(values)}")
     for entry in values:
@@ -57,7 +61,7 @@ def _per_axis(value: PerAxis, nv: int, what: str, *, minimum: float | None = 0.0
             raise InputError(f"{what}: expected {'finite numbers' if finite else 'numbers'}, got {entry}")
         if minimum is not None and entry < minimum:
             raise InputError(f"{what}: expected at least {minimum:g}, got {entry}")
-    return tuple(values)
+    return tuple(entry + 0.0 for entry in values)  # -0.0 becomes 0.0: equal joints have equal digests
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,8 @@ class Joint:
         for low, high in zip(self.lower, self.upper, strict=True):  # type: ignore[arg-type]
             if low > high:
                 raise InputError(f"{what}: expected lower <= upper limit, got {low} > {high}")
+            if low == math.inf or high == -math.inf:
+                raise InputError(f"{what}: expected limits that leave a position free, got {low} to {high}")
         if self.nq != self.nv and any(self.stiffness):  # type: ignore[arg-type]
             raise InputError(f"{what} stiffness: a joint with a quaternion has no joint spring; use add_spring")
 
@@ -121,10 +127,10 @@ def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
     vector = vector / largest
     length = math.sqrt(sum(float(entry) ** 2 for entry in vector))
     # A vector that is unit already up to rounding stays as given, so that reading back what was written is exact.
-    if largest != 1.0 and abs(length * largest - 1.0) < 4e-16:
-        x, y, z = (float(entry) for entry in finite_vector(axis, 3, what))
+    if largest != 1.0 and abs(length * largest - 1.0) < 1e-15:
+        x, y, z = (float(entry) + 0.0 for entry in finite_vector(axis, 3, what))
         return (x, y, z)
-    x, y, z = (float(entry) / length for entry in vector)
+    x, y, z = (float(entry) / length + 0.0 for entry in vector)
     return (x, y, z)
 
 
@@ -154,9 +160,8 @@ class Helical(Joint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not math.isfinite(self.pitch):
-            raise InputError(f'Helical joint "{self.name}" pitch: expected a finite number (m/rad), got {self.pitch}')
-        object.__setattr__(self, "pitch", float(self.pitch))
+        (pitch,) = _per_axis(self.pitch, 1, f'Helical joint "{self.name}" pitch (m/rad)', minimum=None)
+        object.__setattr__(self, "pitch", pitch)
 
 
 @dataclass(frozen=True)

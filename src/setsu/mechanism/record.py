@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -196,7 +197,7 @@ class Mechanism:
         return q
 
     def random_configuration(self, seed: int | np.random.Generator) -> NDArray[np.float64]:
-        """Draw a configuration: uniform within limits (±pi where unlimited, ±1 m for travel), quaternions uniform, (nq,)."""
+        """Draw a configuration: uniform within limits (±pi rad or ±1 m without), quaternions uniform, (nq,)."""
         from setsu.mechanism.sampling import random_configuration
 
         return random_configuration(self, np.random.default_rng(seed))
@@ -219,4 +220,4 @@ class Mechanism:
 
 def _slices(lengths: list[int]) -> tuple[slice, ...]:
     ends = np.cumsum([0, *lengths]).tolist()
-    return tuple(slice(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True))
+    return tuple(slice(start, stop) for start, stop in pairwise(ends))

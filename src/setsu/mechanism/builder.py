@@ -1,0 +1,352 @@
+"""Build a mechanism body by body; every argument is checked where it is given."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from setsu.errors import InputError, ModelWarning, nearest_names
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring, Vector3
+from setsu.mechanism.inertia import inertia_report, symmetric_inertia
+from setsu.mechanism.joints import Fixed, Free, Joint
+from setsu.mechanism.record import Mechanism
+from setsu.spatial import finite_vector
+
+__all__ = ["MechanismBuilder"]
+
+_DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
+
+
+class MechanismBuilder:
+    """Collects bodies, loops, couplings, springs and contact points; `build()` gives the frozen mechanism.
+
+    Args:
+        name: name of the mechanism.
+        gravity: acceleration of free fall in the world frame, m/s².
+
+    Every `add_...` method returns the builder, so calls may be chained. Parents are added before their children.
+
+    >>> from setsu.mechanism import Revolute
+    >>> builder = MechanismBuilder("pendulum")
+    >>> builder.add_body("rod", joint=Revolute((0, 1, 0)), mass=1.0, center_of_mass=(0, 0, -0.5)).build()
+    Mechanism('pendulum', bodies=1, nq=1, nv=1, loops=0)
+    """
+
+    def __init__(self, name: str, gravity: ArrayLike = _DEFAULT_GRAVITY) -> None:
+        self._name = _checked_name(name, "mechanism name")
+        self._gravity = _vector3(gravity, f'mechanism "{name}" gravity')
+        self._bodies: dict[str, Body] = {}
+        # The names of loop joints share one list with those of body joints: either may be named as actuated.
+        self._joint_owner: dict[str, tuple[str, str]] = {}
+        self._loops: dict[str, Loop] = {}
+        self._couplings: dict[str, Coupling] = {}
+        self._springs: dict[str, Spring] = {}
+        self._contact_points: list[ContactPoint] = []
+
+    def add_body(
+        self,
+        name: str,
+        parent: str = WORLD,
+        joint: Joint | None = None,
+        placement: ArrayLike | Pose | None = None,
+        mass: float = 0.0,
+        center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        visuals: Iterable[Shape] = (),
+        collisions: Iterable[Shape] = (),
+    ) -> MechanismBuilder:
+        """Add a body and the joint that ties it to its parent.
+
+        Args:
+            name: name of the body, unique; "world" is taken.
+            parent: a body added before, or "world".
+            joint: any joint type; Fixed() when not given. A joint without a name is called f"{name}_joint".
+            placement: joint frame in the parent's body frame, 4x4; the identity when not given.
+            mass: kg.
+            center_of_mass: in the body frame, m, (3,).
+            inertia: about the center of mass in body axes, kg m², (3, 3); None is a point mass.
+            visuals, collisions: shapes on the body.
+
+        An inertia no real body can have is kept as given, with a ModelWarning that names the violated inequality.
+        """
+        what = f'body "{name}"'
+        _checked_name(name, "body name")
+        if name == WORLD:
+            raise InputError('body name: "world" is the fixed frame every mechanism has; choose another name')
+        if name in self._bodies:
+            raise InputError(f'{what}: a body of this name was added before to mechanism "{self._name}"')
+        self._check_body(parent, f"{what} parent")
+        joint = Fixed() if joint is None else joint
+        if not isinstance(joint, Joint) or type(joint) is Joint:
+            raise InputError(f"{what} joint: expected a joint such as Revolute((0, 0, 1)), got {joint!r}")
+        if not joint.name:
+            joint = dataclasses.replace(joint, name=f"{name}_joint")
+        body = Body(
+            name=name,
+            parent=parent,
+            joint=joint,
+            pose=Pose.of(placement, f"{what} placement"),
+            mass=_number(mass, f"{what} mass", minimum=0.0),
+            center_of_mass=_vector3(center_of_mass, f"{what} center_of_mass"),
+            inertia=_six_numbers(inertia, f"{what} inertia"),
+            visuals=_shapes(visuals, f"{what} visuals"),
+            collisions=_shapes(collisions, f"{what} collisions"),
+        )
+        self._claim_joint_name(joint.name, "body", name)
+        if any(body.inertia):
+            report = inertia_report(body.mass, body.center_of_mass, body.inertia_matrix, name)
+            if not report.valid:
+                warnings.warn(f"non-physical inertia of {report}", ModelWarning, stacklevel=2)
+        self._bodies[name] = body
+        return self
+
+    def add_loop(
+        self,
+        name: str,
+        body_a: str,
+        body_b: str,
+        joint: Joint,
+        placement_a: ArrayLike | Pose | None = None,
+        placement_b: ArrayLike | Pose | None = None,
+    ) -> MechanismBuilder:
+        """Close a loop by a joint between two bodies.
+
+        Args:
+            name: name of the loop, unique; its joint carries the same name unless it has one.
+            body_a, body_b: bodies added before, or "world"; the joint moves body_b relative to body_a.
+            joint: any type but Free, which would close nothing; Fixed() welds the bodies.
+            placement_a, placement_b: joint frame on either body, 4x4; they coincide at joint coordinate 0.
+        """
+        what = f'loop "{name}"'
+        self._check_new(name, self._loops, "loop")
+        self._check_body(body_a, f"{what} body_a")
+        self._check_body(body_b, f"{what} body_b")
+        if body_a == body_b:
+            raise InputError(f'{what}: expected two different bodies, got "{body_a}" twice')
+        if not isinstance(joint, Joint) or type(joint) is Joint or isinstance(joint, Free):
+            raise InputError(f"{what} joint: expected a joint type that holds something (not Free), got {joint!r}")
+        if not joint.name:
+            joint = dataclasses.replace(joint, name=name)
+        pose_a = Pose.of(placement_a, f"{what} placement_a")
+        pose_b = Pose.of(placement_b, f"{what} placement_b")
+        self._claim_joint_name(joint.name, "loop", name)
+        self._loops[name] = Loop(name, body_a, body_b, joint, pose_a, pose_b)
+        return self
+
+    def add_coupling(self, name: str, factors: Mapping[str, float], offset: float = 0.0) -> MechanismBuilder:
+        """Tie joint coordinates together: the sum of factor x coordinate, plus offset, is zero.
+
+        Args:
+            name: name of the coupling, unique.
+            factors: joint name -> factor; joints of one coordinate added before. A factor of zero leaves its joint out.
+            offset: constant term, in the unit of factor x coordinate.
+        """
+        what = f'coupling "{name}"'
+        self._check_new(name, self._couplings, "coupling")
+        if not isinstance(factors, Mapping):
+            raise InputError(f"{what}: expected a mapping of joint name to factor, got {factors!r}")
+        kept: list[tuple[str, float]] = []
+        for joint_name, factor in factors.items():
+            joint = self._body_joint(joint_name, what)
+            if joint.nv != 1:
+                raise InputError(
+                    f'{what}: expected joints of one coordinate, got "{joint_name}", '
+                    f"a {type(joint).__name__} joint with {joint.nv}"
+                )
+            number = _number(factor, f'{what} factor of joint "{joint_name}"')
+            if number != 0.0:
+                kept.append((joint_name, number))
+        if not kept:
+            raise InputError(f"{what}: expected at least one joint with a factor other than 0, got {dict(factors)!r}")
+        self._couplings[name] = Coupling(name, tuple(kept), _number(offset, f"{what} offset"))
+        return self
+
+    def add_spring(
+        self,
+        name: str,
+        body_a: str,
+        point_a: ArrayLike,
+        body_b: str,
+        point_b: ArrayLike,
+        stiffness: float,
+        rest_length: float = 0.0,
+        damping: float = 0.0,
+    ) -> MechanismBuilder:
+        """Stretch a spring with a damper between a point on one body and a point on another.
+
+        Args:
+            name: name of the spring, unique.
+            body_a, body_b: bodies added before, or "world".
+            point_a, point_b: where it is fastened, in the frame of its body, m, (3,).
+            stiffness: N/m. rest_length: m. damping: N s/m, along the line between the points.
+        """
+        what = f'spring "{name}"'
+        self._check_new(name, self._springs, "spring")
+        self._check_body(body_a, f"{what} body_a")
+        self._check_body(body_b, f"{what} body_b")
+        if body_a == body_b:
+            raise InputError(f'{what}: expected two different bodies, got "{body_a}" twice')
+        self._springs[name] = Spring(
+            name,
+            body_a,
+            _vector3(point_a, f"{what} point_a"),
+            body_b,
+            _vector3(point_b, f"{what} point_b"),
+            _number(stiffness, f"{what} stiffness", minimum=0.0),
+            _number(rest_length, f"{what} rest_length", minimum=0.0),
+            _number(damping, f"{what} damping", minimum=0.0),
+        )
+        return self
+
+    def add_joint_spring(
+        self, joint: str, stiffness: float, rest: float = 0.0, damping: float = 0.0
+    ) -> MechanismBuilder:
+        """Put a spring and damper beside the drive of a one-coordinate joint, in parallel with what it has.
+
+        Args:
+            joint: name of a joint added before.
+            stiffness: N/m or N m/rad. rest: coordinate at which it is slack. damping: N s/m or N m s/rad.
+        """
+        what = f'spring of joint "{joint}"'
+        old = self._body_joint(joint, what)
+        if old.nv != 1:
+            raise InputError(f"{what}: expected a joint of one coordinate, got a {type(old).__name__} joint")
+        stiffness = _number(stiffness, f"{what} stiffness", minimum=0.0)
+        rest = _number(rest, f"{what} rest")
+        (old_stiffness,), (old_rest,), (old_damping,) = _tuples(old.stiffness, old.spring_rest, old.damping)
+        total = old_stiffness + stiffness
+        joint_now = dataclasses.replace(
+            old,
+            stiffness=total,
+            spring_rest=(old_stiffness * old_rest + stiffness * rest) / total if total else old_rest,
+            damping=old_damping + _number(damping, f"{what} damping", minimum=0.0),
+        )
+        body = self._bodies[self._joint_owner[joint][1]]
+        self._bodies[body.name] = dataclasses.replace(body, joint=joint_now)
+        return self
+
+    def add_contact_points(
+        self, body: str, points: ArrayLike, material: Material | None = None, radius: float = 0.0
+    ) -> MechanismBuilder:
+        """Add points of a body that may touch the environment.
+
+        Args:
+            body: a body added before.
+            points: positions in the body frame, m, (n, 3), or one point (3,).
+            material: friction and restitution; Material() when not given.
+            radius: m; above 0 each point is a ball of that radius.
+        """
+        what = f'contact points of body "{body}"'
+        self._check_body(body, "contact points body")
+        if body == WORLD:
+            raise InputError("contact points: expected a body of the mechanism, got the world; use an Environment")
+        material = Material() if material is None else material
+        if not isinstance(material, Material):
+            raise InputError(f"{what} material: expected a Material, got {material!r}")
+        size = _number(radius, f"{what} radius", minimum=0.0)
+        try:
+            rows: list[Any] = list(points)  # type: ignore[arg-type]
+        except TypeError:
+            raise InputError(f"{what}: expected positions of 3 numbers each, got {points!r}") from None
+        if len(rows) == 3 and all(isinstance(entry, (int, float)) for entry in rows):
+            rows = [rows]
+        new = [
+            ContactPoint(body, _vector3(row, f"{what}, point {index}"), material, size)
+            for index, row in enumerate(rows)
+        ]
+        self._contact_points.extend(new)
+        return self
+
+    def build(self) -> Mechanism:
+        """Return the frozen mechanism of everything added so far; the builder may go on to be used."""
+        return Mechanism(
+            name=self._name,
+            gravity=self._gravity,
+            bodies=tuple(self._bodies.values()),
+            loops=tuple(self._loops.values()),
+            couplings=tuple(self._couplings.values()),
+            springs=tuple(self._springs.values()),
+            contact_points=tuple(self._contact_points),
+        )
+
+    def _check_body(self, name: str, what: str) -> None:
+        if name != WORLD and (not isinstance(name, str) or name not in self._bodies):
+            known = [WORLD, *self._bodies]
+            raise InputError(f"{what}: expected a body added before, got {name!r}{nearest_names(name, known)}")
+
+    def _check_new(self, name: str, known: Mapping[str, object], kind: str) -> None:
+        _checked_name(name, f"{kind} name")
+        if name in known:
+            raise InputError(f'{kind} "{name}": a {kind} of this name was added before to mechanism "{self._name}"')
+
+    def _claim_joint_name(self, joint: str, kind: str, name: str) -> None:
+        what = f'{kind} "{name}"'
+        _checked_name(joint, f"{what} joint name")
+        if joint in self._joint_owner:
+            other_kind, other = self._joint_owner[joint]
+            raise InputError(
+                f'{what} joint: the name "{joint}" is taken by the joint of {other_kind} "{other}"; choose another'
+            )
+        self._joint_owner[joint] = (kind, name)
+
+    def _body_joint(self, joint: str, what: str) -> Joint:
+        kind, owner = self._joint_owner.get(joint, ("", "")) if isinstance(joint, str) else ("", "")
+        if kind != "body":
+            known = [body.joint.name for body in self._bodies.values()]
+            raise InputError(f"{what}: expected the joint of a body, got {joint!r}{nearest_names(joint, known)}")
+        return self._bodies[owner].joint
+
+
+def _checked_name(name: object, what: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{what}: expected a text that is not empty, got {name!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what}: expected Unicode text, got {name!r} with a lone surrogate") from None
+    return name
+
+
+def _number(value: object, what: str, *, minimum: float | None = None) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what}: expected a number, got {value!r}") from None
+    if isinstance(value, str) or not math.isfinite(number):
+        raise InputError(f"{what}: expected a finite number, got {value!r}")
+    if minimum is not None and number < minimum:
+        raise InputError(f"{what}: expected at least {minimum:g}, got {number}")
+    return number + 0.0  # -0.0 becomes 0.0, so that equal mechanisms have equal digests
+
+
+def _vector3(value: ArrayLike, what: str) -> Vector3:
+    x, y, z = (finite_vector(value, 3, what) + 0.0).tolist()
+    return (x, y, z)
+
+
+def _six_numbers(inertia: ArrayLike | None, what: str) -> tuple[float, float, float, float, float, float]:
+    if inertia is None:
+        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = symmetric_inertia(inertia, what).tolist()
+    return (xx, xy, xz, yy, yz, zz)
+
+
+def _shapes(shapes: Iterable[Shape], what: str) -> tuple[Shape, ...]:
+    try:
+        result = tuple(shapes)
+    except TypeError:
+        raise InputError(f"{what}: expected a list of Shape, got {shapes!r}") from None
+    for shape in result:
+        if not isinstance(shape, Shape):
+            raise InputError(f"{what}: expected Shape entries, got {shape!r}")
+    return result
+
+
+def _tuples(*values: object) -> list[tuple[float, ...]]:
+    """Per-axis joint options as the tuples they are once the joint is made (declared: number or sequence)."""
+    return [tuple(value) for value in values]  # type: ignore[arg-type]
