@@ -118,9 +118,7 @@ def main():
         return subprocess.run([newer, os.path.abspath(__file__), *sys.argv[1:]]).returncode
     install(EXTRAS[command])
     if command == "demo":
-        return subprocess.run(
-            [python_in_environment(), os.path.join("examples", "01_tour.py"), *words], cwd=ROOT
-        ).returncode
+        return run(os.path.join("examples", "01_tour.py"), *words)
     if command == "test":
         return test(*words)
     if command == "bench":
