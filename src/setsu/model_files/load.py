@@ -1,0 +1,146 @@
+"""Read a model file of any known format into a mechanism."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
+
+from setsu.errors import InputError, ModelFileError
+from setsu.mechanism.record import Mechanism
+from setsu.model_files.report import LoadReport
+from setsu.model_files.urdf import mechanism_from_urdf
+from setsu.model_files.xml_tree import MAX_FILE_BYTES, parse_xml
+
+__all__ = ["load", "load_with_report"]
+
+DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
+EXTENSIONS = (".urdf", ".xml", ".mjcf", ".toml")
+
+StrPath = str | os.PathLike[str]
+
+
+def load(
+    path: StrPath,
+    *,
+    floating_base: bool = False,
+    gravity: ArrayLike | None = None,
+    package_dirs: Sequence[StrPath] | StrPath = (),
+    repair: bool = False,
+) -> Mechanism:
+    """Return the mechanism in a model file: .urdf, .xml or .mjcf (MJCF, or URDF by its root element), .toml (native).
+
+    Args:
+        path: the file.
+        floating_base: URDF only: put a free joint "root_joint" between the world and the root link.
+        gravity: m/s², world axes, (3,); None takes the file's own (MJCF, native), or (0, 0, -9.81) for URDF.
+        package_dirs: folders that hold (or are) the packages of `package://` mesh names.
+        repair: replace inertias no real body can have by the nearest possible one; else they are kept, with a warning.
+
+    Raises:
+        ModelFileError: the file cannot be read; the message lists all problems with their lines.
+
+    >>> load("robot.urdf", floating_base=True).nv       # doctest: +SKIP
+    18
+    """
+    mechanism, _ = load_with_report(
+        path, floating_base=floating_base, gravity=gravity, package_dirs=package_dirs, repair=repair
+    )
+    return mechanism
+
+
+def load_with_report(
+    path: StrPath,
+    *,
+    floating_base: bool = False,
+    gravity: ArrayLike | None = None,
+    package_dirs: Sequence[StrPath] | StrPath = (),
+    repair: bool = False,
+) -> tuple[Mechanism, LoadReport]:
+    """Like `load`, and also return what was ignored, repaired or doubtful in the file.
+
+    >>> mechanism, report = load_with_report("robot.urdf")       # doctest: +SKIP
+    >>> print(report)                                            # doctest: +SKIP
+    """
+    name, data = _read_bytes(path)
+    if isinstance(package_dirs, (str, os.PathLike)):
+        package_dirs = [package_dirs]
+    extension = os.path.splitext(name)[1].lower()
+    if extension == ".toml":
+        return _from_native(data, name, floating_base, gravity)
+    root = parse_xml(data, name)
+    if root.tag == "mujoco" and extension != ".urdf":
+        if floating_base:
+            raise InputError(f"{name}: floating_base is for URDF; an MJCF file says itself which bodies are free")
+        from setsu.model_files.mjcf import mechanism_from_mjcf
+
+        return mechanism_from_mjcf(root, data, name, gravity=gravity, repair=repair)
+    if root.tag != "robot":
+        expected = "<robot>" if extension == ".urdf" else "<mujoco> or <robot>"
+        raise ModelFileError(name, [f"{name}:{root.line}: root element <{root.tag[:40]}>, expected {expected}"])
+    return mechanism_from_urdf(
+        root,
+        name,
+        floating_base=floating_base,
+        gravity=DEFAULT_GRAVITY if gravity is None else gravity,
+        package_dirs=package_dirs,
+        repair=repair,
+    )
+
+
+def _read_bytes(path: StrPath) -> tuple[str, bytes]:
+    """Return the path as text and the content; what is no readable model file is a ModelFileError."""
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        name = path
+    if not isinstance(name, str) or not name:
+        raise InputError(f"load: expected the path of a model file, got {path!r}")
+    if "\0" in name:
+        raise InputError(f"load: expected the path of a model file, got {path!r} with a zero character")
+    if os.path.isdir(name):
+        raise ModelFileError(name, [f"{name}: a folder, expected a model file ({', '.join(EXTENSIONS)})"])
+    if not os.path.exists(name):
+        raise ModelFileError(name, [f"{name}: no such file"])
+    extension = os.path.splitext(name)[1].lower()
+    if extension not in EXTENSIONS:
+        what = f'got the extension "{extension}"' if extension else "got no extension"
+        hint = "; run xacro on it first" if extension == ".xacro" else ""
+        raise ModelFileError(name, [f"{name}: {what}, expected one of {', '.join(EXTENSIONS)}{hint}"])
+    try:
+        if not os.path.isfile(name):
+            raise ModelFileError(name, [f"{name}: not a regular file, expected a model file"])
+        size = os.path.getsize(name)
+        if size > MAX_FILE_BYTES:
+            raise ModelFileError(name, [f"{name}: {size} bytes, expected at most {MAX_FILE_BYTES}"])
+        with open(name, "rb") as file:
+            return name, file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ModelFileError(name, [f"{name}: cannot be read: {error.strerror or error}"]) from None
+
+
+def _from_native(
+    data: bytes, path: str, floating_base: bool, gravity: ArrayLike | None
+) -> tuple[Mechanism, LoadReport]:
+    """Read the native text format; gravity may be overridden."""
+    import dataclasses
+
+    from setsu.mechanism.native_text import from_text
+
+    if floating_base:
+        raise InputError(f"{path}: floating_base is for URDF; the native format says itself which bodies are free")
+    if not data.strip():
+        raise ModelFileError(path, [f"{path}: the file is empty, expected TOML"])
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ModelFileError(path, [f"{path}:{line}: byte {data[error.start]:#04x}, expected UTF-8 text"]) from None
+    mechanism = from_text(text, path)
+    if gravity is not None:
+        from setsu.spatial import finite_vector
+
+        x, y, z = finite_vector(gravity, 3, "gravity").tolist()
+        mechanism = dataclasses.replace(mechanism, gravity=(x, y, z))
+    return mechanism, LoadReport(path, "native")

@@ -1,0 +1,138 @@
+"""What a reader found worth telling about a file it could read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from setsu.errors import ModelWarning
+
+__all__ = ["Actuator", "Ignored", "LoadReport", "Notes"]
+
+MAX_NAMES_IN_WARNING = 5
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """An element ("link/contact") or attribute ("joint/limit/@current") that was not used: how often, first line."""
+
+    what: str
+    count: int
+    line: int
+
+    def __str__(self) -> str:
+        where = f", first in line {self.line}" if self.line else ""
+        return f"{self.what}: {self.count} time{'' if self.count == 1 else 's'}{where}"
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """An actuator of an MJCF file: the joint (or other target) it drives, and its gear ratios (6 numbers)."""
+
+    name: str
+    target: str
+    gear: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}: drives {self.target}, gear {' '.join(f'{ratio:g}' for ratio in self.gear)}"
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What was ignored, repaired or doubtful in a model file; printable by str().
+
+    ignored: elements and attributes without influence on the mechanism, each once.
+    inertia_problems: one text per body whose inertia no real body can have.
+    repaired: names of the bodies whose inertia was replaced by the nearest possible one (`repair=True`).
+    missing_meshes: mesh file names as written that were not found.
+    couplings: one text per relation between joints (URDF mimic, MJCF equality joint).
+    actuators: the actuators of an MJCF file.
+    notes: everything else, such as angles taken as exact right angles or bodies that were renamed.
+    """
+
+    path: str
+    format: str
+    ignored: tuple[Ignored, ...] = ()
+    inertia_problems: tuple[str, ...] = ()
+    repaired: tuple[str, ...] = ()
+    missing_meshes: tuple[str, ...] = ()
+    couplings: tuple[str, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts: list[tuple[str, Iterable[object]]] = [
+            ("ignored", self.ignored),
+            ("non-physical inertias", self.inertia_problems),
+            ("repaired inertias", self.repaired),
+            ("missing meshes", self.missing_meshes),
+            ("couplings", self.couplings),
+            ("actuators", self.actuators),
+            ("notes", self.notes),
+        ]
+        lines = [f"{self.path} ({self.format})"]
+        for title, entries in parts:
+            texts = [f"    {entry}" for entry in entries]
+            lines += [f"  {title}:", *texts] if texts else []
+        return "\n".join(lines if len(lines) > 1 else [*lines, "  nothing to report"])
+
+
+@dataclass
+class Notes:
+    """The report in the making."""
+
+    path: str
+    format: str
+    inertia_problems: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+    missing_meshes: dict[str, None] = field(default_factory=dict)
+    couplings: list[str] = field(default_factory=list)
+    actuators: list[Actuator] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rounded_angles: int = 0
+    rounded_angle_line: int = 0
+    doubts: list[str] = field(default_factory=list)
+    _ignored: dict[str, list[int]] = field(default_factory=dict)
+
+    def ignore(self, what: str, line: int = 0, count: int = 1) -> None:
+        """Count an element or attribute that has no influence; line 0 means unknown."""
+        entry = self._ignored.setdefault(what, [0, line])
+        entry[0] += count
+
+    def round_angle(self, line: int) -> None:
+        """Count an angle that was taken as an exact multiple of a right angle."""
+        self.rounded_angles += 1
+        self.rounded_angle_line = self.rounded_angle_line or line
+
+    def doubt(self, what: str) -> None:
+        """Note something that deserves a warning."""
+        self.doubts.append(what)
+
+    def finish(self) -> LoadReport:
+        """Give the warnings, missing meshes in one, and return the report."""
+        for text in self.doubts:
+            warnings.warn(f"{self.path}: {text}", ModelWarning, stacklevel=4)
+        if self.missing_meshes:
+            names = list(self.missing_meshes)
+            more = len(names) - MAX_NAMES_IN_WARNING
+            listed = ", ".join(names[:MAX_NAMES_IN_WARNING]) + (f" and {more} more" if more > 0 else "")
+            text = f"{self.path}: {len(names)} mesh file(s) not found: {listed}; give package_dirs=[...] to say where"
+            warnings.warn(text, ModelWarning, stacklevel=4)
+        notes = [*self.doubts, *self.notes]
+        if self.rounded_angles:
+            notes.append(
+                f"{self.rounded_angles} angle(s) that are a multiple of pi/2 rounded to 11 digits or more "
+                f"taken as exact, first in line {self.rounded_angle_line}"
+            )
+        return LoadReport(
+            path=self.path,
+            format=self.format,
+            ignored=tuple(Ignored(what, count, line) for what, (count, line) in self._ignored.items()),
+            inertia_problems=tuple(self.inertia_problems),
+            repaired=tuple(self.repaired),
+            missing_meshes=tuple(self.missing_meshes),
+            couplings=tuple(self.couplings),
+            actuators=tuple(self.actuators),
+            notes=tuple(notes),
+        )
