@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism.joints import Joint
-from setsu.spatial import is_rotation, nearest_rotation
+from setsu.spatial import finite_vector, is_rotation, nearest_rotation
 
 __all__ = [
+    "SHAPE_SIZES",
     "WORLD",
     "Body",
     "ContactPoint",
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 WORLD = "world"
+
+SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}
+"""How many numbers give the size of each kind of shape."""
 
 Vector3 = tuple[float, float, float]
 
@@ -83,6 +87,22 @@ class Shape:
     pose: Pose = field(default_factory=Pose)
     mesh: str = ""
     color: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in SHAPE_SIZES:
+            raise InputError(f"Shape kind: expected one of {', '.join(SHAPE_SIZES)}, got {self.kind!r}")
+        what = f"Shape {self.kind}"
+        size = tuple((finite_vector(self.size, SHAPE_SIZES[self.kind], f"{what} size") + 0.0).tolist())
+        # The scale of a mesh may mirror it.
+        if self.kind != "mesh" and min(size) < 0.0:
+            raise InputError(f"{what} size: expected numbers of metres, at least 0, got {size}")
+        if not isinstance(self.mesh, str) or bool(self.mesh) != (self.kind == "mesh"):
+            raise InputError(f"{what} mesh: expected a file name for a mesh and none otherwise, got {self.mesh!r}")
+        if len(self.color) not in (0, 3, 4):
+            raise InputError(f"{what} color: expected red green blue and perhaps alpha, got {self.color!r}")
+        object.__setattr__(self, "size", size)
+        color = finite_vector(self.color, len(self.color), f"{what} color")
+        object.__setattr__(self, "color", tuple((color + 0.0).tolist()))
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ def random_tree(
     Args:
         seed: number or generator; the same seed gives the same mechanism.
         n_bodies: number of declared bodies (those on Fixed joints counted).
-        joint_types: names or classes to draw from. The first bodies (after a floating base) take each type once, in random order, so that
-            with enough bodies all of them occur. Fixed and Free occur only when asked for.
+        joint_types: names or classes to draw from. The first bodies (after a floating base) take each type once, in
+            random order, so that with enough bodies all of them occur. Fixed and Free occur only when asked for.
         floating_base: put the first body on a Free joint.
         branching: probability that a body hangs on any earlier body instead of the last one; 0 gives a chain.
         damping, armature, coulomb, stiffness: upper bounds from which each joint draws its own; 0 leaves it out.

@@ -1,0 +1,241 @@
+"""Read the native text format: every problem of a file at once, each with its line where it can be told."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from setsu.errors import InputError, ModelFileError, nearest_names
+from setsu.mechanism.builder import MechanismBuilder
+from setsu.mechanism.checked_table import CheckedTable
+from setsu.mechanism.elements import WORLD, Material, Pose, Shape
+from setsu.mechanism.joints import JOINT_TYPES, Helical, Joint, Universal
+from setsu.mechanism.record import Mechanism
+
+__all__ = ["FORMAT", "MAXIMUM_BYTES", "from_text"]
+
+FORMAT = 1
+"""Version of the format, the first line of every file."""
+
+MAXIMUM_BYTES = 20_000_000
+"""Largest file read. A chain of a thousand bodies takes a quarter of a megabyte."""
+
+_MOST_PROBLEMS = 100
+_TOP, _NO_LINE = 0, -1
+_HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(\w+)[ \t]*\]\]")
+_PER_AXIS = (
+    "damping", "armature", "coulomb", "stiffness", "spring_rest", "lower", "upper", "velocity_limit", "effort_limit",
+)  # fmt: skip
+
+
+def from_text(text: str, path: str = "text") -> Mechanism:
+    """Return the mechanism that `text` describes; `path` stands in error messages only.
+
+    >>> from_text('format = 1\\nname = "m"\\n[[body]]\\nname = "a"\\njoint = { type = "Revolute" }').nv
+    1
+
+    Raises ModelFileError with every problem found: syntax, unknown keys, wrong types, NaN, unknown names.
+    """
+    return _Reader(_parsed(text, path), text.split("\n"), path).read()
+
+
+def _parsed(text: str, path: str) -> dict[str, Any]:
+    if len(text) > MAXIMUM_BYTES:
+        raise ModelFileError(path, [f"the text is larger than {MAXIMUM_BYTES // 1_000_000} MB"])
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        # Syntax errors, and whole numbers of thousands of digits, which Python guards against.
+        raise ModelFileError(path, [f"not valid TOML: {error}"]) from None
+    except RecursionError:
+        raise ModelFileError(path, ["not valid TOML: brackets are nested too deeply"]) from None
+
+
+class _Reader:
+    """Walks a parsed document block by block, collecting problems instead of stopping at the first."""
+
+    def __init__(self, document: dict[str, Any], lines: list[str], path: str) -> None:
+        self._document = document
+        self._lines = lines
+        self._path = path
+        self._problems: list[str] = []
+        self._header_lines: dict[str, list[int]] = {}
+        for number, line in enumerate(lines, start=1):
+            if header := _HEADER.match(line):
+                self._header_lines.setdefault(header[1], []).append(number)
+        # Bodies that could not be made, and their joints: what refers to them is not reported a second time.
+        self._failed_bodies: set[str] = set()
+        self._failed_joints: set[str] = set()
+        self._made: set[str] = set()
+        self._problems_before = 0
+
+    def read(self) -> Mechanism:
+        top = CheckedTable(self._document, "file", lambda message, key: self._add(message, self._line_of(key, _TOP)))
+        version = top.number("format", 0)
+        if version != FORMAT and not self._problems:
+            top.report(f"file format: expected the line `format = {FORMAT}`, got {version:g}", "format")
+        name = top.text("name")
+        gravity = top.numbers("gravity", 3, (0.0, 0.0, -9.81))
+        blocks = {kind: top.tables(kind) for kind in ("body", "loop", "coupling", "spring", "contact_points")}
+        top.finish()
+        try:
+            is_named = isinstance(self._document.get("name"), str)
+            self._builder = MechanismBuilder(name if is_named else "unnamed", gravity)
+        except InputError as error:
+            self._add(str(error), _NO_LINE)
+            self._builder = MechanismBuilder("unnamed")
+        self._declared = {entry.get("name") for entry in self._entries("body") if isinstance(entry.get("name"), str)}
+        makers = {
+            "body": self._body,
+            "loop": self._loop,
+            "coupling": self._coupling,
+            "spring": self._spring,
+            "contact_points": self._contact_points,
+        }
+        for kind, tables in blocks.items():
+            lines = self._header_lines.get(kind, [])
+            for index, table in enumerate(tables):
+                # Headers written another way (an inline list, a header inside a text) leave the line unknown.
+                self._block(makers[kind], kind, table, lines[index] if len(lines) == len(tables) else _NO_LINE)
+        if self._problems:
+            raise ModelFileError(self._path, self._problems)
+        return self._builder.build()
+
+    def _entries(self, kind: str) -> list[dict[str, Any]]:
+        value = self._document.get(kind)
+        return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+    def _block(self, make: Callable[[str, CheckedTable], None], kind: str, table: CheckedTable, line: int) -> None:
+        self._problems_before = len(self._problems)
+        table.report = lambda message, key: self._add(message, self._line_of(key, line))
+        name = table.text("name") if kind != "contact_points" else table.text("body")
+        table.what = f"{kind} {reprlib.repr(name)}"
+        try:
+            make(name, table)
+        except InputError as error:
+            # Messages run 'body "name" key: ...', so that the word after the name leads to the line.
+            key = re.match(rf'\w+ "{re.escape(name)}" (\w+)', str(error))
+            self._add(str(error), self._line_of(key[1] if key else "name", line))
+
+    def _add(self, message: str, line: int) -> None:
+        self._problems.append(f"line {line}: {message}" if line > 0 else message)
+        if len(self._problems) == _MOST_PROBLEMS:
+            self._problems.append("reading stopped here; there may be more")
+            raise ModelFileError(self._path, self._problems)
+
+    def _line_of(self, key: str, header: int) -> int:
+        """Line of `key = ...` in the block under a header line; the header's own when not found."""
+        if header == _NO_LINE:
+            return header
+        pattern = re.compile(r"[ \t]*[\"']?" + re.escape(key) + r"[\"']?[ \t]*=")
+        for number in range(header + 1, len(self._lines) + 1):
+            line = self._lines[number - 1]
+            if _HEADER.match(line):
+                break
+            if pattern.match(line):
+                return number
+        return header
+
+    def _is_sound(self, table: CheckedTable, missing: set[str]) -> bool:
+        """Whether this block was read without a problem and refers to nothing that is missing since it failed."""
+        table.finish()
+        return len(self._problems) == self._problems_before and not missing
+
+    def _body(self, name: str, table: CheckedTable) -> None:
+        self._failed_bodies.add(name)
+        parent = table.text("parent", WORLD)
+        joint_table = table.table("joint")
+        joint_name = joint_table.text("name", f"{name}_joint") if joint_table is not None else f"{name}_joint"
+        joint = self._joint(joint_table, joint_name) if joint_table is not None else None
+        self._failed_joints.add(joint_name)
+        xx, xy, xz, yy, yz, zz = table.numbers("inertia", 6, (0.0,) * 6)
+        pose = table.pose()
+        mass = table.number("mass", 0.0)
+        center_of_mass = table.numbers("center_of_mass", 3, (0.0, 0.0, 0.0))
+        visuals = [shape for entry in table.tables("visuals") for shape in self._shapes(entry)]
+        collisions = [shape for entry in table.tables("collisions") for shape in self._shapes(entry)]
+        if parent not in self._failed_bodies and parent not in self._made and parent in self._declared:
+            table.report(f'{table.what} parent: "{parent}" stands later in the file; parents come first', "parent")
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if not self._is_sound(table, {parent} & self._failed_bodies - {name}):
+            # The body cannot be made, but its numbers may hold more to report.
+            trial = MechanismBuilder("trial")
+            trial.add_body(name or "unnamed", WORLD, None, pose, mass, center_of_mass, inertia)
+            return
+        self._builder.add_body(name, parent, joint, pose, mass, center_of_mass, inertia, visuals, collisions)
+        self._made.add(name)
+        self._failed_bodies.discard(name)
+        self._failed_joints.discard(joint_name)
+
+    def _loop(self, name: str, table: CheckedTable) -> None:
+        body_a, body_b = table.text("body_a"), table.text("body_b")
+        joint_table = table.table("joint", required=True)
+        joint = self._joint(joint_table, joint_table.text("name", name)) if joint_table is not None else None
+        pose_a, pose_b = table.pose("_a"), table.pose("_b")
+        if self._is_sound(table, {body_a, body_b} & self._failed_bodies) and joint is not None:
+            self._builder.add_loop(name, body_a, body_b, joint, pose_a, pose_b)
+
+    def _coupling(self, name: str, table: CheckedTable) -> None:
+        factors, offset = table.mapping("factors"), table.number("offset", 0.0)
+        if self._is_sound(table, self._failed_joints.intersection(factors)):
+            self._builder.add_coupling(name, factors, offset)
+
+    def _spring(self, name: str, table: CheckedTable) -> None:
+        body_a, point_a = table.text("body_a"), table.numbers("point_a", 3)
+        body_b, point_b = table.text("body_b"), table.numbers("point_b", 3)
+        stiffness, rest_length = table.number("stiffness"), table.number("rest_length", 0.0)
+        damping = table.number("damping", 0.0)
+        if self._is_sound(table, {body_a, body_b} & self._failed_bodies):
+            self._builder.add_spring(name, body_a, point_a, body_b, point_b, stiffness, rest_length, damping)
+
+    def _contact_points(self, body: str, table: CheckedTable) -> None:
+        positions, radius = table.rows("positions"), table.number("radius", 0.0)
+        usual = Material()
+        parts = ("static_friction", "kinetic_friction", "restitution")
+        values = {key: table.number(key, getattr(usual, key)) for key in parts}
+        if self._is_sound(table, {body} & self._failed_bodies):
+            self._builder.add_contact_points(body, positions, Material(**values), radius)
+
+    def _joint(self, table: CheckedTable, name: str) -> Joint | None:
+        before = len(self._problems)
+        kind = table.text("type")
+        options: dict[str, Any] = {key: table.per_axis(key) for key in _PER_AXIS}
+        joint_class = JOINT_TYPES.get(kind)
+        if joint_class is None:
+            hint = nearest_names(kind, JOINT_TYPES)
+            table.report(f"{table.what} type: unknown joint type {reprlib.repr(kind)}{hint}", "type")
+            return None
+        if joint_class.has_axis:
+            options["axis"] = table.numbers("axis", 3, (0.0, 0.0, 1.0))
+        if joint_class is Helical:
+            options["pitch"] = table.number("pitch", 0.0)
+        if joint_class is Universal:
+            options["second_axis"] = table.numbers("second_axis", 3, (1.0, 0.0, 0.0))
+        table.finish()
+        if len(self._problems) > before:
+            return None
+        given = {key: value for key, value in options.items() if value is not None}
+        try:
+            return joint_class(name=name, **given)
+        except InputError as error:
+            table.report(str(error), "joint")
+            return None
+
+    def _shapes(self, table: CheckedTable) -> list[Shape]:
+        """The one shape of a table, or none when it has a problem."""
+        before = len(self._problems)
+        kind, size, pose = table.text("kind"), table.numbers("size", None), table.pose()
+        mesh, color = table.text("mesh", ""), table.numbers("color", None, ())
+        table.finish()
+        if len(self._problems) > before:
+            return []
+        try:
+            return [Shape(kind, tuple(size), Pose.of(pose, f"{table.what} pose"), mesh, tuple(color))]
+        except InputError as error:
+            table.report(f"{table.what}: {error}", "kind")
+            return []

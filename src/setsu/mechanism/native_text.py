@@ -1,0 +1,213 @@
+"""The native text format: TOML with one block per body, loop, coupling, spring and group of contact points.
+
+    format = 1
+    name = "pendulum"
+    gravity = [0.0, 0.0, -9.81]           # m/s²; this value when left out
+
+    [[body]]
+    name = "rod"
+    parent = "world"                      # "world" when left out
+    joint = { type = "Revolute", name = "hinge", axis = [0.0, 1.0, 0.0], damping = 0.1 }   # Fixed when left out
+    translation = [0.0, 0.0, 1.0]         # joint frame in the parent, m
+    rotation = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]     # row by row; the identity when left out
+    mass = 1.0                            # kg
+    center_of_mass = [0.0, 0.0, -0.5]     # m
+    inertia = [0.1, 0.0, 0.0, 0.1, 0.0, 0.0]      # Ixx Ixy Ixz Iyy Iyz Izz about the center of mass, kg m²
+
+Numbers are written with all their digits, so that reading a file gives back the mechanism to the last bit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+from setsu.errors import InputError, ModelFileError
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
+from setsu.mechanism.joints import Fixed, Joint
+from setsu.mechanism.native_reader import FORMAT, MAXIMUM_BYTES, from_text
+from setsu.mechanism.record import Mechanism
+
+__all__ = ["from_text", "read", "save", "to_text"]
+
+Value = str | float | int | Sequence["Value"] | Mapping[str, "Value"]
+Entries = Iterator[tuple[str, Value]]
+
+
+def save(mechanism: Mechanism, path: str | Path) -> None:
+    """Write a mechanism to a text file; `read` gives back an equal one."""
+    try:
+        Path(path).write_text(to_text(mechanism), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def read(path: str | Path) -> Mechanism:
+    """Read a mechanism from a text file; ModelFileError with every problem found when it is not sound."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAXIMUM_BYTES + 1)
+    except OSError as error:
+        raise ModelFileError(str(path), [f"cannot be read: {error.strerror or error}"]) from None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if len(data) <= MAXIMUM_BYTES:
+            line = data.count(b"\n", 0, error.start) + 1
+            problem = f"line {line}: expected UTF-8 text, got byte {data[error.start]:#04x}"
+            raise ModelFileError(str(path), [problem]) from None
+        text = data.decode("utf-8", errors="replace")
+    return from_text(text, str(path))
+
+
+def to_text(mechanism: Mechanism) -> str:
+    """Return the text of a mechanism; equal mechanisms give equal text.
+
+    >>> from setsu.mechanism import MechanismBuilder
+    >>> print(to_text(MechanismBuilder("nothing", gravity=(0, 0, 0)).build()), end="")
+    format = 1
+    name = "nothing"
+    gravity = [0.0, 0.0, 0.0]
+    """
+    header = {"format": FORMAT, "name": mechanism.name, "gravity": mechanism.gravity}
+    blocks = ["".join(_lines(header.items()))]
+    blocks += [_block("body", _body(body)) for body in mechanism.bodies]
+    blocks += [_block("loop", _loop(loop)) for loop in mechanism.loops]
+    blocks += [_block("coupling", _coupling(coupling)) for coupling in mechanism.couplings]
+    blocks += [_block("spring", _spring(spring)) for spring in mechanism.springs]
+    alike = itertools.groupby(mechanism.contact_points, lambda point: (point.body, point.material, point.radius))
+    blocks += [_block("contact_points", _contact_points(list(points))) for _, points in alike]
+    return "\n".join(blocks)
+
+
+def _body(body: Body) -> Entries:
+    yield "name", body.name
+    if body.parent != WORLD:
+        yield "parent", body.parent
+    joint = dict(_joint(body.joint, f"{body.name}_joint"))
+    if joint != {"type": Fixed.__name__}:
+        yield "joint", joint
+    yield from _pose(body.pose)
+    if body.mass:
+        yield "mass", body.mass
+    if any(body.center_of_mass):
+        yield "center_of_mass", body.center_of_mass
+    if any(body.inertia):
+        yield "inertia", body.inertia
+    for key, shapes in (("visuals", body.visuals), ("collisions", body.collisions)):
+        if shapes:
+            yield key, [dict(_shape(shape)) for shape in shapes]
+
+
+def _joint(joint: Joint, usual_name: str) -> Entries:
+    yield "type", type(joint).__name__
+    if joint.name != usual_name:
+        yield "name", joint.name
+    for option in fields(joint):
+        value = getattr(joint, option.name)
+        if option.name == "name" or (option.name == "axis" and not joint.has_axis):
+            continue
+        default = option.default if option.default is not MISSING else None
+        if isinstance(value, tuple) and not isinstance(default, tuple):
+            # One number per axis: a default is left out, and a number that serves all axes is written once.
+            if all(entry == default for entry in value):
+                continue
+            value = value[0] if len(set(value)) == 1 else value
+        if value != default:
+            yield option.name, value
+
+
+def _pose(pose: Pose, suffix: str = "") -> Entries:
+    if any(pose.translation):
+        yield f"translation{suffix}", pose.translation
+    if pose.rotation != Pose().rotation:
+        yield f"rotation{suffix}", pose.rotation
+
+
+def _shape(shape: Shape) -> Entries:
+    yield "kind", shape.kind
+    yield "size", shape.size
+    yield from _pose(shape.pose)
+    if shape.mesh:
+        yield "mesh", shape.mesh
+    if shape.color:
+        yield "color", shape.color
+
+
+def _loop(loop: Loop) -> Entries:
+    yield "name", loop.name
+    yield "body_a", loop.body_a
+    yield "body_b", loop.body_b
+    yield "joint", dict(_joint(loop.joint, loop.name))
+    yield from _pose(loop.pose_a, "_a")
+    yield from _pose(loop.pose_b, "_b")
+
+
+def _coupling(coupling: Coupling) -> Entries:
+    yield "name", coupling.name
+    yield "factors", dict(coupling.factors)
+    if coupling.offset:
+        yield "offset", coupling.offset
+
+
+def _spring(spring: Spring) -> Entries:
+    yield "name", spring.name
+    yield "body_a", spring.body_a
+    yield "point_a", spring.point_a
+    yield "body_b", spring.body_b
+    yield "point_b", spring.point_b
+    yield "stiffness", spring.stiffness
+    if spring.rest_length:
+        yield "rest_length", spring.rest_length
+    if spring.damping:
+        yield "damping", spring.damping
+
+
+def _contact_points(points: list[ContactPoint]) -> Entries:
+    first = points[0]
+    yield "body", first.body
+    yield "positions", [point.position for point in points]
+    if first.radius:
+        yield "radius", first.radius
+    if first.material != Material():
+        for part in fields(Material):
+            yield part.name, getattr(first.material, part.name)
+
+
+def _block(title: str, entries: Entries) -> str:
+    return f"[[{title}]]\n" + "".join(_lines(entries))
+
+
+def _lines(entries: Iterable[tuple[str, Value]]) -> Iterator[str]:
+    for key, value in entries:
+        yield f"{key} = {_value(value)}\n"
+
+
+def _value(value: Value, depth: int = 0) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_key(key)} = {_value(entry, depth + 1)}" for key, entry in value.items())
+        return f"{{ {inside} }}"
+    if depth == 0 and value and not isinstance(value[0], (int, float)):
+        # Shapes and points stand one per line.
+        return "[\n" + "".join(f"    {_value(entry, 1)},\n" for entry in value) + "]"
+    return "[" + ", ".join(_value(entry, depth + 1) for entry in value) + "]"
+
+
+def _key(key: str) -> str:
+    bare = key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
+    return key if bare else _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    def escaped(character: str) -> str:
+        if character in '"\\':
+            return "\\" + character
+        return f"\\u{ord(character):04x}" if ord(character) < 32 or ord(character) == 127 else character
+
+    return '"' + "".join(map(escaped, text)) + '"'

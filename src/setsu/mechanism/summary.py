@@ -1,0 +1,113 @@
+"""A mechanism as a plain text table of at most 100 columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from setsu.mechanism.elements import Body
+from setsu.mechanism.joints import Fixed
+from setsu.mechanism.record import Mechanism
+
+__all__ = ["summary"]
+
+_WIDTH = 100
+
+
+def summary(mechanism: Mechanism) -> str:
+    """Return what a mechanism is made of: bodies and joints, totals, loops, couplings, springs, contacts, frames.
+
+    Ranges in rad or m, masses in kg, centers of mass in m in the body frame.
+
+    >>> from setsu.mechanism import MechanismBuilder
+    >>> print(summary(MechanismBuilder("empty").build()))
+    empty: 0 moving bodies, 0 joints, nq = 0, nv = 0, 0 kg, gravity (0, 0, -9.81) m/s²
+    """
+    gravity = ", ".join(_short(entry) for entry in mechanism.gravity)
+    parts = [
+        f"{_cut(mechanism.name, 40)}: {_count(mechanism.n_bodies, 'moving body', 'moving bodies')}, "
+        f"{_count(len(mechanism.joint_names), 'joint')}, nq = {mechanism.nq}, nv = {mechanism.nv}, "
+        f"{_short(mechanism.total_mass)} kg, gravity ({gravity}) m/s²"
+    ]
+    if mechanism.moving:
+        head = ("#", "body", "joint", "type", "parent", "q range", "mass", "center of mass")
+        rows = [_body_row(mechanism, index, body) for index, body in enumerate(mechanism.moving)]
+        parts.append(_table(head, rows))
+    frames = [body for body in mechanism.bodies if isinstance(body.joint, Fixed)]
+    if frames:
+        head = ("frame", "fixed to", "carried by", "mass")
+        rows = [(body.name, body.parent, _carrier(mechanism, body), _short(body.mass)) for body in frames]
+        parts.append(_table(head, rows))
+    if mechanism.loops:
+        head = ("loop", "type", "body a", "body b")
+        rows = [(loop.name, type(loop.joint).__name__, loop.body_a, loop.body_b) for loop in mechanism.loops]
+        parts.append(_table(head, rows))
+    if mechanism.couplings:
+        rows = [
+            (
+                coupling.name,
+                " ".join(f"{factor:+g}·{joint}" for joint, factor in coupling.factors),
+                _short(coupling.offset),
+            )
+            for coupling in mechanism.couplings
+        ]
+        parts.append(_table(("coupling", "sum + offset = 0", "offset"), rows))
+    if mechanism.springs:
+        head = ("spring", "body a", "body b", "stiffness", "rest length", "damping")
+        rows = [
+            (
+                spring.name,
+                spring.body_a,
+                spring.body_b,
+                *map(_short, (spring.stiffness, spring.rest_length, spring.damping)),
+            )
+            for spring in mechanism.springs
+        ]
+        parts.append(_table(head, rows))
+    if mechanism.contact_points:
+        counts: dict[str, int] = {}
+        for point in mechanism.contact_points:
+            counts[point.body] = counts.get(point.body, 0) + 1
+        parts.append(_table(("body", "contact points"), [(body, str(count)) for body, count in counts.items()]))
+    return "\n\n".join(parts)
+
+
+def _body_row(mechanism: Mechanism, index: int, body: Body) -> tuple[str, ...]:
+    center = " ".join(_short(entry, 3) for entry in body.center_of_mass)
+    where = mechanism.v_slices[index]
+    limits = list(zip(mechanism.lower[where].tolist(), mechanism.upper[where].tolist(), strict=True))
+    is_free = all(low == -math.inf and high == math.inf for low, high in limits)
+    span = "free" if is_free else ", ".join(f"{_short(low, 3)}..{_short(high, 3)}" for low, high in limits)
+    kind = type(body.joint).__name__
+    return (str(index), body.name, body.joint.name, kind, body.parent, span, _short(body.mass), center)
+
+
+def _carrier(mechanism: Mechanism, body: Body) -> str:
+    index = mechanism.frames[body.name].body
+    return "world" if index < 0 else mechanism.body_names[index]
+
+
+def _short(value: float, digits: int = 4) -> str:
+    return f"{value:.{digits}g}"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _cut(text: str, width: int) -> str:
+    visible = "".join(character if character.isprintable() else "?" for character in text)
+    return visible if len(visible) <= width else visible[: max(width - 1, 0)] + "…"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out columns two blanks apart; the widest are cut, one column at a time, until a line fits the page."""
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    while sum(widths) + 2 * (len(widths) - 1) > _WIDTH:
+        widths[widths.index(max(widths))] -= 1
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    lines = [
+        "  ".join(_cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [head, *rows]
+    ]
+    return "\n".join([lines[0], rule, *lines[1:]])
