@@ -1,0 +1,169 @@
+"""A study as tables for people, as JSON for programs, and as ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from setsu.benchmarks.dynamics import OURS, Row, Study
+
+__all__ = ["Ratio", "as_json", "ratios", "tables", "write_json"]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Our time and a peer's for the same work (ns per state); ratio = peer / ours."""
+
+    subject: str
+    nv: int
+    quantity: str
+    mode: str
+    threads: int
+    variant: str
+    nanoseconds: float
+    peer: str
+    peer_variant: str
+    peer_nanoseconds: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster we are."""
+        return self.peer_nanoseconds / self.nanoseconds
+
+
+def ratios(study: Study) -> list[Ratio]:
+    """Put each of our ways beside the fastest way of each peer.
+
+    A batch of ours is compared with a peer's batch on as many threads, or, where the peer has none, with its call for
+    one state: that is what its user would repeat.
+    """
+    result = []
+    for subject, quantity in dict.fromkeys((row.subject, row.quantity) for row in study.rows):
+        rows = [row for row in study.rows if (row.subject, row.quantity) == (subject, quantity)]
+        for ours in (row for row in rows if row.engine == OURS):
+            for peer in dict.fromkeys(row.engine for row in rows if row.engine != OURS):
+                rivals = [row for row in rows if row.engine == peer]
+                same = [row for row in rivals if (row.mode, row.threads) == (ours.mode, ours.threads)]
+                single = [row for row in rivals if row.mode == "single"] if ours.threads == 1 else []
+                best = min(same or single, key=lambda row: row.nanoseconds, default=None)
+                if best is not None:
+                    result.append(
+                        Ratio(
+                            subject,
+                            ours.nv,
+                            quantity,
+                            ours.mode,
+                            ours.threads,
+                            ours.variant,
+                            ours.nanoseconds,
+                            peer,
+                            best.variant,
+                            best.nanoseconds,
+                        )
+                    )
+    return result
+
+
+def as_json(study: Study) -> dict[str, Any]:
+    """Everything in the study and the ratios, as plain lists and dictionaries."""
+    return {**asdict(study), "ratios": [{**asdict(entry), "ratio": round(entry.ratio, 3)} for entry in ratios(study)]}
+
+
+def write_json(study: Study, path: Path) -> None:
+    """Write the study to a file."""
+    import msgspec
+
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(as_json(study)), indent=1))
+
+
+def tables(study: Study) -> Group:
+    """All tables and remarks, to print with rich; each fits 100 columns."""
+    parts: list[Any] = [Text(str(study.machine)), Text(", ".join(f"{k} {v}" for k, v in study.versions.items()))]
+    entries = ratios(study)
+    keys = dict.fromkeys((entry.quantity, entry.mode, entry.threads) for entry in entries)
+    for quantity, mode, threads in sorted(keys, key=lambda key: (key[1], key[2])):
+        chosen = [
+            entry for entry in entries if (entry.quantity, entry.mode, entry.threads) == (quantity, mode, threads)
+        ]
+        parts += [Text(), _table(quantity, mode, threads, chosen)]
+    parts += [Text(), _threads_table(study)]
+    parts += [Text(line) for line in _remarks(study)]
+    return Group(*parts)
+
+
+def _table(quantity: str, mode: str, threads: int, entries: list[Ratio]) -> Table:
+    """One quantity in one mode: a row per mechanism and way of ours, a column per peer."""
+    peers = list(dict.fromkeys(entry.peer for entry in entries))
+    title = f"{quantity.replace('_', ' ')}, {'one call from Python' if mode == 'single' else 'batch'}"
+    title += "" if threads == 1 else f", {threads} threads"
+    table = Table(title=f"{title}: time per state, × = peer / ours", title_justify="left")
+    table.add_column("mechanism")
+    table.add_column("Setsu")
+    table.add_column("time", justify="right")
+    for peer in peers:
+        table.add_column(peer, justify="right")
+    for subject, variant in dict.fromkeys((entry.subject, entry.variant) for entry in entries):
+        own = {entry.peer: entry for entry in entries if (entry.subject, entry.variant) == (subject, variant)}
+        first = next(iter(own.values()))
+        cells = [
+            f"{_time(own[peer].peer_nanoseconds)}  ×{own[peer].ratio:.3g}" if peer in own else "–" for peer in peers
+        ]
+        table.add_row(f"{subject} ({first.nv})", variant, _time(first.nanoseconds), *cells)
+    return table
+
+
+def _threads_table(study: Study) -> Table:
+    """How much two threads gain over one, for us and for whoever has a batch call."""
+    table = Table(title="two threads: time on one / time on two", title_justify="left")
+    for name in ("mechanism", "quantity", "engine", "way"):
+        table.add_column(name)
+    table.add_column("gain", justify="right")
+    for one, two in _thread_pairs(study.rows):
+        table.add_row(
+            one.subject,
+            one.quantity.replace("_", " "),
+            one.engine,
+            one.variant,
+            f"{one.nanoseconds / two.nanoseconds:.2f}",
+        )
+    return table
+
+
+def _thread_pairs(rows: tuple[Row, ...]) -> Iterator[tuple[Row, Row]]:
+    def key(row: Row) -> tuple[str, str, str, str, str]:
+        return (row.subject, row.quantity, row.mode, row.engine, row.variant)
+
+    on_two = {key(row): row for row in rows if row.threads == 2}
+    for row in rows:
+        if row.threads == 1 and key(row) in on_two and row.group == "robot":
+            yield row, on_two[key(row)]
+
+
+def _remarks(study: Study) -> list[str]:
+    """What was not measured, what did not agree, and how well the rest did."""
+    lines = [f"missing: {name}: {reason}" for name, reason in study.missing.items()]
+    lines += [f"left out: {text}" for text in study.left_out]
+    lines += [f"DISAGREES: {text}" for text in study.disagreements]
+    if study.rows:
+        worst = max(study.rows, key=lambda row: row.difference)
+        lines.append(
+            f"largest difference between engines: {worst.difference:.1e} "
+            f"({worst.subject}, {worst.quantity}, {worst.engine} {worst.variant})"
+        )
+    if not study.machine.avx512:
+        lines.append("this processor has no AVX-512: batches run with half as many lanes as they could")
+    return lines
+
+
+def _time(nanoseconds: float) -> str:
+    """A time with three digits and its unit."""
+    for unit, scale in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
+        if nanoseconds < 1000 * scale or unit == "ms":
+            return f"{nanoseconds / scale:.3g} {unit}"
+    return ""
