@@ -1,0 +1,215 @@
+"""Run a kernel on one mechanism with scalars of any kind: floats, complex numbers, symbolic expressions.
+
+This is the second life of an algorithm (symbols) and the plain reference for the other two. Constants enter as Python
+floats, so that zeros and ones vanish while a symbolic kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from setsu.kernels.program import DOF_CONSTANTS, LINK_CONSTANTS, Kernel, Loop, MatrixRow, Phase, View
+from setsu.mechanism.tables import Kind, Tables
+
+__all__ = ["run"]
+
+_WORLD = ("link", -1)
+
+
+def run(
+    kernel: Kernel,
+    tables: Tables,
+    inputs: Mapping[str, Sequence[Any]],
+    *,
+    target: int = -1,
+    constants: Mapping[str, Any] | None = None,
+) -> dict[str, list[Any]]:
+    """Return each output as a flat list; inputs are flat sequences of scalars.
+
+    target: index of the body whose path "target_dofs" loops walk. constants: replaces columns of the tables by name,
+    for example symbolic inertias `{"mass": [...]}` over links.
+    """
+    machine = _Machine(kernel, tables, inputs, target, constants or {})
+    machine.perform(kernel.phases, ())
+    return machine.outputs
+
+
+class _Machine:
+    def __init__(
+        self, kernel: Kernel, tables: Tables, inputs: Mapping[str, Any], target: int, constants: Mapping[str, Any]
+    ) -> None:
+        self.kernel, self.tables, self.inputs, self.target = kernel, tables, inputs, target
+        self.n_bodies = len(tables.body_link)
+        self.fields: dict[tuple, Any] = {}
+        inertias = tables.regrouped if kernel.regrouped else tables.true
+        self.constants: dict[str, Any] = {
+            "rotation": tables.rotation.reshape(-1, 9).tolist(),
+            "translation": tables.translation.tolist(),
+            "axes": tables.axes.reshape(-1, 9).tolist(),
+            "pitch": tables.pitch.tolist(),
+            "is_body": tables.is_body.tolist(),
+            "mass": inertias.mass.tolist(),
+            "moment": inertias.moment.tolist(),
+            "second_moment": inertias.second_moment.tolist(),
+            **{name: getattr(tables, name).tolist() for name in DOF_CONSTANTS},
+            "gravity": tuple(tables.gravity.tolist()),
+            **constants,
+        }
+        nq = sum(Kind(k).nq for k in tables.kind)
+        sizes = {array.name: array.size(nq, tables.nv, self.n_bodies) for array in kernel.outputs}
+        self.outputs: dict[str, list[Any]] = {name: [0.0] * size for name, size in sizes.items()}
+
+    def perform(self, phases: tuple[Phase, ...], around: tuple[View, ...]) -> None:
+        for phase in phases:
+            if isinstance(phase, Loop):
+                for place in self.places(phase, around):
+                    self.perform(phase.body, (*around, View(self, place)))
+            else:
+                phase(*(around or (View(self, _WORLD),)))
+
+    def places(self, loop: Loop, around: tuple[View, ...]) -> list[tuple[str, int]]:
+        tables = self.tables
+        match loop.over:
+            case "links":
+                return [("link", i) for i in range(tables.n_links)]
+            case "links_down":
+                return [("link", i) for i in reversed(range(tables.n_links))]
+            case "dofs":
+                return [("dof", i) for i in range(tables.nv)]
+            case "dofs_down":
+                return [("dof", i) for i in reversed(range(tables.nv))]
+            case "target_dofs":
+                return self.upwards(self.last_dof(int(tables.body_link[self.target])) if self.target >= 0 else -1)
+        number = around[loop.of]._place[1]
+        if loop.over == "link_dofs":
+            return self.upwards(self.last_dof(number))
+        if loop.over == "ancestors":
+            return self.upwards(number)
+        if loop.over == "strict_ancestors":
+            return self.upwards(int(tables.dof_parent[number]))
+        first = int(tables.v_index[tables.dof_link[number]])
+        if loop.over == "above_joint":
+            return self.upwards(int(tables.dof_parent[first]))
+        if loop.over == "joint_dofs":
+            return [("dof", first + k) for k in range(Kind(tables.kind[tables.dof_link[number]]).nv)]
+        raise ValueError(f"unknown loop {loop.over!r}")
+
+    def last_dof(self, link: int) -> int:
+        return int(self.tables.v_index[link]) + Kind(self.tables.kind[link]).nv - 1
+
+    def upwards(self, dof: int) -> list[tuple[str, int]]:
+        path = []
+        while dof >= 0:
+            path.append(("dof", dof))
+            dof = int(self.tables.dof_parent[dof])
+        return path
+
+    def read(self, place: tuple[str, int], name: str) -> Any:
+        sort, number = place
+        if name == "gravity":
+            return self.constants["gravity"]
+        if name in LINK_CONSTANTS:
+            return _scalar_or_tuple(self.constants[name][number])
+        if sort == "link":
+            if name == "kind":
+                return Kind(self.tables.kind[number])
+            if name == "parent":
+                return View(self, ("link", int(self.tables.parent[number])))
+        if name in DOF_CONSTANTS:
+            return self.over_velocities(self.constants[name], place)
+        if name in self.kernel.link_fields:
+            return self.fields[name, number]
+        if name in self.kernel.dof_fields:
+            dofs = self.dofs_of(place)
+            values = [self.fields[name, dof] for dof in dofs]
+            return values[0] if sort == "dof" else tuple(values)
+        if name in self.kernel.matrices:
+            return MatrixRow(self, place, name)
+        array = self.kernel.array(name)
+        if array is None:
+            raise AttributeError(f"kernel {self.kernel.name} knows no {name!r}")
+        values = self.inputs[name] if name in self.inputs else self.outputs[name]
+        match array.over:
+            case "q":
+                start = int(self.tables.q_index[number])
+                return _scalar_or_tuple(values[start : start + Kind(self.tables.kind[number]).nq])
+            case "v":
+                return self.over_velocities(values, place)
+            case "body":
+                start = int(self.tables.body[number]) * array.width
+                return _scalar_or_tuple(values[start : start + array.width])
+            case "total":
+                return _scalar_or_tuple(values)
+            case "dof":
+                return tuple(values[row * self.tables.nv + number] for row in range(array.width))
+            case _:
+                return MatrixRow(self, place, name)
+
+    def write(self, place: tuple[str, int], name: str, value: Any) -> None:
+        sort, number = place
+        if name in self.kernel.link_fields:
+            self.fields[name, number] = value
+            return
+        if name in self.kernel.dof_fields:
+            for dof, entry in zip(self.dofs_of(place), (value,) if sort == "dof" else value, strict=True):
+                self.fields[name, dof] = entry
+            return
+        array = self.kernel.array(name)
+        if array is None or name not in self.outputs:
+            raise AttributeError(f"kernel {self.kernel.name} cannot write {name!r}")
+        values = value if isinstance(value, tuple) else (value,)
+        result = self.outputs[name]
+        match array.over:
+            case "q":
+                start = int(self.tables.q_index[number])
+                result[start : start + len(values)] = values
+            case "v":
+                for dof, entry in zip(self.dofs_of(place), values, strict=True):
+                    result[dof] = entry
+            case "body":
+                start = int(self.tables.body[number]) * array.width
+                result[start : start + array.width] = values
+            case "total":
+                result[:] = values
+            case "dof":
+                columns = (values,) if sort == "dof" else values
+                for dof, entries in zip(self.dofs_of(place), columns, strict=True):
+                    for row, entry in enumerate(entries):
+                        result[row * self.tables.nv + dof] = entry
+            case _:
+                raise AttributeError(f"write {name!r} by row and column")
+
+    def read_entry(self, row: tuple[str, int], name: str, column: tuple[str, int]) -> Any:
+        if name in self.outputs:
+            return self.outputs[name][row[1] * self.tables.nv + column[1]]
+        return self.fields[name, row[1], column[1]]
+
+    def write_entry(self, row: tuple[str, int], name: str, column: tuple[str, int], value: Any) -> None:
+        array = self.kernel.array(name)
+        if array is None:
+            self.fields[name, row[1], column[1]] = value
+        elif array.over == "matrix":
+            self.outputs[name][row[1] * self.tables.nv + column[1]] = value
+        else:
+            start = (row[1] * self.n_bodies + int(self.tables.body[column[1]])) * array.width
+            self.outputs[name][start : start + array.width] = value
+
+    def dofs_of(self, place: tuple[str, int]) -> range:
+        sort, number = place
+        if sort == "dof":
+            return range(number, number + 1)
+        start = int(self.tables.v_index[number])
+        return range(start, start + Kind(self.tables.kind[number]).nv)
+
+    def over_velocities(self, values: Sequence[Any], place: tuple[str, int]) -> Any:
+        dofs = self.dofs_of(place)
+        return _scalar_or_tuple(values[dofs.start : dofs.stop])
+
+
+def _scalar_or_tuple(value: Any) -> Any:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return value[0] if len(value) == 1 else tuple(value)
+    return value

@@ -1,0 +1,284 @@
+"""Flat tables of a mechanism: what the kernels read.
+
+A joint with several axes becomes a row of *links*, each moved by one primitive joint (see `Kind`); all but the last
+are massless. The axis of a primitive joint is z of its link frame: the link frame is the body frame turned by the
+constant rotation `axes` (x_body = axes @ x_link) with the same origin. Bodies behind fixed joints are merged.
+
+Second moments Σ = ∫ r rᵀ dm (kg m²) stand for the inertia I = tr(Σ) 1 - Σ: they add, shift and turn the same way and
+let a revolute joint pass more of its link's mass on to the parent.
+
+Regrouped inertias (the minimum-parameter idea of kawasaki1995 as a speed trick): what lies on a revolute joint's axis
+moves with the parent as well, so m, m c_z and Σ_zz can be given to it without a change of any joint torque. They are
+right for torques and accelerations only; wrenches, energies and momenta need the true ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.mechanism.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from setsu.spatial import axis_to_z_rotation
+
+if TYPE_CHECKING:
+    from setsu.mechanism.record import Mechanism
+
+__all__ = ["Inertias", "Kind", "Tables", "make_tables"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Kind(IntEnum):
+    """Primitive joints; the axis is z of the link frame."""
+
+    REVOLUTE = 0
+    PRISMATIC = 1
+    HELICAL = 2
+    SPHERICAL = 3
+    FREE = 4
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return (1, 1, 1, 4, 7)[self]
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return (1, 1, 1, 3, 6)[self]
+
+
+@dataclass(frozen=True)
+class Inertias:
+    """Mass (n,), first moment m c (n, 3), second moments xx xy xz yy yz zz (n, 6), link frame, about its origin."""
+
+    mass: Floats
+    moment: Floats
+    second_moment: Floats
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Arrays over links (n), velocities (nv) and bodies; parents and indices as integers, -1 for the world or none."""
+
+    kind: Ints
+    parent: Ints
+    q_index: Ints
+    v_index: Ints
+    body: Ints  # the moving body a link belongs to; a body's last link carries its mass
+    is_body: Floats  # 1 for the last link of a body, 0 for the massless ones in between
+    rotation: Floats  # (n, 3, 3) joint frame in the parent link frame at coordinate 0
+    translation: Floats  # (n, 3)
+    axes: Floats  # (n, 3, 3) x_body = axes @ x_link
+    pitch: Floats
+    true: Inertias
+    regrouped: Inertias
+    body_link: Ints  # (n_bodies,) last link of each body
+    dof_parent: Ints  # (nv,) the velocity before this one on the way to the world
+    dof_link: Ints  # (nv,)
+    armature: Floats
+    damping: Floats
+    coulomb: Floats
+    stiffness: Floats
+    spring_rest: Floats
+    gravity: Floats
+
+    @property
+    def n_links(self) -> int:
+        """Number of links."""
+        return len(self.kind)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return len(self.dof_parent)
+
+
+def make_tables(mechanism: Mechanism) -> Tables:
+    """Expand joints into primitive ones, align axes with z, merge fixed bodies, regroup inertias."""
+    moving = mechanism.moving
+    frames = mechanism.frames
+    kinds: list[Kind] = []
+    parents: list[int] = []
+    bodies: list[int] = []
+    rotations: list[Floats] = []
+    translations: list[Floats] = []
+    axes: list[Floats] = []
+    pitches: list[float] = []
+    body_link: list[int] = []
+    for index, body in enumerate(moving):
+        carrier = frames[body.parent]
+        T_joint = carrier.pose.matrix @ body.pose.matrix
+        parent = body_link[carrier.body] if carrier.body >= 0 else -1
+        parent_axes = axes[parent] if parent >= 0 else np.eye(3)
+        R, p = parent_axes.T @ T_joint[:3, :3], parent_axes.T @ T_joint[:3, 3]
+        for kind, turn, pitch in _primitives(body.joint):
+            kinds.append(kind)
+            parents.append(parent)
+            bodies.append(index)
+            rotations.append(_clean(R @ turn))
+            translations.append(p)
+            axes.append(turn)
+            pitches.append(pitch)
+            parent, R, p = len(kinds) - 1, turn.T, np.zeros(3)
+        body_link.append(len(kinds) - 1)
+
+    n = len(kinds)
+    kind = np.array(kinds, dtype=np.int64)
+    last = np.zeros(n)
+    last[body_link] = 1.0
+    v_index = _starts([k.nv for k in kinds])
+    true = _link_inertias(mechanism, n, axes, body_link)
+    dof_parent: list[int] = []
+    last_dof: list[int] = []  # of each link
+    for link, k in enumerate(kinds):
+        before = last_dof[parents[link]] if parents[link] >= 0 else -1
+        for _ in range(k.nv):
+            dof_parent.append(before)
+            before = len(dof_parent) - 1
+        last_dof.append(before)
+    parent_array = np.array(parents, dtype=np.int64)
+    rotation = np.array(rotations).reshape(n, 3, 3)
+    translation = np.array(translations).reshape(n, 3)
+    joints = [body.joint for body in moving]
+
+    def per_velocity(key: str) -> Floats:
+        return np.array([entry for joint in joints for entry in getattr(joint, key)], dtype=np.float64)
+
+    return Tables(
+        kind=kind,
+        parent=parent_array,
+        q_index=_starts([k.nq for k in kinds]),
+        v_index=v_index,
+        body=np.array(bodies, dtype=np.int64),
+        is_body=last,
+        rotation=rotation,
+        translation=translation,
+        axes=np.array(axes).reshape(n, 3, 3),
+        pitch=np.array(pitches),
+        true=true,
+        regrouped=_regroup(true, kind, parent_array, rotation, translation),
+        body_link=np.array(body_link, dtype=np.int64),
+        dof_parent=np.array(dof_parent, dtype=np.int64),
+        dof_link=np.repeat(np.arange(n), [k.nv for k in kinds]).astype(np.int64),
+        armature=per_velocity("armature"),
+        damping=per_velocity("damping"),
+        coulomb=per_velocity("coulomb"),
+        stiffness=per_velocity("stiffness"),
+        spring_rest=per_velocity("spring_rest"),
+        gravity=np.array(mechanism.gravity),
+    )
+
+
+def _primitives(joint: Joint) -> list[tuple[Kind, Floats, float]]:
+    """Primitive joints in a row: kind, rotation from the link's axes to the body's, pitch."""
+    turn = axis_to_z_rotation(joint.axis)
+    match joint:
+        case Revolute():
+            return [(Kind.REVOLUTE, turn, 0.0)]
+        case Prismatic():
+            return [(Kind.PRISMATIC, turn, 0.0)]
+        case Helical():
+            return [(Kind.HELICAL, turn, joint.pitch)]
+        case Cylindrical():
+            return [(Kind.PRISMATIC, turn, 0.0), (Kind.REVOLUTE, turn, 0.0)]
+        case Universal():
+            return [(Kind.REVOLUTE, turn, 0.0), (Kind.REVOLUTE, axis_to_z_rotation(joint.second_axis), 0.0)]
+        case Planar():
+            along_x = turn @ axis_to_z_rotation((1.0, 0.0, 0.0))
+            along_y = turn @ axis_to_z_rotation((0.0, 1.0, 0.0))
+            return [(Kind.PRISMATIC, along_x, 0.0), (Kind.PRISMATIC, along_y, 0.0), (Kind.REVOLUTE, turn, 0.0)]
+        case Spherical():
+            return [(Kind.SPHERICAL, np.eye(3), 0.0)]
+        case Free():
+            return [(Kind.FREE, np.eye(3), 0.0)]
+        case _:
+            raise TypeError(f"no primitive joints for {type(joint).__name__}")
+
+
+def _clean(rotation: Floats) -> Floats:
+    """Set entries within rounding of 0 and ±1 to these values, so that they vanish from specialised code."""
+    snapped = np.where(np.abs(rotation - np.round(rotation)) < 4e-16, np.round(rotation), rotation)
+    return snapped + 0.0
+
+
+def _starts(lengths: list[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.int64)
+
+
+def _link_inertias(mechanism: Mechanism, n: int, axes: list[Floats], body_link: list[int]) -> Inertias:
+    """True inertias of the links, bodies behind fixed joints added to the ones that carry them."""
+    mass, moment, second = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
+    for body in mechanism.bodies:
+        frame = mechanism.frames[body.name]
+        if frame.body < 0:
+            continue
+        link = body_link[frame.body]
+        if isinstance(body.joint, Fixed):
+            T = frame.pose.matrix
+            R, p = axes[link].T @ T[:3, :3], axes[link].T @ T[:3, 3]
+        else:
+            R, p = axes[link].T, np.zeros(3)
+        inertia = body.inertia_matrix
+        c = p + R @ np.array(body.center_of_mass)
+        mass[link] += body.mass
+        moment[link] += body.mass * c
+        second[link] += R @ (0.5 * np.trace(inertia) * np.eye(3) - inertia) @ R.T + body.mass * np.outer(c, c)
+    return Inertias(mass, moment, _pack(second))
+
+
+def _regroup(true: Inertias, kind: Ints, parent: Ints, rotation: Floats, translation: Floats) -> Inertias:
+    """Give to the parent what a joint cannot tell from the parent's own mass, from the tips to the base."""
+    mass, moment, second = true.mass.copy(), true.moment.copy(), _unpack(true.second_moment)
+    for link in range(len(kind) - 1, -1, -1):
+        on_axis = np.zeros(3)  # what the mass given away has as first moment
+        beyond = np.zeros((3, 3))  # and as second moments
+        given = 0.0
+        match kind[link]:
+            case Kind.REVOLUTE:
+                given, on_axis[2], beyond[2, 2] = mass[link], moment[link, 2], second[link, 2, 2]
+                mass[link] = moment[link, 2] = second[link, 2, 2] = 0.0
+            case Kind.PRISMATIC:
+                beyond[:] = second[link]
+                second[link] = 0.0
+            case Kind.HELICAL:
+                beyond[2, 2] = second[link, 2, 2]
+                second[link, 2, 2] = 0.0
+            case Kind.SPHERICAL:
+                given = mass[link]
+                mass[link] = 0.0
+        if parent[link] >= 0:
+            R, p = rotation[link], translation[link]
+            turned = R @ on_axis
+            mass[parent[link]] += given
+            moment[parent[link]] += given * p + turned
+            second[parent[link]] += (
+                R @ beyond @ R.T + np.outer(turned, p) + np.outer(p, turned) + given * np.outer(p, p)
+            )
+    return Inertias(mass, moment, _pack(second))
+
+
+def _pack(matrices: Floats) -> Floats:
+    return np.stack([matrices[:, i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))], axis=1).reshape(
+        -1, 6
+    )
+
+
+def _unpack(packed: Floats) -> Floats:
+    return packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)

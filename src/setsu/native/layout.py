@@ -1,0 +1,101 @@
+"""How a mechanism is packed for the generic loops: one table of integers, one of floats, one work space.
+
+Integers: HEADER_INTS, then LINK_INTS per link, then DOF_INTS per velocity.
+Floats: gravity in HEADER_FLOATS, then the link constants, then the constants of the velocities.
+Work space, in entries of `lanes` doubles: the fields of the world and of each link, the fields of each velocity, the
+scratch matrices; then the tiles of the arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.kernels.program import DOF_CONSTANTS, INERTIAL_CONSTANTS, LINK_CONSTANTS, Kernel
+from setsu.mechanism.tables import Kind, Tables
+
+__all__ = [
+    "DOF_INTS",
+    "DOF_OFFSET",
+    "DOF_STRIDE",
+    "HEADER_FLOATS",
+    "HEADER_INTS",
+    "LINK_INTS",
+    "LINK_OFFSET",
+    "LINK_STRIDE",
+    "Variant",
+    "offsets",
+    "pack",
+    "variant",
+    "work_entries",
+]
+
+# n_links, nv, n_bodies, last velocity of the target body
+HEADER_INTS = 4
+# kind, parent + 1, q_index, v_index, body, last velocity
+LINK_INTS = 6
+# parent velocity, first velocity of the joint, number of velocities of the joint
+DOF_INTS = 3
+HEADER_FLOATS = 3
+
+
+def offsets(widths: dict[str, int]) -> tuple[dict[str, int], int]:
+    """Return where each named group starts in a row, and the length of the row."""
+    starts, position = {}, 0
+    for name, width in widths.items():
+        starts[name] = position
+        position += width
+    return starts, position
+
+
+LINK_OFFSET, LINK_STRIDE = offsets(LINK_CONSTANTS)
+DOF_OFFSET, DOF_STRIDE = offsets(DOF_CONSTANTS)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What the generic code of a kernel is made for: the kinds of joints met, and constants that are 0 or 1 throughout."""
+
+    kinds: tuple[Kind, ...]
+    uniform: tuple[tuple[str, float], ...]
+
+
+def variant(tables: Tables) -> Variant:
+    """Find the variant of a mechanism; a coarse description, so that few variants are ever compiled."""
+    uniform = []
+    for name in ("is_body", *DOF_CONSTANTS):
+        values = getattr(tables, name)
+        for value in (0.0, 1.0):
+            if bool(np.all(values == value)) and (value == 0.0 or name == "is_body"):
+                uniform.append((name, value))
+    return Variant(tuple(sorted({Kind(k) for k in tables.kind})), tuple(uniform))
+
+
+def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the integer and float tables of a mechanism for a kernel."""
+    n, nv = tables.n_links, tables.nv
+    counts = np.array([Kind(k).nv for k in tables.kind], dtype=np.int64)
+    last = tables.v_index + counts - 1
+    target_dof = last[tables.body_link[target]] if target >= 0 else -1
+    links = np.stack([tables.kind, tables.parent + 1, tables.q_index, tables.v_index, tables.body, last], axis=1)
+    dofs = np.stack([tables.dof_parent, tables.v_index[tables.dof_link], counts[tables.dof_link]], axis=1)
+    header = np.array([n, nv, len(tables.body_link), target_dof])
+    ints = np.concatenate([header, links.ravel(), dofs.ravel()]).astype(np.int64)
+    inertias = tables.regrouped if kernel.regrouped else tables.true
+    columns = {
+        name: getattr(inertias if name in INERTIAL_CONSTANTS else tables, name).reshape(n, width)
+        for name, width in LINK_CONSTANTS.items()
+    }
+    link_floats = np.concatenate([columns[name] for name in LINK_CONSTANTS], axis=1)
+    dof_floats = np.stack([getattr(tables, name) for name in DOF_CONSTANTS], axis=1).reshape(nv, DOF_STRIDE)
+    floats = np.concatenate([tables.gravity, link_floats.ravel(), dof_floats.ravel()])
+    return ints, np.ascontiguousarray(floats)
+
+
+def work_entries(kernel: Kernel, tables: Tables) -> int:
+    """Entries of scratch space a kernel needs, without the tiles."""
+    links = (tables.n_links + 1) * sum(kernel.link_fields.values())
+    dofs = tables.nv * sum(kernel.dof_fields.values())
+    return links + dofs + len(kernel.matrices) * tables.nv**2

@@ -1,0 +1,488 @@
+"""Generic code: each step traced once per joint kind, printed inside loops over the tables of any mechanism.
+
+Steps that follow each other in a loop are traced together, so that what one computes the next has in a register.
+In a loop inside a loop, what belongs to the outer place is loaded before the inner loop begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from setsu.kernels.program import DOF_CONSTANTS, LINK_CONSTANTS, Kernel, Loop, MatrixRow, Phase, Step, View
+from setsu.mechanism.tables import Kind
+from setsu.native.emit import Emitter
+from setsu.native.layout import (
+    DOF_INTS,
+    DOF_OFFSET,
+    DOF_STRIDE,
+    HEADER_FLOATS,
+    HEADER_INTS,
+    LINK_INTS,
+    LINK_OFFSET,
+    LINK_STRIDE,
+    Variant,
+    offsets,
+)
+from setsu.symbolic import Graph
+from setsu.symbolic.graph import Scalar
+
+__all__ = ["loop_body"]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A loop variable as seen by a step: sort is "link", "dof", "parent" (of a link) or "world"."""
+
+    sort: str
+    depth: int
+
+
+@dataclass(frozen=True)
+class _Location:
+    """A number in memory: `region` and `places` say which pointer, `offset` the entry; shared: the same for all lanes."""
+
+    region: str
+    name: str
+    places: tuple[_Place, ...]
+    offset: int
+    shared: bool = False
+    row: int = 0
+
+
+@dataclass
+class _Traced:
+    """What a group of steps computes: a graph over loaded locations, and what is stored where."""
+
+    graph: Graph = field(default_factory=Graph)
+    stores: dict[_Location, Scalar] = field(default_factory=dict)
+    loads: dict[_Location, Scalar] = field(default_factory=dict)
+
+
+class _Tracer:
+    """Runs steps on symbols; every read is a load, every write a store at the end."""
+
+    def __init__(self, kernel: Kernel, variant: Variant, kind: Kind | None) -> None:
+        self.kernel, self.kind = kernel, kind
+        self.uniform = dict(variant.uniform)
+        self.link_field_offset, _ = offsets(kernel.link_fields)
+        self.dof_field_offset, self.dof_field_stride = offsets(kernel.dof_fields)
+        self.traced = _Traced()
+
+    def load(self, location: _Location) -> Scalar:
+        stored = self.traced.stores.get(location)
+        if stored is not None:
+            return stored
+        if location not in self.traced.loads:
+            self.traced.loads[location] = self.traced.graph.input(location)
+        return self.traced.loads[location]
+
+    def numbers(self, region: str, name: str, places: tuple[_Place, ...], start: int, width: int, shared: bool) -> Any:
+        values = tuple(self.load(_Location(region, name, places, start + k, shared)) for k in range(width))
+        return values[0] if width == 1 else values
+
+    def read(self, place: _Place, name: str) -> Any:
+        if name == "gravity":
+            return self.numbers("header", "", (), 0, 3, True)
+        if name == "kind":
+            return self.kind
+        if name == "parent":
+            return View(self, _Place("parent", place.depth))
+        if name in LINK_CONSTANTS:
+            return self.link_constant(place, name)
+        if name in DOF_CONSTANTS:
+            if self.uniform.get(name) == 0.0:
+                return 0.0 if place.sort == "dof" or self.nv == 1 else (0.0,) * self.nv
+            count = 1 if place.sort == "dof" else self.nv
+            starts = [k * DOF_STRIDE + DOF_OFFSET[name] for k in range(count)]
+            return _map_locations(
+                _flat([_Location("dof_constants", name, (place,), start, True) for start in starts]), self.load
+            )
+        locations = self.locations(place, name)
+        if locations is None:
+            return MatrixRow(self, place, name)
+        return _map_locations(locations, self.load)
+
+    @property
+    def nv(self) -> int:
+        if self.kind is None:
+            raise AttributeError("a step in a loop inside a loop over links cannot depend on the joint kind")
+        return self.kind.nv
+
+    def link_constant(self, place: _Place, name: str) -> Any:
+        if name in self.uniform:
+            return self.uniform[name]
+        width = LINK_CONSTANTS[name]
+        values = self.numbers("link_constants", name, (place,), LINK_OFFSET[name], width, True)
+        if self.kernel.regrouped:
+            match name, self.kind:
+                case ("mass", Kind.REVOLUTE | Kind.SPHERICAL):
+                    return 0.0
+                case ("moment", Kind.REVOLUTE):
+                    return (*values[:2], 0.0)
+                case ("second_moment", Kind.REVOLUTE | Kind.HELICAL):
+                    return (*values[:5], 0.0)
+                case ("second_moment", Kind.PRISMATIC):
+                    return (0.0,) * 6
+        return values
+
+    def locations(self, place: _Place, name: str) -> Any:
+        """Locations behind a name as (nested) tuples in the shape the step sees; None for matrices."""
+        kernel = self.kernel
+        if name in kernel.link_fields:
+            start = self.link_field_offset[name]
+            return _flat([_Location("link_fields", name, (place,), start + k) for k in range(kernel.link_fields[name])])
+        if name in kernel.dof_fields:
+            start, width = self.dof_field_offset[name], kernel.dof_fields[name]
+
+            def entries(k: int) -> Any:
+                first = k * self.dof_field_stride + start
+                return _flat([_Location("dof_fields", name, (place,), first + j) for j in range(width)])
+
+            return entries(0) if place.sort == "dof" else tuple(entries(k) for k in range(self.nv))
+        array = kernel.array(name)
+        if array is None and name not in kernel.matrices:
+            raise AttributeError(f"kernel {kernel.name} knows no {name!r}")
+        match array.over if array else "matrix":
+            case "q":
+                assert self.kind is not None
+                return _flat([_Location("over_q", name, (place,), k) for k in range(self.kind.nq)])
+            case "v":
+                if place.sort == "dof":
+                    return _Location("over_v", name, (place,), 0)
+                return _flat([_Location("over_v", name, (place,), k) for k in range(self.nv)])
+            case "body":
+                return _flat([_Location("over_body", name, (place,), k) for k in range(array.width)])  # type: ignore[union-attr]
+            case "total":
+                return _flat([_Location("total", name, (), k) for k in range(array.width)])  # type: ignore[union-attr]
+            case "dof":
+
+                def rows(k: int) -> tuple:
+                    width = array.width  # type: ignore[union-attr]
+                    return tuple(_Location("over_dof", name, (place,), k, row=row) for row in range(width))
+
+                return rows(0) if place.sort == "dof" else tuple(rows(k) for k in range(self.nv))
+            case _:
+                return None
+
+    def write(self, place: _Place, name: str, value: Any) -> None:
+        self.store(self.locations(place, name), value)
+
+    def store(self, locations: Any, value: Any) -> None:
+        if isinstance(locations, _Location):
+            self.traced.stores[locations] = value[0] if isinstance(value, tuple) else value
+        else:
+            for location, entry in zip(locations, value, strict=True):
+                self.store(location, entry)
+
+    def read_entry(self, row: _Place, name: str, column: _Place) -> Any:
+        return self.load(_Location("matrix", name, (row, column), 0))
+
+    def write_entry(self, row: _Place, name: str, column: _Place, value: Any) -> None:
+        array = self.kernel.array(name)
+        if array is None or array.over == "matrix":
+            self.traced.stores[_Location("matrix", name, (row, column), 0)] = value
+        else:
+            for k, entry in enumerate(value if isinstance(value, tuple) else (value,)):
+                self.traced.stores[_Location("dof_body", name, (row, column), k)] = entry
+
+
+def _flat(locations: list[_Location]) -> Any:
+    return locations[0] if len(locations) == 1 else tuple(locations)
+
+
+def _map_locations(locations: Any, function: Any) -> Any:
+    if isinstance(locations, _Location):
+        return function(locations)
+    return tuple(_map_locations(entry, function) for entry in locations)
+
+
+@dataclass
+class _Variable:
+    """A loop variable in the emitted code: registers of its number and of what its table row holds."""
+
+    sort: str
+    number: str
+    row: dict[str, str]
+
+
+def loop_body(kernel: Kernel, variant: Variant, lanes: int, name: str) -> str:
+    """LLVM text of `void name(ints, floats, work, inputs..., outputs...)` for any mechanism of the variant."""
+    return _LoopPrinter(kernel, variant, lanes).text(name)
+
+
+class _LoopPrinter:
+    def __init__(self, kernel: Kernel, variant: Variant, lanes: int) -> None:
+        self.kernel, self.variant = kernel, variant
+        self.emit = Emitter(lanes)
+        self.variables: list[_Variable] = []
+        self.link_stride = sum(kernel.link_fields.values())
+        self.dof_stride = sum(kernel.dof_fields.values())
+
+    def text(self, name: str) -> str:
+        emit, kernel = self.emit, self.kernel
+        arrays = [f"%{array.name}" for array in (*kernel.inputs, *kernel.outputs)]
+        self.n_links, self.nv, self.n_bodies, self.target = (
+            emit.let(f"load i64, ptr {self.at('%ints', k, 'i64')}, align 8") for k in range(HEADER_INTS)
+        )
+        self.link_rows = self.at("%ints", HEADER_INTS, "i64")
+        self.dof_rows = self.at(self.link_rows, self.times(self.n_links, LINK_INTS), "i64")
+        self.link_floats = self.at("%floats", HEADER_FLOATS)
+        self.dof_floats = self.at(self.link_floats, self.times(self.n_links, LINK_STRIDE))
+        links = emit.let(f"add i64 {self.n_links}, 1")
+        self.dof_work = self.at("%work", self.times(links, self.link_stride * emit.lanes))
+        matrices = self.at(self.dof_work, self.times(self.nv, self.dof_stride * emit.lanes))
+        square = emit.let(f"mul i64 {self.nv}, {self.nv}")
+        self.matrix = {
+            matrix: self.at(matrices, self.times(square, k * emit.lanes)) for k, matrix in enumerate(kernel.matrices)
+        }
+        for array in kernel.outputs:
+            if array.over in ("matrix", "dof", "dof_body"):
+                self.clear(array.name, array.over, array.width)
+        self.phases(kernel.phases)
+        parameters = ", ".join(f"ptr noalias {p}" for p in ("%ints", "%floats", "%work", *arrays))
+        return "\n".join(
+            [f"define internal void @{name}({parameters}) {{", "entry:", *emit.lines, "  ret void", "}", _MEMSET]
+        )
+
+    def clear(self, name: str, over: str, width: int) -> None:
+        emit = self.emit
+        count = {
+            "matrix": lambda: emit.let(f"mul i64 {self.nv}, {self.nv}"),
+            "dof": lambda: self.nv,
+            "dof_body": lambda: emit.let(f"mul i64 {self.nv}, {self.n_bodies}"),
+        }[over]()
+        emit.do(f"call void @llvm.memset.p0.i64(ptr %{name}, i8 0, i64 {self.times(count, width * emit.lanes * 8)}, i1 false)")
+
+    def at(self, pointer: str, offset: int | str, kind: str = "double") -> str:
+        return self.emit.let(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {offset}")
+
+    def times(self, register: str, factor: int) -> str:
+        return register if factor == 1 else self.emit.let(f"mul i64 {register}, {factor}")
+
+    def phases(self, phases: tuple[Phase, ...], known: dict[_Location, str] | None = None) -> None:
+        """Print phases in order; neighbouring steps are traced together."""
+        group: list[Step] = []
+        for phase in (*phases, None):
+            if phase is not None and not isinstance(phase, Loop):
+                group.append(phase)
+                continue
+            if group:
+                self.steps(group, known or {})
+                group = []
+            if phase is not None:
+                self.loop(phase)
+
+    def views(self, tracer: _Tracer) -> tuple[View, ...]:
+        places = [_Place(variable.sort, depth) for depth, variable in enumerate(self.variables)]
+        return tuple(View(tracer, place) for place in places or [_Place("world", -1)])
+
+    def trace(self, steps: list[Step], kind: Kind | None) -> _Traced:
+        tracer = _Tracer(self.kernel, self.variant, kind)
+        views = self.views(tracer)
+        for step in steps:
+            step(*views)
+        return tracer.traced
+
+    def steps(self, steps: list[Step], known: dict[_Location, str]) -> None:
+        emit = self.emit
+        if not self.variables or self.variables[-1].sort != "link":
+            self.print_traced(self.trace(steps, None), known)
+            return
+        kinds = self.variant.kinds
+        if len(kinds) == 1:
+            self.print_traced(self.trace(steps, kinds[0]), known)
+            return
+        labels = {kind: emit.new_label(kind.name.lower()) for kind in kinds}
+        after = emit.new_label("after")
+        cases = " ".join(f"i64 {int(kind)}, label %{label}" for kind, label in labels.items())
+        emit.do(f"switch i64 {self.variables[-1].row['kind']}, label %{labels[kinds[0]]} [{cases}]")
+        for kind, label in labels.items():
+            emit.label(label)
+            self.print_traced(self.trace(steps, kind), known)
+            emit.do(f"br label %{after}")
+        emit.label(after)
+
+    def print_traced(self, traced: _Traced, known: dict[_Location, str]) -> None:
+        pointers: dict[tuple, str] = {}
+        targets = list(traced.stores)
+        finished: list[tuple[str, _Location]] = []
+
+        def load(location: Any) -> str:
+            return known[location] if location in known else self.load(location, pointers)
+
+        def put(register: str, location: _Location) -> None:
+            self.emit.store(register, self.pointer(location, pointers), location.offset)
+
+        # Two velocities may be the same one: there all loads come before the first store. A link and its parent never are.
+        at_once = not self.variables or self.variables[-1].sort == "link"
+
+        def store(k: int, register: str) -> None:
+            if at_once:
+                put(register, targets[k])
+            else:
+                finished.append((register, targets[k]))
+
+        self.emit.graph(traced.graph, list(traced.stores.values()), load, store)
+        for register, location in finished:
+            put(register, location)
+
+    def load(self, location: Any, pointers: dict[tuple, str]) -> str:
+        pointer = self.pointer(location, pointers)
+        if location.shared:
+            return self.emit.load_shared(pointer, location.offset)
+        return self.emit.load(pointer, location.offset)
+
+    def pointer(self, location: _Location, pointers: dict[tuple, str]) -> str:
+        key = (location.region, location.places, location.row, location.name if location.region not in _FIELDS else "")
+        if key not in pointers:
+            pointers[key] = self.find(location)
+        return pointers[key]
+
+    def find(self, location: _Location) -> str:
+        """Print the address of a location's row."""
+        lanes, array = self.emit.lanes, f"%{location.name}"
+        if location.region == "header":
+            return "%floats"
+        if location.region == "total":
+            return array
+        place = location.places[0]
+        if place.sort == "world":
+            return "%work"
+        variable = self.variables[place.depth]
+        first = variable.number if variable.sort == "dof" else variable.row["v_index"]
+        match location.region:
+            case "link_constants":
+                return self.at(self.link_floats, self.times(variable.number, LINK_STRIDE))
+            case "dof_constants":
+                return self.at(self.dof_floats, self.times(first, DOF_STRIDE))
+            case "link_fields":
+                number = variable.row["parent"]
+                if place.sort == "link":
+                    number = self.emit.let(f"add i64 {variable.number}, 1")
+                return self.at("%work", self.times(number, self.link_stride * lanes))
+            case "dof_fields":
+                return self.at(self.dof_work, self.times(first, self.dof_stride * lanes))
+            case "over_q":
+                return self.at(array, self.times(variable.row["q_index"], lanes))
+            case "over_v":
+                return self.at(array, self.times(first, lanes))
+            case "over_body":
+                width = self.kernel.array(location.name).width  # type: ignore[union-attr]
+                return self.at(array, self.times(variable.row["body"], width * lanes))
+            case "over_dof":
+                start = self.emit.let(f"add i64 {self.times(self.nv, location.row)}, {first}") if location.row else first
+                return self.at(array, self.times(start, lanes))
+        column = self.variables[location.places[1].depth]
+        if location.region == "matrix":
+            base = self.matrix.get(location.name, array)
+            start = self.emit.let(f"mul i64 {variable.number}, {self.nv}")
+            start = self.emit.let(f"add i64 {start}, {column.number}")
+            return self.at(base, self.times(start, lanes))
+        width = self.kernel.array(location.name).width  # type: ignore[union-attr]
+        start = self.emit.let(f"mul i64 {variable.number}, {self.n_bodies}")
+        start = self.emit.let(f"add i64 {start}, {column.row['body']}")
+        return self.at(array, self.times(start, width * lanes))
+
+    def loop(self, loop: Loop) -> None:
+        emit = self.emit
+        number, following = emit.name(), emit.name()
+        head, body, latch, end = (emit.new_label(stem) for stem in ("head", "body", "latch", "end"))
+        known = self.hoist(loop) if self.variables else {}
+        start, condition, step = self.progress(loop)
+        before = emit.block
+        emit.do(f"br label %{head}")
+        emit.label(head)
+        emit.do(f"{number} = phi i64 [{start}, %{before}], [{following}, %{latch}]")
+        emit.do(f"br i1 {emit.let(condition.format(number))}, label %{body}, label %{end}")
+        emit.label(body)
+        sort = "link" if loop.over in ("links", "links_down") else "dof"
+        self.variables.append(_Variable(sort, number, self.table_row(sort, number)))
+        self.phases(loop.body, known)
+        variable = self.variables.pop()
+        emit.do(f"br label %{latch}")
+        emit.label(latch)
+        if step is None:
+            emit.do(f"{following} = add i64 {variable.row['parent']}, 0")
+        else:
+            emit.do(f"{following} = add i64 {number}, {step}")
+        emit.do(f"br label %{head}")
+        emit.label(end)
+
+    def progress(self, loop: Loop) -> tuple[str, str, int | None]:
+        """First number, condition to go on, and step (None: on to the parent velocity)."""
+        emit = self.emit
+        match loop.over:
+            case "links":
+                return "0", f"icmp slt i64 {{}}, {self.n_links}", 1
+            case "dofs":
+                return "0", f"icmp slt i64 {{}}, {self.nv}", 1
+            case "links_down":
+                return emit.let(f"sub i64 {self.n_links}, 1"), "icmp sge i64 {}, 0", -1
+            case "dofs_down":
+                return emit.let(f"sub i64 {self.nv}, 1"), "icmp sge i64 {}, 0", -1
+            case "target_dofs":
+                return self.target, "icmp sge i64 {}, 0", None
+        around = self.variables[loop.of]
+        match loop.over:
+            case "ancestors":
+                start = around.number
+            case "strict_ancestors":
+                start = around.row["parent"]
+            case "link_dofs":
+                start = around.row["last"]
+            case "above_joint":
+                first_row = self.at(self.dof_rows, self.times(around.row["first"], DOF_INTS), "i64")
+                start = emit.let(f"load i64, ptr {first_row}, align 8")
+            case "joint_dofs":
+                stop = emit.let(f"add i64 {around.row['first']}, {around.row['count']}")
+                return around.row["first"], f"icmp slt i64 {{}}, {stop}", 1
+            case _:
+                raise ValueError(f"unknown loop {loop.over!r}")
+        return start, "icmp sge i64 {}, 0", None
+
+    def table_row(self, sort: str, number: str) -> dict[str, str]:
+        """Print the loads of a variable's row of integers; those not used vanish in compilation."""
+        if sort == "link":
+            rows, width = self.link_rows, LINK_INTS
+            names = ("kind", "parent", "q_index", "v_index", "body", "last")
+        else:
+            rows, width = self.dof_rows, DOF_INTS
+            names = ("parent", "first", "count")
+        base = self.at(rows, self.times(number, width), "i64")
+        return {
+            name: self.emit.let(f"load i64, ptr {self.at(base, k, 'i64')}, align 8") for k, name in enumerate(names)
+        }
+
+    def hoist(self, loop: Loop) -> dict[_Location, str]:
+        """Load before an inner loop what its own steps read of outer places, unless something in the loop writes it."""
+        depth = len(self.variables)
+        self.variables.append(_Variable("dof", "", {}))
+        read: dict[_Location, None] = {}
+        written: set[str] = set()
+
+        def look(phases: tuple[Phase, ...], nested: int) -> None:
+            for phase in phases:
+                if isinstance(phase, Loop):
+                    self.variables.append(_Variable("dof", "", {}))
+                    look(phase.body, nested + 1)
+                    self.variables.pop()
+                else:
+                    traced = self.trace([phase], None)
+                    written.update(location.name for location in traced.stores)
+                    if nested == 0:
+                        read.update(dict.fromkeys(traced.loads))
+
+        look(loop.body, 0)
+        self.variables.pop()
+        pointers: dict[tuple, str] = {}
+        return {
+            location: self.load(location, pointers)
+            for location in read
+            if location.name not in written and all(place.depth != depth for place in location.places)
+        }
+
+
+# Fields of one place share one pointer.
+_FIELDS = ("link_fields", "dof_fields", "link_constants", "dof_constants")
+_MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"

@@ -1,0 +1,57 @@
+"""Specialised code: the kernel run on symbols for one mechanism, printed as one straight line of instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from setsu.kernels import interpreter
+from setsu.kernels.program import Kernel
+from setsu.mechanism.tables import Tables
+from setsu.native.emit import Emitter
+from setsu.symbolic import Graph, OperationCount
+from setsu.symbolic.graph import Scalar
+
+__all__ = ["Trace", "straight_body", "trace"]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a kernel computes for one mechanism: outputs by name as expressions over inputs (name, position)."""
+
+    graph: Graph
+    outputs: dict[str, list[Scalar]]
+
+    @property
+    def operations(self) -> OperationCount:
+        """Operations all outputs need together."""
+        return self.graph.count([value for values in self.outputs.values() for value in values])
+
+
+def trace(kernel: Kernel, tables: Tables, nq: int, *, target: int = -1) -> Trace:
+    """Run the kernel on symbols; constants of the mechanism are folded in."""
+    graph = Graph()
+    n_bodies = len(tables.body_link)
+    inputs = {
+        array.name: [graph.input((array.name, k)) for k in range(array.size(nq, tables.nv, n_bodies))]
+        for array in kernel.inputs
+    }
+    return Trace(graph, interpreter.run(kernel, tables, inputs, target=target))
+
+
+def straight_body(kernel: Kernel, traced: Trace, lanes: int, name: str) -> str:
+    """LLVM text of `void name(ints, floats, work, inputs..., outputs...)` on tiles of `lanes` states."""
+    emit = Emitter(lanes)
+    pointers = {array.name: f"%{array.name}" for array in (*kernel.inputs, *kernel.outputs)}
+
+    def load(key: object) -> str:
+        array, position = key  # type: ignore[misc]
+        return emit.load(pointers[array], position)
+
+    flat = [(array, k, value) for array, values in traced.outputs.items() for k, value in enumerate(values)]
+
+    def store(k: int, register: str) -> None:
+        emit.store(register, pointers[flat[k][0]], flat[k][1])
+
+    emit.graph(traced.graph, [value for _, _, value in flat], load, store)
+    parameters = ", ".join(f"ptr noalias {pointer}" for pointer in ("%ints", "%floats", "%work", *pointers.values()))
+    return "\n".join([f"define internal void @{name}({parameters}) {{", *emit.lines, "  ret void", "}"])
