@@ -1,0 +1,78 @@
+"""A certificate: masses and inertias of a model, and every law evaluated on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from setsu.checks.derivatives import check_forward_derivatives, check_inverse_derivatives
+from setsu.checks.energy import check_coriolis_matrix, check_energy_rate
+from setsu.checks.equations import (
+    check_equation_of_motion,
+    check_formulations,
+    check_forward_undoes_inverse,
+    check_mass_matrix,
+    check_regressor,
+)
+from setsu.checks.execution import check_batches, check_compiled_code
+from setsu.checks.result import CheckResult
+from setsu.checks.states import condition_number, draw_states
+from setsu.checks.wrenches import check_joint_wrenches
+from setsu.mechanism import InertiaReport, Mechanism, inertia_report
+
+__all__ = ["CHECKS", "Certificate", "certify"]
+
+CHECKS: tuple[Callable[..., CheckResult], ...] = (
+    check_mass_matrix,
+    check_equation_of_motion,
+    check_forward_undoes_inverse,
+    check_formulations,
+    check_regressor,
+    check_coriolis_matrix,
+    check_energy_rate,
+    check_joint_wrenches,
+    check_inverse_derivatives,
+    check_forward_derivatives,
+    check_batches,
+    check_compiled_code,
+)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was found on one model; `inertia_problems` holds the reports of non-physical bodies only."""
+
+    name: str
+    total_mass: float
+    nv: int
+    condition_number: float
+    inertia_problems: tuple[InertiaReport, ...]
+    results: tuple[CheckResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every inertia is possible and every law holds."""
+        return not self.inertia_problems and all(result.passed for result in self.results)
+
+
+def certify(
+    m: Mechanism, *, seed: int = 0, progress: Callable[[str, float], None] = lambda text, part: None
+) -> Certificate:
+    """Run all checks on a mechanism with seeded states.
+
+    `progress(text, part)` is called before each check with its name and the part done, 0 to 1.
+    """
+    reports = [inertia_report(body.mass, body.center_of_mass, body.inertia_matrix, body.name) for body in m.bodies]
+    results = []
+    # A mechanism that cannot move has no dynamics to check.
+    for index, check in enumerate(CHECKS if m.nv else ()):
+        progress(check.__name__.removeprefix("check_").replace("_", " "), index / len(CHECKS))
+        results.append(check(m, seed=seed))
+    return Certificate(
+        name=m.name,
+        total_mass=m.total_mass,
+        nv=m.nv,
+        condition_number=condition_number(m, draw_states(m, seed, 5).q) if m.nv else 1.0,
+        inertia_problems=tuple(report for report in reports if not report.valid),
+        results=tuple(results),
+    )

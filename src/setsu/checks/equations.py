@@ -1,0 +1,77 @@
+"""The equation of motion M(q) a + bias(q, v) = tau, put together in every way there is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import setsu
+from setsu.checks.result import CheckResult, compare, rounding_tolerance
+from setsu.checks.states import condition_number, draw_states, without_joint_extras
+from setsu.mechanism import Mechanism
+
+__all__ = [
+    "check_equation_of_motion",
+    "check_formulations",
+    "check_forward_undoes_inverse",
+    "check_mass_matrix",
+    "check_regressor",
+]
+
+FORWARD_METHODS = ("articulated_body", "composite_body", "unit_vector")
+
+
+def check_forward_undoes_inverse(m: Mechanism, *, seed: int = 0, samples: int = 5) -> CheckResult:
+    """Check inverse_dynamics(forward_dynamics(tau)) = tau for the three methods; the worst one counts."""
+    s = draw_states(m, seed, samples)
+    tolerance = rounding_tolerance(m.nv, condition_number(m, s.q))
+    bias = setsu.bias_torque(m, s.q, s.v)
+    results = []
+    for method in FORWARD_METHODS:
+        a = setsu.forward_dynamics(m, s.q, s.v, s.tau, method=method)
+        tau = setsu.inverse_dynamics(m, s.q, s.v, a)
+        law = "ID(FD(tau)) = tau, three methods"
+        results.append(compare("forward undoes inverse", law, tau, s.tau, [s.tau, bias], tolerance))
+    return max(results, key=lambda result: np.inf if np.isnan(result.worst) else result.worst)
+
+
+def check_equation_of_motion(m: Mechanism, *, seed: int = 0, samples: int = 5) -> CheckResult:
+    """Check mass_matrix a + bias_torque = inverse_dynamics."""
+    s = draw_states(m, seed, samples)
+    bias = setsu.bias_torque(m, s.q, s.v)
+    inertial = np.einsum("kij,kj->ki", setsu.mass_matrix(m, s.q), s.a)
+    tau = setsu.inverse_dynamics(m, s.q, s.v, s.a)
+    return compare(
+        "equation of motion", "M a + bias = ID(a)", inertial + bias, tau, [inertial, bias], rounding_tolerance(m.nv)
+    )
+
+
+def check_mass_matrix(m: Mechanism, *, seed: int = 0, samples: int = 5) -> CheckResult:
+    """Check that the mass matrix is symmetric, positive definite, and the same by composite bodies and unit vectors."""
+    s = draw_states(m, seed, samples)
+    M = setsu.mass_matrix(m, s.q)
+    law = "M = Mᵀ > 0, composite body = unit vector"
+    if condition_number(m, s.q) == np.inf:
+        # Bodies without mass at the end of a branch cannot be accelerated by a finite torque.
+        return CheckResult("mass matrix", law, np.inf, rounding_tolerance(m.nv))
+    by_unit_vectors = setsu.mass_matrix(m, s.q, method="unit_vector")
+    both = np.concatenate([M, M], axis=-1)
+    other = np.concatenate([np.swapaxes(M, -1, -2), by_unit_vectors], axis=-1)
+    return compare("mass matrix", law, both, other, [M], rounding_tolerance(m.nv))
+
+
+def check_formulations(m: Mechanism, *, seed: int = 0, samples: int = 5) -> CheckResult:
+    """Check that the recursion in link frames and the one in the world frame give the same torques."""
+    s = draw_states(m, seed, samples)
+    link = setsu.inverse_dynamics(m, s.q, s.v, s.a, formulation="link")
+    world = setsu.inverse_dynamics(m, s.q, s.v, s.a, formulation="world")
+    return compare("formulations", "ID in link frames = ID in world", link, world, [link], rounding_tolerance(m.nv))
+
+
+def check_regressor(m: Mechanism, *, seed: int = 0, samples: int = 5) -> CheckResult:
+    """Check regressor · inertial_parameters = inverse_dynamics of the rigid bodies alone."""
+    rigid = without_joint_extras(m)
+    s = draw_states(m, seed, samples)
+    parameters = setsu.inertial_parameters(rigid)
+    terms = setsu.regressor(rigid, s.q, s.v, s.a) * parameters
+    tau = setsu.inverse_dynamics(rigid, s.q, s.v, s.a)
+    return compare("regressor", "Y · parameters = ID", terms.sum(axis=-1), tau, [tau, terms], rounding_tolerance(m.nv))

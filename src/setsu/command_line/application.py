@@ -1,0 +1,76 @@
+"""The application: its commands, loaded when they are called, and the one place where errors become messages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError, Parameter
+
+from setsu.errors import SetsuError
+
+__all__ = ["build_application", "main"]
+
+INTERRUPTED = 130
+BAD_INPUT = 2
+
+# Name, where the function lives, one line of help: so that `setsu --help` imports no command.
+COMMANDS = (
+    (
+        "inspect",
+        "setsu.command_line.inspect_command:inspect",
+        "Show what a model file holds and what was ignored in it.",
+    ),
+    (
+        "check",
+        "setsu.command_line.check_command:check",
+        "Certify a model: inertias, identities of its dynamics, worst errors.",
+    ),
+    ("bench", "setsu.command_line.bench_command:bench", "Measure speed beside the other engines that are installed."),
+)
+
+
+def build_application() -> App:
+    """Return the application with all commands."""
+    application = App(
+        name="setsu",
+        help="Dynamics of link systems: torques, motions, every internal force, generated code.",
+        version=_version,
+        default_parameter=Parameter(negative=(), show_default=False),
+        help_format="plaintext",
+    )
+    for name, place, text in COMMANDS:
+        application.command(place, name=name, help=text)
+    return application
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = build_application()(words, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        known = {name for name, _, _ in COMMANDS}
+        command = f"setsu {words[0]}" if words and words[0] in known else "setsu"
+        return _complain(f"{error}\nTry: {command} --help")
+    except SetsuError as error:
+        return _complain(str(error))
+    except KeyboardInterrupt:
+        print("setsu: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output is gone, as after `| head`: nothing is wrong, and nothing is left to say.
+        sys.stderr.close()
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> int:
+    print(f"setsu: {message}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("setsu")

@@ -1,0 +1,102 @@
+"""`setsu check FILE`: a certificate of a model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from setsu.command_line.model_argument import load_model
+from setsu.command_line.output import ProgressBar, console, print_json
+from setsu.errors import InputError
+
+if TYPE_CHECKING:
+    from setsu.checks import Certificate
+    from setsu.model_files import LoadReport
+
+__all__ = ["check"]
+
+
+def check(
+    file: Path,
+    /,
+    *,
+    repair: Path | None = None,
+    seed: int = 0,
+    floating_base: bool = False,
+    package: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
+    json: bool = False,
+) -> int:
+    """Certify a model: masses, inertias with the inequality they violate, and every law evaluated on it.
+
+    Exit code 1 when an inertia is impossible or a law fails.
+
+    Parameters
+    ----------
+    file
+        URDF, MJCF (.xml) or native (.toml) file.
+    repair
+        Replace impossible inertias by the nearest possible ones, write the model to this .toml file, and certify that.
+    seed
+        Seed of the states the laws are evaluated at; 0 when not given.
+    floating_base
+        Put a free joint under the root link (URDF).
+    package
+        Folder that holds the packages of package:// mesh names; may be given several times.
+    json
+        Print JSON instead of tables.
+    """
+    from setsu.checks import certify
+
+    if repair is not None and repair.suffix != ".toml":
+        raise InputError(f"check --repair: expected a file name ending in .toml, got {repair}")
+    mechanism, report = load_model(file, floating_base, package, repair=repair is not None)
+    with ProgressBar("checking") as progress:
+        certificate = certify(mechanism, seed=seed, progress=progress)
+    if repair is not None:
+        mechanism.save(repair)
+    if json:
+        print_json(_as_data(certificate, report, seed))
+    else:
+        _print(certificate, report, seed)
+        if repair is not None:
+            print(f"written: {repair} ({len(report.repaired)} inertias repaired)")
+        elif certificate.inertia_problems:
+            print("repair the inertias with: --repair OUT.toml")
+    return 0 if certificate.passed else 1
+
+
+def _as_data(certificate: Certificate, report: LoadReport, seed: int) -> dict[str, Any]:
+    data = asdict(certificate)
+    data["results"] = [{**asdict(result), "passed": result.passed} for result in certificate.results]
+    return {"passed": certificate.passed, "seed": seed, **data, "load_report": asdict(report)}
+
+
+def _print(certificate: Certificate, report: LoadReport, seed: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    screen = console()
+    screen.print(
+        f"{certificate.name}: nv = {certificate.nv}, {certificate.total_mass:.6g} kg, "
+        f"condition number of the mass matrix {certificate.condition_number:.1e}, seed {seed}",
+        markup=False,
+    )
+    screen.print()
+    table = Table()
+    for title in ("check", "law"):
+        table.add_column(title)
+    for title in ("worst error", "tolerance"):
+        table.add_column(title, justify="right")
+    table.add_column("")
+    for result in certificate.results:
+        verdict = Text("holds", style="green") if result.passed else Text("FAILS", style="bold red")
+        table.add_row(result.name, result.law, f"{result.worst:.1e}", f"{result.tolerance:.1e}", verdict)
+    screen.print(table)
+    for problem in certificate.inertia_problems:
+        screen.print(f"non-physical inertia: {problem}", style="yellow", markup=False)
+    screen.print(f"load report: {report}", markup=False)
+    verdict = "certified: every law holds" if certificate.passed else "NOT certified"
+    screen.print(verdict, style="bold green" if certificate.passed else "bold red")

@@ -1,0 +1,63 @@
+"""How commands talk: a console of at most 100 columns, JSON on stdout, a progress bar for what takes over a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+__all__ = ["ProgressBar", "console", "print_json"]
+
+WIDTH = 100
+PATIENCE_SECONDS = 1.0
+
+
+def console() -> Any:
+    """Return a rich console on stdout; colours only on a terminal."""
+    from rich.console import Console
+
+    plain = Console(highlight=False)
+    return Console(highlight=False, width=min(WIDTH, plain.width) if plain.is_terminal else WIDTH)
+
+
+def print_json(data: object) -> None:
+    """Write data as JSON to stdout; numbers that are not finite become null."""
+    import msgspec
+
+    text = msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+    sys.stdout.write(text + "\n")
+
+
+class ProgressBar:
+    """A bar on stderr that appears when work lasts longer than a second, on a terminal only.
+
+    >>> with ProgressBar("checking") as bar:
+    ...     bar("inverse dynamics", 0.5)
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._start = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __call__(self, text: str, part: float) -> None:
+        """Say what comes next and which part (0 to 1) is done."""
+        if self._bar is None:
+            if time.monotonic() - self._start < PATIENCE_SECONDS or not sys.stderr.isatty():
+                return
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._title, total=1.0)
+            self._bar.start()
+        self._bar.update(self._task, completed=part, description=f"{self._title}: {text}")
+
+    def __exit__(self, *problem: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
