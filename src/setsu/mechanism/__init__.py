@@ -17,6 +17,16 @@ from setsu.mechanism.joints import (
     Universal,
 )
 from setsu.mechanism.record import Frame, Mechanism
+from setsu.mechanism.reroot import RerootedMechanism, reroot
+from setsu.mechanism.surgery import (
+    RepairedMechanism,
+    extract,
+    lock_joints,
+    merge,
+    repaired,
+    with_gravity,
+    with_payload,
+)
 
 __all__ = [
     "JOINT_TYPES",
@@ -38,11 +48,20 @@ __all__ = [
     "Planar",
     "Pose",
     "Prismatic",
+    "RepairedMechanism",
+    "RerootedMechanism",
     "Revolute",
     "Shape",
     "Spherical",
     "Spring",
     "Universal",
+    "extract",
     "inertia_report",
+    "lock_joints",
+    "merge",
     "repair_inertia",
+    "repaired",
+    "reroot",
+    "with_gravity",
+    "with_payload",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,11 +10,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from setsu.errors import InputError, ModelWarning, nearest_names
-from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring, Vector3
-from setsu.mechanism.inertia import inertia_report, symmetric_inertia
+from setsu.mechanism.checks import checked_name, finite_number, six_moments, vector3
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
+from setsu.mechanism.inertia import inertia_report
 from setsu.mechanism.joints import Fixed, Free, Joint
 from setsu.mechanism.record import Mechanism
-from setsu.spatial import finite_vector
 
 __all__ = ["MechanismBuilder"]
 
@@ -38,8 +37,8 @@ class MechanismBuilder:
     """
 
     def __init__(self, name: str, gravity: ArrayLike = _DEFAULT_GRAVITY) -> None:
-        self._name = _checked_name(name, "mechanism name")
-        self._gravity = _vector3(gravity, f'mechanism "{name}" gravity')
+        self._name = checked_name(name, "mechanism name")
+        self._gravity = vector3(gravity, f'mechanism "{name}" gravity')
         self._bodies: dict[str, Body] = {}
         # The names of loop joints share one list with those of body joints: either may be named as actuated.
         self._joint_owner: dict[str, tuple[str, str]] = {}
@@ -75,7 +74,7 @@ class MechanismBuilder:
         An inertia no real body can have is kept as given, with a ModelWarning that names the violated inequality.
         """
         what = f'body "{name}"'
-        _checked_name(name, "body name")
+        checked_name(name, "body name")
         if name == WORLD:
             raise InputError('body name: "world" is the fixed frame every mechanism has; choose another name')
         if name in self._bodies:
@@ -91,9 +90,9 @@ class MechanismBuilder:
             parent=parent,
             joint=joint,
             pose=Pose.of(placement, f"{what} placement"),
-            mass=_number(mass, f"{what} mass", minimum=0.0),
-            center_of_mass=_vector3(center_of_mass, f"{what} center_of_mass"),
-            inertia=_six_numbers(inertia, f"{what} inertia"),
+            mass=finite_number(mass, f"{what} mass", minimum=0.0),
+            center_of_mass=vector3(center_of_mass, f"{what} center_of_mass"),
+            inertia=six_moments(inertia, f"{what} inertia"),
             visuals=_shapes(visuals, f"{what} visuals"),
             collisions=_shapes(collisions, f"{what} collisions"),
         )
@@ -158,12 +157,12 @@ class MechanismBuilder:
                     f'{what}: expected joints of one coordinate, got "{joint_name}", '
                     f"a {type(joint).__name__} joint with {joint.nv}"
                 )
-            number = _number(factor, f'{what} factor of joint "{joint_name}"')
+            number = finite_number(factor, f'{what} factor of joint "{joint_name}"')
             if number != 0.0:
                 kept.append((joint_name, number))
         if not kept:
             raise InputError(f"{what}: expected at least one joint with a factor other than 0, got {dict(factors)!r}")
-        self._couplings[name] = Coupling(name, tuple(kept), _number(offset, f"{what} offset"))
+        self._couplings[name] = Coupling(name, tuple(kept), finite_number(offset, f"{what} offset"))
         return self
 
     def add_spring(
@@ -194,12 +193,12 @@ class MechanismBuilder:
         self._springs[name] = Spring(
             name,
             body_a,
-            _vector3(point_a, f"{what} point_a"),
+            vector3(point_a, f"{what} point_a"),
             body_b,
-            _vector3(point_b, f"{what} point_b"),
-            _number(stiffness, f"{what} stiffness", minimum=0.0),
-            _number(rest_length, f"{what} rest_length", minimum=0.0),
-            _number(damping, f"{what} damping", minimum=0.0),
+            vector3(point_b, f"{what} point_b"),
+            finite_number(stiffness, f"{what} stiffness", minimum=0.0),
+            finite_number(rest_length, f"{what} rest_length", minimum=0.0),
+            finite_number(damping, f"{what} damping", minimum=0.0),
         )
         return self
 
@@ -216,15 +215,15 @@ class MechanismBuilder:
         old = self._body_joint(joint, what)
         if old.nv != 1:
             raise InputError(f"{what}: expected a joint of one coordinate, got a {type(old).__name__} joint")
-        stiffness = _number(stiffness, f"{what} stiffness", minimum=0.0)
-        rest = _number(rest, f"{what} rest")
+        stiffness = finite_number(stiffness, f"{what} stiffness", minimum=0.0)
+        rest = finite_number(rest, f"{what} rest")
         (old_stiffness,), (old_rest,), (old_damping,) = _tuples(old.stiffness, old.spring_rest, old.damping)
         total = old_stiffness + stiffness
         joint_now = dataclasses.replace(
             old,
             stiffness=total,
             spring_rest=(old_stiffness * old_rest + stiffness * rest) / total if total else old_rest,
-            damping=old_damping + _number(damping, f"{what} damping", minimum=0.0),
+            damping=old_damping + finite_number(damping, f"{what} damping", minimum=0.0),
         )
         body = self._bodies[self._joint_owner[joint][1]]
         self._bodies[body.name] = dataclasses.replace(body, joint=joint_now)
@@ -248,7 +247,7 @@ class MechanismBuilder:
         material = Material() if material is None else material
         if not isinstance(material, Material):
             raise InputError(f"{what} material: expected a Material, got {material!r}")
-        size = _number(radius, f"{what} radius", minimum=0.0)
+        size = finite_number(radius, f"{what} radius", minimum=0.0)
         try:
             rows: list[Any] = list(points)  # type: ignore[arg-type]
         except TypeError:
@@ -256,8 +255,7 @@ class MechanismBuilder:
         if len(rows) == 3 and all(isinstance(entry, (int, float)) for entry in rows):
             rows = [rows]
         new = [
-            ContactPoint(body, _vector3(row, f"{what}, point {index}"), material, size)
-            for index, row in enumerate(rows)
+            ContactPoint(body, vector3(row, f"{what}, point {index}"), material, size) for index, row in enumerate(rows)
         ]
         self._contact_points.extend(new)
         return self
@@ -280,13 +278,13 @@ class MechanismBuilder:
             raise InputError(f"{what}: expected a body added before, got {name!r}{nearest_names(name, known)}")
 
     def _check_new(self, name: str, known: Mapping[str, object], kind: str) -> None:
-        _checked_name(name, f"{kind} name")
+        checked_name(name, f"{kind} name")
         if name in known:
             raise InputError(f'{kind} "{name}": a {kind} of this name was added before to mechanism "{self._name}"')
 
     def _claim_joint_name(self, joint: str, kind: str, name: str) -> None:
         what = f'{kind} "{name}"'
-        _checked_name(joint, f"{what} joint name")
+        checked_name(joint, f"{what} joint name")
         if joint in self._joint_owner:
             other_kind, other = self._joint_owner[joint]
             raise InputError(
@@ -300,40 +298,6 @@ class MechanismBuilder:
             known = [body.joint.name for body in self._bodies.values()]
             raise InputError(f"{what}: expected the joint of a body, got {joint!r}{nearest_names(joint, known)}")
         return self._bodies[owner].joint
-
-
-def _checked_name(name: object, what: str) -> str:
-    if not isinstance(name, str) or not name:
-        raise InputError(f"{what}: expected a text that is not empty, got {name!r}")
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{what}: expected Unicode text, got {name!r} with a lone surrogate") from None
-    return name
-
-
-def _number(value: object, what: str, *, minimum: float | None = None) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what}: expected a number, got {value!r}") from None
-    if isinstance(value, str) or not math.isfinite(number):
-        raise InputError(f"{what}: expected a finite number, got {value!r}")
-    if minimum is not None and number < minimum:
-        raise InputError(f"{what}: expected at least {minimum:g}, got {number}")
-    return number + 0.0  # -0.0 becomes 0.0, so that equal mechanisms have equal digests
-
-
-def _vector3(value: ArrayLike, what: str) -> Vector3:
-    x, y, z = (finite_vector(value, 3, what) + 0.0).tolist()
-    return (x, y, z)
-
-
-def _six_numbers(inertia: ArrayLike | None, what: str) -> tuple[float, float, float, float, float, float]:
-    if inertia is None:
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = symmetric_inertia(inertia, what).tolist()
-    return (xx, xy, xz, yy, yz, zz)
 
 
 def _shapes(shapes: Iterable[Shape], what: str) -> tuple[Shape, ...]:
