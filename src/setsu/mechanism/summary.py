@@ -21,13 +21,16 @@ def summary(mechanism: Mechanism) -> str:
 
     >>> from setsu.mechanism import MechanismBuilder
     >>> print(summary(MechanismBuilder("empty").build()))
-    empty: 0 moving bodies, 0 joints, nq = 0, nv = 0, 0 kg, gravity (0, 0, -9.81) m/s²
+    empty
+    0 moving bodies, nq = 0, nv = 0, 0 kg
+    gravity (0, 0, -9.81) m/s²
     """
     gravity = ", ".join(_short(entry) for entry in mechanism.gravity)
     parts = [
-        f"{_cut(mechanism.name, 40)}: {_count(mechanism.n_bodies, 'moving body', 'moving bodies')}, "
-        f"{_count(len(mechanism.joint_names), 'joint')}, nq = {mechanism.nq}, nv = {mechanism.nv}, "
-        f"{_short(mechanism.total_mass)} kg, gravity ({gravity}) m/s²"
+        f"{_cut(mechanism.name, _WIDTH)}\n"
+        f"{_count(mechanism.n_bodies, 'moving body', 'moving bodies')}, nq = {mechanism.nq}, nv = {mechanism.nv}, "
+        f"{_short(mechanism.total_mass)} kg\n"
+        f"gravity ({gravity}) m/s²"
     ]
     if mechanism.moving:
         head = ("#", "body", "joint", "type", "parent", "q range", "mass", "center of mass")
@@ -91,8 +94,8 @@ def _short(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _cut(text: str, width: int) -> str:
