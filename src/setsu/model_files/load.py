@@ -75,7 +75,7 @@ def load_with_report(
             raise InputError(f"{name}: floating_base is for URDF; an MJCF file says itself which bodies are free")
         from setsu.model_files.mjcf import mechanism_from_mjcf
 
-        return mechanism_from_mjcf(root, data, name, gravity=gravity, repair=repair)
+        return mechanism_from_mjcf(root, name, gravity=gravity, repair=repair)
     if root.tag != "robot":
         expected = "<robot>" if extension == ".urdf" else "<mujoco> or <robot>"
         raise ModelFileError(name, [f"{name}:{root.line}: root element <{root.tag[:40]}>, expected {expected}"])

@@ -48,6 +48,7 @@ class LoadReport:
     missing_meshes: mesh file names as written that were not found.
     couplings: one text per relation between joints (URDF mimic, MJCF equality joint).
     actuators: the actuators of an MJCF file.
+    reference_configuration: MJCF: the file's own starting configuration (qpos0) as a q of the mechanism.
     notes: everything else, such as angles taken as exact right angles or bodies that were renamed.
     """
 
@@ -59,6 +60,7 @@ class LoadReport:
     missing_meshes: tuple[str, ...] = ()
     couplings: tuple[str, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    reference_configuration: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -89,6 +91,7 @@ class Notes:
     missing_meshes: dict[str, None] = field(default_factory=dict)
     couplings: list[str] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
+    reference_configuration: tuple[float, ...] = ()
     notes: list[str] = field(default_factory=list)
     rounded_angles: int = 0
     rounded_angle_line: int = 0
@@ -134,5 +137,6 @@ class Notes:
             missing_meshes=tuple(self.missing_meshes),
             couplings=tuple(self.couplings),
             actuators=tuple(self.actuators),
+            reference_configuration=self.reference_configuration,
             notes=tuple(notes),
         )

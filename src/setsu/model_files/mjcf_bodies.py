@@ -1,0 +1,183 @@
+"""Bodies and joints of a compiled MJCF model into a mechanism builder.
+
+MuJoCo lets a body have several joints, each about its own anchor. Here every joint moves one body: a body with
+several joints becomes a chain, massless but for the last. A hinge that does not pass through the origin of its body
+moves a massless carrier at the anchor, and the body is fixed to the carrier, so that every body keeps MuJoCo's frame.
+
+A coordinate q here is MuJoCo's qpos (its `ref` is folded into the placement); quaternions are x y z w instead of
+w x y z; a free joint's q is the pose in the world, and its linear velocity is in body axes, MuJoCo's in world axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.mechanism.builder import MechanismBuilder
+from setsu.mechanism.elements import WORLD
+from setsu.mechanism.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from setsu.model_files.mjcf_shapes import mjcf_placement, shapes_of_body
+from setsu.model_files.mujoco_package import mujoco_package
+from setsu.model_files.reading import Reading, checked_inertia, free_name
+from setsu.spatial import axis_angle_rotation, placement
+
+__all__ = ["MjcfNames", "Switches", "add_bodies", "name_all"]
+
+ANCHOR_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class MjcfNames:
+    """Names by MuJoCo's numbers; what has none in the file gets one."""
+
+    bodies: list[str]
+    joints: list[str]
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Which passive forces the file's <flag> element leaves on."""
+
+    springs: bool
+    dampers: bool
+    dry_friction: bool
+
+
+def name_all(model: Any) -> MjcfNames:
+    """Collect the names of bodies and joints, and make the missing ones."""
+    mujoco = mujoco_package()
+    bodies = [WORLD]
+    given = {_name(model, mujoco.mjtObj.mjOBJ_BODY, index) for index in range(model.nbody)}
+    for index in range(1, model.nbody):
+        own = _name(model, mujoco.mjtObj.mjOBJ_BODY, index)
+        bodies.append(own or free_name(f"body{index}", given))
+    joints: list[str] = []
+    given = {_name(model, mujoco.mjtObj.mjOBJ_JOINT, index) for index in range(model.njnt)}
+    for index in range(model.njnt):
+        own = _name(model, mujoco.mjtObj.mjOBJ_JOINT, index)
+        joints.append(own or free_name(f"{bodies[model.jnt_bodyid[index]]}_joint", given))
+        given.add(joints[-1])
+    return MjcfNames(bodies, joints)
+
+
+def add_bodies(
+    builder: MechanismBuilder, model: Any, names: MjcfNames, switches: Switches, mesh_folder: str, reading: Reading
+) -> list[float]:
+    """Add every body and return the file's reference configuration (qpos0) in the order of this mechanism."""
+    reference: list[float] = []
+    taken = set(names.bodies)
+    joint_names = set(names.joints)
+    folder = str(reading.meshes.folder)
+    for body in range(1, model.nbody):
+        name = names.bodies[body]
+        parent = names.bodies[model.body_parentid[body]]
+        # The joint frame to come, in the frame of `parent`; `origin` is where the running frame sits in body axes.
+        T = mjcf_placement(model.body_pos[body], model.body_quat[body])
+        origin = np.zeros(3)
+        visuals, collisions = shapes_of_body(model, body, folder, mesh_folder, reading.notes)
+        rotation = mjcf_placement(np.zeros(3), model.body_iquat[body])[:3, :3]
+        inertia = rotation @ np.diag(model.body_inertia[body]) @ rotation.T
+        center = model.body_ipos[body].copy()
+        content = {
+            "mass": float(model.body_mass[body]),
+            "center_of_mass": center,
+            "inertia": checked_inertia(name, float(model.body_mass[body]), center, inertia, reading),
+            "visuals": visuals,
+            "collisions": collisions,
+        }
+        first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+        for index in range(first, first + count):
+            joint, anchor, at_zero, start = _joint(model, index, names.joints[index], switches, reading)
+            reference += start
+            if isinstance(joint, Free):
+                T = np.eye(4)
+            T = T @ placement(anchor - origin) @ at_zero
+            origin = anchor
+            if index == first + count - 1 and not origin.any():
+                builder.add_body(name, parent, joint, T, **content)
+                break
+            carrier = free_name(f"{name}_{joint.name}", taken)
+            taken.add(carrier)
+            builder.add_body(carrier, parent, joint, T)
+            parent, T = carrier, np.eye(4)
+        else:
+            fixed = Fixed(name=free_name(f"{name}_fixed", joint_names))
+            joint_names.add(fixed.name)
+            builder.add_body(name, parent, fixed, T @ placement(-origin), **content)
+    return reference
+
+
+def _joint(
+    model: Any, index: int, name: str, switches: Switches, reading: Reading
+) -> tuple[Joint, NDArray[np.float64], NDArray[np.float64], list[float]]:
+    """Return the joint, its anchor in body axes, the placement that makes q MuJoCo's qpos, and the joint's qpos0."""
+    mujoco = mujoco_package()
+    kind = int(model.jnt_type[index])
+    velocity = int(model.jnt_dofadr[index])
+    position = int(model.jnt_qposadr[index])
+    size = {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}.get(mujoco.mjtJoint(kind), 1)
+    where = slice(velocity, velocity + size)
+    options: dict[str, Any] = {
+        "name": name,
+        "armature": (model.dof_armature[where] + _from_actuators(model, index, "actuator_armature")).tolist(),
+        "damping": 0.0,
+        "coulomb": model.dof_frictionloss[where].tolist() if switches.dry_friction else 0.0,
+    }
+    for field, part, key in (("dof_dampingpoly", where, "damping"), ("jnt_stiffnesspoly", index, "stiffness")):
+        # Fields that came with MuJoCo 3.5.
+        if hasattr(model, field) and np.any(getattr(model, field)[part]):
+            reading.notes.ignore(f"joint/@{key}, terms of higher order")
+    if switches.dampers:
+        options["damping"] = (model.dof_damping[where] + _from_actuators(model, index, "actuator_damping")).tolist()
+    stiffness = float(model.jnt_stiffness[index]) if switches.springs else 0.0
+    if size > 1:
+        for key, value in (("stiffness", stiffness), ("range", model.jnt_limited[index])):
+            if value:
+                reading.notes.ignore(f"joint/@{key} of a ball or free joint")
+        start = model.qpos0[position : position + size + 1].tolist()
+        start = [*start[:-4], *start[-3:], start[-4]]
+        if size == 6:
+            return Free(**options), np.zeros(3), np.eye(4), start
+        return Spherical(**options), model.jnt_pos[index].copy(), np.eye(4), start
+
+    axis = model.jnt_axis[index].copy()
+    reference = float(model.qpos0[position])
+    options |= {"stiffness": stiffness, "spring_rest": float(model.qpos_spring[position]), "axis": axis}
+    if model.jnt_limited[index]:
+        options["lower"], options["upper"] = model.jnt_range[index].tolist()
+    if model.jnt_actfrclimited[index]:
+        options["effort_limit"] = float(np.abs(model.jnt_actfrcrange[index]).max())
+    if kind == mujoco.mjtJoint.mjJNT_SLIDE:
+        return Prismatic(**options), np.zeros(3), placement(-reference * axis), [reference]
+    # The anchor may slide along the axis: its point nearest to the body's origin is often the origin itself.
+    anchor = model.jnt_pos[index] - axis * float(axis @ model.jnt_pos[index])
+    if np.abs(anchor).max() < ANCHOR_TOLERANCE:
+        anchor = np.zeros(3)
+    at_zero = np.eye(4)
+    if reference != 0.0:
+        at_zero[:3, :3] = axis_angle_rotation(axis, -reference)
+    return Revolute(**options), anchor, at_zero, [reference]
+
+
+def _from_actuators(model: Any, joint: int, field: str) -> float:
+    """Return what the actuators of a hinge or slide add to its armature or damping: gear² times their own."""
+    mujoco = mujoco_package()
+    if not hasattr(model, field) or model.jnt_type[joint] in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
+        return 0.0
+    by_joint = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+    values = np.asarray(getattr(model, field)).reshape(len(model.actuator_gear), -1)
+    return sum(
+        float(gear[0]) ** 2 * float(value[0])
+        for kind, target, gear, value in zip(
+            model.actuator_trntype, model.actuator_trnid, model.actuator_gear, values, strict=True
+        )
+        if kind in by_joint and target[0] == joint
+    )
+
+
+def _name(model: Any, kind: Any, index: int) -> str:
+    mujoco = mujoco_package()
+    return mujoco.mj_id2name(model, kind, index) or ""
