@@ -28,6 +28,8 @@ MAXIMUM_BYTES = 20_000_000
 _MOST_PROBLEMS = 100
 _TOP, _NO_LINE = 0, -1
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(\w+)[ \t]*\]\]")
+# The parser's time grows with the square of the parts of a dotted key; the format itself uses two at most.
+_LONG_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){64}""")
 _PER_AXIS = (
     "damping", "armature", "coulomb", "stiffness", "spring_rest", "lower", "upper", "velocity_limit", "effort_limit",
 )  # fmt: skip
@@ -47,6 +49,9 @@ def from_text(text: str, path: str = "text") -> Mechanism:
 def _parsed(text: str, path: str) -> dict[str, Any]:
     if len(text) > MAXIMUM_BYTES:
         raise ModelFileError(path, [f"the text is larger than {MAXIMUM_BYTES // 1_000_000} MB"])
+    if long_key := _LONG_KEY.search(text):
+        line = text.count("\n", 0, long_key.start()) + 1
+        raise ModelFileError(path, [f"line {line}: a dotted key of more than 64 parts"])
     try:
         return tomllib.loads(text)
     except ValueError as error:

@@ -173,6 +173,8 @@ BODY = HEAD + '[[body]]\nname = "a"\n'
         ("format = 1\nname = [", "not valid TOML: Invalid value (at end of document)"),
         ("x = " + "[" * 100_000, "brackets are nested too deeply"),
         ("format = " + "9" * 5000, "not valid TOML"),
+        ("format = 1\nx" + ".x" * 1_000_000 + " = 1", "line 2: a dotted key of more than 64 parts"),
+        ("[x" + '. "x"' * 1_000_000 + "]", "line 1: a dotted key of more than 64 parts"),
         (HEAD + "body = 3", "line 3: file body: expected a list of tables, got 3"),
         (HEAD + "body = [{ name = 'world' }]", '"world" is the fixed frame'),
         (BODY + "mass = 1979-05-27", "line 5: body 'a' mass: expected a number, got datetime.date"),
