@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from setsu.errors import InputError, ModelWarning, nearest_names
@@ -252,7 +253,7 @@ class MechanismBuilder:
             rows: list[Any] = list(points)  # type: ignore[arg-type]
         except TypeError:
             raise InputError(f"{what}: expected positions of 3 numbers each, got {points!r}") from None
-        if len(rows) == 3 and all(isinstance(entry, (int, float)) for entry in rows):
+        if len(rows) == 3 and all(np.ndim(entry) == 0 for entry in rows):
             rows = [rows]
         new = [
             ContactPoint(body, vector3(row, f"{what}, point {index}"), material, size) for index, row in enumerate(rows)

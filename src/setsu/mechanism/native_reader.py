@@ -48,17 +48,17 @@ def from_text(text: str, path: str = "text") -> Mechanism:
 
 def _parsed(text: str, path: str) -> dict[str, Any]:
     if len(text) > MAXIMUM_BYTES:
-        raise ModelFileError(path, [f"the text is larger than {MAXIMUM_BYTES // 1_000_000} MB"])
+        raise ModelFileError(path, [f"{path}: the text is larger than {MAXIMUM_BYTES // 1_000_000} MB"])
     if long_key := _LONG_KEY.search(text):
         line = text.count("\n", 0, long_key.start()) + 1
-        raise ModelFileError(path, [f"line {line}: a dotted key of more than 64 parts"])
+        raise ModelFileError(path, [f"{path}:{line}: a dotted key of more than 64 parts"])
     try:
         return tomllib.loads(text)
     except ValueError as error:
         # Syntax errors, and whole numbers of thousands of digits, which Python guards against.
-        raise ModelFileError(path, [f"not valid TOML: {error}"]) from None
+        raise ModelFileError(path, [f"{path}: not valid TOML: {error}"]) from None
     except RecursionError:
-        raise ModelFileError(path, ["not valid TOML: brackets are nested too deeply"]) from None
+        raise ModelFileError(path, [f"{path}: not valid TOML: brackets are nested too deeply"]) from None
 
 
 class _Reader:
@@ -128,7 +128,7 @@ class _Reader:
             self._add(str(error), self._line_of(key[1] if key else "name", line))
 
     def _add(self, message: str, line: int) -> None:
-        self._problems.append(f"line {line}: {message}" if line > 0 else message)
+        self._problems.append(f"{self._path}:{line}: {message}" if line > 0 else f"{self._path}: {message}")
         if len(self._problems) == _MOST_PROBLEMS:
             self._problems.append("reading stopped here; there may be more")
             raise ModelFileError(self._path, self._problems)

@@ -50,13 +50,13 @@ def read(path: str | Path) -> Mechanism:
         with Path(path).open("rb") as file:
             data = file.read(MAXIMUM_BYTES + 1)
     except OSError as error:
-        raise ModelFileError(str(path), [f"cannot be read: {error.strerror or error}"]) from None
+        raise ModelFileError(str(path), [f"{path}: cannot be read: {error.strerror or error}"]) from None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         if len(data) <= MAXIMUM_BYTES:
             line = data.count(b"\n", 0, error.start) + 1
-            problem = f"line {line}: expected UTF-8 text, got byte {data[error.start]:#04x}"
+            problem = f"{path}:{line}: expected UTF-8 text, got byte {data[error.start]:#04x}"
             raise ModelFileError(str(path), [problem]) from None
         text = data.decode("utf-8", errors="replace")
     return from_text(text, str(path))

@@ -89,7 +89,12 @@ def test_coupling_keeps_order_and_leaves_out_zero_factors():
 
 def test_contact_points_take_one_point_or_many():
     material = Material(static_friction=0.8, kinetic_friction=0.6)
-    m = arm().add_contact_points("fore", (0, 0, 1)).add_contact_points("fore", np.eye(3), material, 0.1).build()
+    m = (
+        arm()
+        .add_contact_points("fore", np.array([0, 0, 1]))
+        .add_contact_points("fore", np.eye(3), material, 0.1)
+        .build()
+    )
     assert [point.position for point in m.contact_points][:2] == [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0)]
     assert m.contact_points[3].material == material
     assert m.contact_points[3].radius == 0.1
