@@ -59,9 +59,8 @@ def mechanism_from_mjcf(
     reading.problems.check()
     model, name, mesh_folder = _compile(path)
     flags = _disabled(model)
-    if gravity is None:
-        gravity = (0.0, 0.0, 0.0) if "gravity" in flags else model.opt.gravity.tolist()
-    builder = MechanismBuilder(name, gravity)
+    own_gravity = [0.0, 0.0, 0.0] if "gravity" in flags else model.opt.gravity.tolist()
+    builder = MechanismBuilder(name, own_gravity if gravity is None else gravity)
     switches = Switches("spring" not in flags, "damper" not in flags, "frictionloss" not in flags)
     names = name_all(model)
     try:
