@@ -28,7 +28,8 @@ class DHRow:
 
     Args:
         a: distance along x (m). alpha: twist about x (rad).
-        d: offset along z (m). theta: angle about z (rad). The joint coordinate adds to theta (revolute) or d (prismatic).
+        d: offset along z (m). theta: angle about z (rad).
+            The joint coordinate adds to theta (revolute) or to d (prismatic).
         joint: "revolute", "prismatic", "fixed", or a joint about z such as Revolute(damping=0.1).
         name: name of the link; "link1", "link2", ... when empty.
         mass: kg. center_of_mass: m, in the row's frame. inertia: about the center of mass, axes of the row's frame,
@@ -124,9 +125,8 @@ def _joint(row: DHRow, index: int) -> Joint:
         return JOINTS[row.joint](name=f"joint{index}")
     if isinstance(row.joint, tuple(JOINTS.values())) and row.joint.axis == (0.0, 0.0, 1.0):
         return row.joint if row.joint.name else dataclasses.replace(row.joint, name=f"joint{index}")
-    raise InputError(
-        f'from_dh row {index} joint: expected "revolute", "prismatic", "fixed" or such a joint about z, got {row.joint!r}'
-    )
+    expected = 'expected "revolute", "prismatic", "fixed" or such a joint about z'
+    raise InputError(f"from_dh row {index} joint: {expected}, got {row.joint!r}")
 
 
 def _matrix(value: ArrayLike | None, what: str) -> NDArray[np.float64]:
