@@ -5,9 +5,23 @@ study = measure(["panda"], quick=True)
 rich.print(tables(study))
 """
 
-from setsu.benchmarks.dynamics import Row, Study, measure
+from setsu.benchmarks.dynamics import STARTUP, Row, Study, measure
+from setsu.benchmarks.goals import Goal, goals
 from setsu.benchmarks.plots import write_plots
-from setsu.benchmarks.report import Ratio, ratios, tables, write_json
+from setsu.benchmarks.ratios import Ratio, ratios
+from setsu.benchmarks.report import tables, write_json
 from setsu.benchmarks.subjects import ROBOTS, SERIES
 
-__all__ = ["ROBOTS", "SERIES", "Ratio", "Row", "Study", "measure", "ratios", "tables", "write_json", "write_plots"]
+__all__ = [
+    "ROBOTS",
+    "SERIES",
+    "STARTUP",
+    "Ratio",
+    "Row",
+    "Study",
+    "measure",
+    "ratios",
+    "tables",
+    "write_json",
+    "write_plots",
+]

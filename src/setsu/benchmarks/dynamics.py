@@ -19,16 +19,18 @@ import numpy as np
 import setsu
 from setsu.benchmarks.engines import PEERS, Call, Engine, NotMeasuredError, States, engine_class, missing_reason
 from setsu.benchmarks.machine import Machine, describe_machine
+from setsu.benchmarks.startup import StartupTime, measure_startup
 from setsu.benchmarks.subjects import ROBOTS, SERIES, Subject, chain, robot, tree
 from setsu.benchmarks.timing import Timed, nanoseconds_per_state
 
-__all__ = ["TOLERANCE", "Row", "Study", "measure", "series_sizes"]
+__all__ = ["STARTUP", "TOLERANCE", "Row", "Study", "measure", "series_sizes"]
 
 TOLERANCE = 1e-6
 """Largest difference between engines, as a part of the largest entry: long chains are ill-conditioned."""
 
 SERIES_QUANTITIES = ("inverse_dynamics", "forward_dynamics")
 OURS = "Setsu"
+STARTUP = "startup"
 
 Progress = Callable[[str, float], None]
 
@@ -60,6 +62,7 @@ class Study:
     left_out: tuple[str, ...]
     disagreements: tuple[str, ...]
     rows: tuple[Row, ...]
+    startup: tuple[StartupTime, ...] = ()
 
 
 def series_sizes(quick: bool) -> tuple[int, ...]:
@@ -68,9 +71,12 @@ def series_sizes(quick: bool) -> tuple[int, ...]:
 
 
 def measure(
-    names: Sequence[str] = (*ROBOTS, *SERIES), *, quick: bool = False, progress: Progress = lambda text, part: None
+    names: Sequence[str] = (*ROBOTS, *SERIES, STARTUP),
+    *,
+    quick: bool = False,
+    progress: Progress = lambda text, part: None,
 ) -> Study:
-    """Measure robots (names in ROBOTS) and series ("chain", "tree"); quick takes fewer rounds and sizes.
+    """Measure robots (names in ROBOTS), series ("chain", "tree") and "startup"; quick takes fewer rounds and sizes.
 
     `progress(text, part)` is called with what comes next and the part done, 0 to 1.
     """
@@ -80,14 +86,20 @@ def measure(
     rows: list[Row] = []
     left_out: list[str] = []
     disagreements: list[str] = []
-    subjects = []
+    subjects: list[Subject] = []
     for name in names:
+        if name == STARTUP:
+            continue
         if name in SERIES:
             subjects += [{"chain": chain, "tree": tree}[name](size) for size in series_sizes(quick)]
         elif (found := robot(name)) is not None:
             subjects.append(found)
         else:
             left_out.append(f"{name}: the package example-robot-data is not installed")
+    startup: list[StartupTime] = []
+    if STARTUP in names:
+        progress(STARTUP, 0.0)
+        startup = measure_startup(repeats=2 if quick else 4)
     threads = setsu.get_threads()
     try:
         for index, subject in enumerate(subjects):
@@ -96,7 +108,9 @@ def measure(
     finally:
         setsu.set_threads(threads)
     progress("done", 1.0)
-    return Study(describe_machine(), versions, missing, tuple(left_out), tuple(disagreements), tuple(rows))
+    return Study(
+        describe_machine(), versions, missing, tuple(left_out), tuple(disagreements), tuple(rows), tuple(startup)
+    )
 
 
 def _measure_subject(

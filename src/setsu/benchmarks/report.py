@@ -1,9 +1,9 @@
-"""A study as tables for people, as JSON for programs, and as ratios."""
+"""A study as tables for people and as JSON for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,68 +11,20 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from setsu.benchmarks.dynamics import OURS, Row, Study
+from setsu.benchmarks.dynamics import Row, Study
+from setsu.benchmarks.goals import goals
+from setsu.benchmarks.ratios import Ratio, ratios
 
-__all__ = ["Ratio", "as_json", "ratios", "tables", "write_json"]
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """Our time and a peer's for the same work (ns per state); ratio = peer / ours."""
-
-    subject: str
-    nv: int
-    quantity: str
-    mode: str
-    threads: int
-    variant: str
-    nanoseconds: float
-    peer: str
-    peer_variant: str
-    peer_nanoseconds: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times faster we are."""
-        return self.peer_nanoseconds / self.nanoseconds
-
-
-def ratios(study: Study) -> list[Ratio]:
-    """Put each of our ways beside the fastest way of each peer.
-
-    A batch of ours is compared with a peer's batch on as many threads, or, where the peer has none, with its call for
-    one state: that is what its user would repeat.
-    """
-    result = []
-    for subject, quantity in dict.fromkeys((row.subject, row.quantity) for row in study.rows):
-        rows = [row for row in study.rows if (row.subject, row.quantity) == (subject, quantity)]
-        for ours in (row for row in rows if row.engine == OURS):
-            for peer in dict.fromkeys(row.engine for row in rows if row.engine != OURS):
-                rivals = [row for row in rows if row.engine == peer]
-                same = [row for row in rivals if (row.mode, row.threads) == (ours.mode, ours.threads)]
-                single = [row for row in rivals if row.mode == "single"] if ours.threads == 1 else []
-                best = min(same or single, key=lambda row: row.nanoseconds, default=None)
-                if best is not None:
-                    result.append(
-                        Ratio(
-                            subject,
-                            ours.nv,
-                            quantity,
-                            ours.mode,
-                            ours.threads,
-                            ours.variant,
-                            ours.nanoseconds,
-                            peer,
-                            best.variant,
-                            best.nanoseconds,
-                        )
-                    )
-    return result
+__all__ = ["as_json", "tables", "write_json"]
 
 
 def as_json(study: Study) -> dict[str, Any]:
-    """Everything in the study and the ratios, as plain lists and dictionaries."""
-    return {**asdict(study), "ratios": [{**asdict(entry), "ratio": round(entry.ratio, 3)} for entry in ratios(study)]}
+    """Everything in the study, the ratios and the goals, as plain lists and dictionaries."""
+    return {
+        **asdict(study),
+        "ratios": [{**asdict(entry), "ratio": round(entry.ratio, 3)} for entry in ratios(study)],
+        "goals": [{**asdict(entry), "met": entry.met} for entry in goals(study)],
+    }
 
 
 def write_json(study: Study, path: Path) -> None:
@@ -92,7 +44,12 @@ def tables(study: Study) -> Group:
             entry for entry in entries if (entry.quantity, entry.mode, entry.threads) == (quantity, mode, threads)
         ]
         parts += [Text(), _table(quantity, mode, threads, chosen)]
-    parts += [Text(), _threads_table(study)]
+    if any(row.threads == 2 for row in study.rows):
+        parts += [Text(), _threads_table(study)]
+    if goals(study):
+        parts += [Text(), _goals_table(study)]
+    if study.startup:
+        parts += [Text(), _startup_table(study)]
     parts += [Text(line) for line in _remarks(study)]
     return Group(*parts)
 
@@ -135,6 +92,31 @@ def _threads_table(study: Study) -> Table:
     return table
 
 
+def _goals_table(study: Study) -> Table:
+    """What the library is built for, and what it reached here."""
+    table = Table(title="goals (× = peer / ours)", title_justify="left")
+    table.add_column("goal")
+    for title in ("wanted", "reached"):
+        table.add_column(title, justify="right")
+    table.add_column("")
+    for entry in goals(study):
+        sign = "≤" if entry.at_most else "≥"
+        verdict = Text("met", style="green") if entry.met else Text("missed", style="yellow")
+        table.add_row(entry.what, f"{sign} {entry.wanted:g}", f"{entry.reached:.3g}", verdict)
+    return table
+
+
+def _startup_table(study: Study) -> Table:
+    """Waits before the first result."""
+    table = Table(title="before the first result", title_justify="left")
+    table.add_column("what")
+    for title in ("time", "goal"):
+        table.add_column(title, justify="right")
+    for entry in study.startup:
+        table.add_row(entry.what, _time(entry.seconds * 1e9), f"< {_time(entry.goal * 1e9)}")
+    return table
+
+
 def _thread_pairs(rows: tuple[Row, ...]) -> Iterator[tuple[Row, Row]]:
     def key(row: Row) -> tuple[str, str, str, str, str]:
         return (row.subject, row.quantity, row.mode, row.engine, row.variant)
@@ -164,6 +146,6 @@ def _remarks(study: Study) -> list[str]:
 def _time(nanoseconds: float) -> str:
     """A time with three digits and its unit."""
     for unit, scale in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
-        if nanoseconds < 1000 * scale or unit == "ms":
+        if nanoseconds < 999.5 * scale:
             return f"{nanoseconds / scale:.3g} {unit}"
-    return ""
+    return f"{nanoseconds * 1e-9:.3g} s"

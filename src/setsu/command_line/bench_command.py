@@ -30,19 +30,19 @@ def bench(
     quick
         Fewer rounds and sizes: about a minute.
     only
-        Measure this mechanism only: two_link, ur5, panda, anymal, talos, chain or tree; may be given several times.
+        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree or startup; may be given several times.
     out
         Folder for JSON and plots.
     json
         Print JSON instead of tables.
     """
-    from setsu.benchmarks import ROBOTS, SERIES, measure, tables, write_json, write_plots
+    from setsu.benchmarks import ROBOTS, SERIES, STARTUP, measure, tables, write_json, write_plots
     from setsu.benchmarks.report import as_json
 
-    known = (*ROBOTS, *SERIES)
+    known = (*ROBOTS, *SERIES, STARTUP)
     for name in only:
         if name not in known:
-            raise InputError(f"bench --only: unknown mechanism {name!r}{nearest_names(name, known)}")
+            raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, known)}")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

@@ -10,9 +10,11 @@ from pathlib import Path
 from rich.console import Console
 
 from setsu.benchmarks.dynamics import Row, Study
+from setsu.benchmarks.goals import goals
 from setsu.benchmarks.machine import Machine
 from setsu.benchmarks.plots import write_plots
-from setsu.benchmarks.report import ratios, tables, write_json
+from setsu.benchmarks.ratios import ratios
+from setsu.benchmarks.report import tables, write_json
 
 ROW = Row("panda", "robot", 9, "inverse_dynamics", "single", "Setsu", "compiled", 1, 1, 100.0, 0.0)
 STUDY = Study(
@@ -65,3 +67,11 @@ def test_json_and_plots_are_written(tmp_path: Path) -> None:
     assert data["ratios"][0]["ratio"] == 14.0
     assert [path.name for path in write_plots(STUDY, tmp_path)] == ["inverse_dynamics_chain.png"]
     assert (tmp_path / "inverse_dynamics_chain.png").stat().st_size > 5000
+
+
+def test_goals_are_read_off_the_ratios() -> None:
+    reached = {goal.what: (goal.reached, goal.met) for goal in goals(STUDY)}
+    assert reached["panda, inverse dynamics, compiled batch, × Pinocchio C++ loop"] == (50.0, True)
+    assert reached["panda, inverse dynamics, compiled batch, one thread / two"] == (2.0, True)
+    assert reached["panda, inverse dynamics, compiled single, × Pinocchio Python call"] == (14.0, True)
+    assert len(reached) == 3

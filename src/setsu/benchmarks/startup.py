@@ -1,0 +1,77 @@
+"""What a user waits for before the first result: import, the command line, first calls with and without cached code.
+
+Each time is taken in a fresh process; the code cache is a fresh folder, so that "cold" is cold.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+__all__ = ["StartupTime", "measure_startup"]
+
+FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+
+FIRST_CALL = """
+import time, numpy, setsu
+from setsu.sample_mechanisms import seven_joint_arm
+m = seven_joint_arm()
+q, v, a = m.neutral(), numpy.zeros(m.nv), numpy.zeros(m.nv)
+arguments = (q,) if "{name}" == "mass_matrix" else (q, v, a)
+start = time.perf_counter()
+{call}
+print(time.perf_counter() - start)
+"""
+GENERIC = "setsu.{name}(m, *arguments)"
+COMPILED = 'setsu.compile(m, ["{name}"]).{name}(*arguments)'
+
+IMPORT = "import time; start = time.perf_counter(); import setsu; print(time.perf_counter() - start)"
+
+
+@dataclass(frozen=True)
+class StartupTime:
+    """A wait in seconds, and the longest one we are content with."""
+
+    what: str
+    seconds: float
+    goal: float
+
+
+def measure_startup(repeats: int) -> list[StartupTime]:
+    """Time import, `setsu --help` and first calls; the fastest of `repeats` processes counts."""
+    times = [
+        StartupTime("import setsu", min(_inner(IMPORT) for _ in range(repeats)), 0.5),
+        StartupTime("setsu --help", min(_outer() for _ in range(repeats)), 0.4),
+    ]
+    for kind, call in (("generic", GENERIC), ("compiled", COMPILED)):
+        for name in FUNCTIONS:
+            script = FIRST_CALL.format(name=name, call=call.format(name=name))
+            cold, cached = float("inf"), float("inf")
+            for _ in range(repeats):
+                with tempfile.TemporaryDirectory() as cache:
+                    cold = min(cold, _inner(script, cache))
+                    cached = min(cached, _inner(script, cache))
+            words = name.replace("_", " ")
+            times.append(StartupTime(f"first {words}, {kind}, cold cache", cold, 2.0))
+            times.append(StartupTime(f"first {words}, {kind}, cached", cached, 0.01))
+    return times
+
+
+def _inner(script: str, cache: str | None = None) -> float:
+    """Run a script that prints the seconds it measured."""
+    environment = {**os.environ, **({"SETSU_CACHE_DIR": cache} if cache else {})}
+    finished = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    return float(finished.stdout)
+
+
+def _outer() -> float:
+    """Seconds of a whole process that prints the help."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "setsu", "--help"], capture_output=True, check=True)
+    return time.perf_counter() - start
