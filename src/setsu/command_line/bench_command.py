@@ -36,8 +36,7 @@ def bench(
     json
         Print JSON instead of tables.
     """
-    from setsu.benchmarks import ROBOTS, SERIES, STARTUP, measure, tables, write_json, write_plots
-    from setsu.benchmarks.report import as_json
+    from setsu.benchmarks import ROBOTS, SERIES, STARTUP, as_json, measure, tables, write_json, write_plots
 
     known = (*ROBOTS, *SERIES, STARTUP)
     for name in only:
