@@ -22,6 +22,9 @@ from setsu.mechanism import InertiaReport, Mechanism, inertia_report
 
 __all__ = ["CHECKS", "Certificate", "certify"]
 
+# Straight-line code grows with the mechanism; compiling it takes many seconds beyond this size.
+LARGEST_COMPILED = 60
+
 CHECKS: tuple[Callable[..., CheckResult], ...] = (
     check_mass_matrix,
     check_equation_of_motion,
@@ -40,7 +43,10 @@ CHECKS: tuple[Callable[..., CheckResult], ...] = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was found on one model; `inertia_problems` holds the reports of non-physical bodies only."""
+    """What was found on one model.
+
+    `inertia_problems` holds the reports of non-physical bodies only; `left_out` says which checks were not run and why.
+    """
 
     name: str
     total_mass: float
@@ -48,6 +54,7 @@ class Certificate:
     condition_number: float
     inertia_problems: tuple[InertiaReport, ...]
     results: tuple[CheckResult, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -63,10 +70,16 @@ def certify(
     `progress(text, part)` is called before each check with its name and the part done, 0 to 1.
     """
     reports = [inertia_report(body.mass, body.center_of_mass, body.inertia_matrix, body.name) for body in m.bodies]
+    checks, left_out = CHECKS, []
+    if m.nv == 0:
+        checks = ()
+        left_out.append("all laws of motion: the mechanism cannot move")
+    elif m.nv > LARGEST_COMPILED:
+        checks = tuple(check for check in CHECKS if check is not check_compiled_code)
+        left_out.append(f"compiled code: above {LARGEST_COMPILED} velocities the generic code is the one to use")
     results = []
-    # A mechanism that cannot move has no dynamics to check.
-    for index, check in enumerate(CHECKS if m.nv else ()):
-        progress(check.__name__.removeprefix("check_").replace("_", " "), index / len(CHECKS))
+    for index, check in enumerate(checks):
+        progress(check.__name__.removeprefix("check_").replace("_", " "), index / len(checks))
         results.append(check(m, seed=seed))
     return Certificate(
         name=m.name,
@@ -75,4 +88,5 @@ def certify(
         condition_number=condition_number(m, draw_states(m, seed, 5).q) if m.nv else 1.0,
         inertia_problems=tuple(report for report in reports if not report.valid),
         results=tuple(results),
+        left_out=tuple(left_out),
     )

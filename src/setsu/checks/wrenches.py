@@ -52,18 +52,11 @@ def _by_cutting(m: Mechanism, q: Array, v: Array, a: Array) -> Array:
     f = mass[:, None] * linear + np.cross(dw, h) + np.cross(w, np.cross(w, h))  # (1)
     n = np.einsum("kbij,kbj->kbi", inertia, dw) + np.cross(w, np.einsum("kbij,kbj->kbi", inertia, w))  # (2)
     n = n + np.cross(h, linear)
-    result = np.zeros((*f.shape[:2], 6))
-    for b in range(m.n_bodies):
-        for i in _carriers(m, b):
-            result[:, i, :3] += f[:, b]  # (3)
-            result[:, i, 3:] += n[:, b] + np.cross(origin[:, b] - origin[:, i], f[:, b])
+    result = np.concatenate([f, n], axis=-1)
+    # Children come after their parents: from the tips inwards each body hands over all it carries, by (3).
+    for b in range(m.n_bodies - 1, -1, -1):
+        i = m.frame(m.moving[b].parent).body
+        if i >= 0:
+            result[:, i, :3] += result[:, b, :3]
+            result[:, i, 3:] += result[:, b, 3:] + np.cross(origin[:, b] - origin[:, i], result[:, b, :3])
     return result
-
-
-def _carriers(m: Mechanism, body: int) -> list[int]:
-    """The body itself and all moving bodies between it and the world."""
-    path = []
-    while body >= 0:
-        path.append(body)
-        body = m.frame(m.moving[body].parent).body
-    return path

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from setsu.command_line.model_argument import load_model
 from setsu.command_line.output import ProgressBar, console, print_json
+from setsu.command_line.urdf_repair import write_repaired_urdf
 from setsu.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def check(
     file
         URDF, MJCF (.xml) or native (.toml) file.
     repair
-        Replace impossible inertias by the nearest possible ones, write the model to this .toml file, and certify that.
+        Replace impossible inertias by the nearest possible ones, write the model to this file (.toml, or .urdf when
+        the model is a URDF), and certify that.
     seed
         Seed of the states the laws are evaluated at; 0 when not given.
     floating_base
@@ -50,12 +52,14 @@ def check(
     """
     from setsu.checks import certify
 
-    if repair is not None and repair.suffix != ".toml":
-        raise InputError(f"check --repair: expected a file name ending in .toml, got {repair}")
+    if repair is not None:
+        _check_target(file, repair)
     mechanism, report = load_model(file, floating_base, package, repair=repair is not None)
     with ProgressBar("checking") as progress:
         certificate = certify(mechanism, seed=seed, progress=progress)
-    if repair is not None:
+    if repair is not None and repair.suffix == ".urdf":
+        write_repaired_urdf(file, repair, report.repaired)
+    elif repair is not None:
         mechanism.save(repair)
     if json:
         print_json(_as_data(certificate, report, seed))
@@ -64,8 +68,25 @@ def check(
         if repair is not None:
             print(f"written: {repair} ({len(report.repaired)} inertias repaired)")
         elif certificate.inertia_problems:
-            print("repair the inertias with: --repair OUT.toml")
+            print(
+                f"repair the inertias with: setsu check {file} --repair OUT{file.suffix if _is_urdf(file) else '.toml'}"
+            )
     return 0 if certificate.passed else 1
+
+
+def _is_urdf(file: Path) -> bool:
+    return file.suffix == ".urdf"
+
+
+def _check_target(file: Path, repair: Path) -> None:
+    """Refuse a target that cannot be written before any work is done."""
+    allowed = (".toml", ".urdf") if _is_urdf(file) else (".toml",)
+    if repair.suffix not in allowed:
+        raise InputError(f"check --repair: expected a file name ending in {' or '.join(allowed)}, got {repair}")
+    if not repair.parent.is_dir():
+        raise InputError(f"check --repair: expected a file in a folder that exists, got {repair}")
+    if repair.exists() and file.exists() and repair.samefile(file):
+        raise InputError(f"check --repair: expected another file than the model itself, got {repair}")
 
 
 def _as_data(certificate: Certificate, report: LoadReport, seed: int) -> dict[str, Any]:
@@ -98,5 +119,7 @@ def _print(certificate: Certificate, report: LoadReport, seed: int) -> None:
     for problem in certificate.inertia_problems:
         screen.print(f"non-physical inertia: {problem}", style="yellow", markup=False)
     screen.print(f"load report: {report}", markup=False)
+    for text in certificate.left_out:
+        screen.print(f"left out: {text}", markup=False)
     verdict = "certified: every law holds" if certificate.passed else "NOT certified"
     screen.print(verdict, style="bold green" if certificate.passed else "bold red")
