@@ -23,7 +23,7 @@ def write_repaired_urdf(source: Path, target: Path, links: Collection[str]) -> N
     """
     # A document of nodes keeps comments before the root element too, where licences stand.
     with minidom.parse(str(source)) as document:
-        for link in document.documentElement.getElementsByTagName("link"):
+        for link in document.getElementsByTagName("link"):
             if link.getAttribute("name") in links:
                 for inertia in link.getElementsByTagName("inertia"):
                     _repair(inertia)
