@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
 from setsu.errors import InputError, ModelFileError
+from setsu.mechanism.inertia import inertia_report
+from setsu.mechanism.native_text import from_text
 from setsu.mechanism.record import Mechanism
+from setsu.mechanism.surgery import repaired
+from setsu.model_files.fields import LARGEST_NUMBER
 from setsu.model_files.report import LoadReport
 from setsu.model_files.urdf import mechanism_from_urdf
 from setsu.model_files.xml_tree import MAX_FILE_BYTES, parse_xml
+from setsu.spatial import finite_vector
 
 __all__ = ["load", "load_with_report"]
 
@@ -68,7 +74,7 @@ def load_with_report(
         package_dirs = [package_dirs]
     extension = os.path.splitext(name)[1].lower()
     if extension == ".toml":
-        return _from_native(data, name, floating_base, gravity)
+        return _from_native(data, name, floating_base, gravity, repair)
     root = parse_xml(data, name)
     if root.tag == "mujoco" and extension != ".urdf":
         if floating_base:
@@ -121,13 +127,9 @@ def _read_bytes(path: StrPath) -> tuple[str, bytes]:
 
 
 def _from_native(
-    data: bytes, path: str, floating_base: bool, gravity: ArrayLike | None
+    data: bytes, path: str, floating_base: bool, gravity: ArrayLike | None, repair: bool
 ) -> tuple[Mechanism, LoadReport]:
     """Read the native text format; gravity may be overridden."""
-    import dataclasses
-
-    from setsu.mechanism.native_text import from_text
-
     if floating_base:
         raise InputError(f"{path}: floating_base is for URDF; the native format says itself which bodies are free")
     if not data.strip():
@@ -138,9 +140,45 @@ def _from_native(
         line = data.count(b"\n", 0, error.start) + 1
         raise ModelFileError(path, [f"{path}:{line}: byte {data[error.start]:#04x}, expected UTF-8 text"]) from None
     mechanism = from_text(text, path)
+    _check_magnitudes(mechanism, path)
     if gravity is not None:
-        from setsu.spatial import finite_vector
-
         x, y, z = finite_vector(gravity, 3, "gravity").tolist()
         mechanism = dataclasses.replace(mechanism, gravity=(x, y, z))
-    return mechanism, LoadReport(path, "native")
+    reports = [
+        inertia_report(body.mass, body.center_of_mass, body.inertia_matrix, body.name) for body in mechanism.bodies
+    ]
+    doubtful = [report for report in reports if not report.valid]
+    report = LoadReport(
+        path,
+        "native",
+        inertia_problems=tuple(str(report) for report in doubtful),
+        repaired=tuple(report.name for report in doubtful) if repair else (),
+    )
+    return repaired(mechanism).mechanism if repair else mechanism, report
+
+
+def _check_magnitudes(mechanism: Mechanism, path: str) -> None:
+    """Refuse numbers whose products would overflow, as the XML readers do where they read them."""
+    entries: list[tuple[str, tuple[float, ...]]] = [("gravity", mechanism.gravity)]
+    for body in mechanism.bodies:
+        what = f'body "{body.name}"'
+        entries.append((what, (*body.pose.translation, body.mass, *body.center_of_mass, *body.inertia)))
+        for key in ("damping", "armature", "coulomb", "stiffness", "spring_rest"):
+            entries.append((f'{what}, joint "{body.joint.name}" {key}', getattr(body.joint, key)))
+        entries.append((f'{what}, joint "{body.joint.name}" pitch', (getattr(body.joint, "pitch", 0.0),)))
+    for loop in mechanism.loops:
+        entries.append((f'loop "{loop.name}"', (*loop.pose_a.translation, *loop.pose_b.translation)))
+    for coupling in mechanism.couplings:
+        entries.append((f'coupling "{coupling.name}"', (coupling.offset, *(factor for _, factor in coupling.factors))))
+    for spring in mechanism.springs:
+        numbers = (*spring.point_a, *spring.point_b, spring.stiffness, spring.rest_length, spring.damping)
+        entries.append((f'spring "{spring.name}"', numbers))
+    for point in mechanism.contact_points:
+        entries.append((f'contact point of "{point.body}"', (*point.position, point.radius)))
+    problems = [
+        f"{path}: {what}: got {max(numbers, key=abs):g}, expected a magnitude up to {LARGEST_NUMBER:g}"
+        for what, numbers in entries
+        if numbers and max(map(abs, numbers)) > LARGEST_NUMBER
+    ]
+    if problems:
+        raise ModelFileError(path, problems)

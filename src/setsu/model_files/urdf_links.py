@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.errors import InputError
 from setsu.mechanism.elements import Pose, Shape
 from setsu.model_files.fields import name_of, number, only_child, vector
 from setsu.model_files.reading import Reading, checked_inertia, read_origin
@@ -91,7 +92,11 @@ def _read_shape(element: Element, colors: Colors, reading: Reading) -> list[Shap
         solid = only_child(geometry, kind, problems)
         if solid is not None:
             size, mesh = _read_solid(kind, solid, reading)
-            return [Shape(kind, size, pose, mesh, color)]
+            try:
+                return [Shape(kind, size, pose, mesh, color)]
+            except InputError as error:
+                problems.add(solid.line, str(error))
+                return []
     got = ", ".join(f"<{child.tag}>" for child in geometry.children[:3]) or "nothing"
     problems.add(geometry.line, f"<geometry>: got {got}, expected <box>, <sphere>, <cylinder>, <capsule> or <mesh>")
     return []
