@@ -51,6 +51,7 @@ class _Machine:
             "axes": tables.axes.reshape(-1, 9).tolist(),
             "pitch": tables.pitch.tolist(),
             "is_body": tables.is_body.tolist(),
+            "carried": tables.carried.tolist(),
             "mass": inertias.mass.tolist(),
             "moment": inertias.moment.tolist(),
             "second_moment": inertias.second_moment.tolist(),
@@ -108,24 +109,29 @@ class _Machine:
         return path
 
     def read(self, place: tuple[str, int], name: str) -> Any:
-        sort, number = place
+        number = place[1]
         if name == "gravity":
             return self.constants["gravity"]
         if name in LINK_CONSTANTS:
             return _scalar_or_tuple(self.constants[name][number])
-        if sort == "link":
-            if name == "kind":
+        match name:
+            case "kind":
                 return Kind(self.tables.kind[number])
-            if name == "parent":
+            case "parent":
                 return View(self, ("link", int(self.tables.parent[number])))
+            case "world":
+                return View(self, _WORLD)
+            case "target":
+                return View(self, ("link", int(self.tables.body_link[self.target]) if self.target >= 0 else -1))
+        if name in self.kernel.zeros:
+            return _scalar_or_tuple((0.0,) * len(self.dofs_of(place)))
         if name in DOF_CONSTANTS:
             return self.over_velocities(self.constants[name], place)
         if name in self.kernel.link_fields:
             return self.fields[name, number]
         if name in self.kernel.dof_fields:
             dofs = self.dofs_of(place)
-            values = [self.fields[name, dof] for dof in dofs]
-            return values[0] if sort == "dof" else tuple(values)
+            return _scalar_or_tuple([self.fields[name, dof] for dof in dofs])
         if name in self.kernel.matrices:
             return MatrixRow(self, place, name)
         array = self.kernel.array(name)
@@ -149,12 +155,13 @@ class _Machine:
                 return MatrixRow(self, place, name)
 
     def write(self, place: tuple[str, int], name: str, value: Any) -> None:
-        sort, number = place
+        number = place[1]
         if name in self.kernel.link_fields:
             self.fields[name, number] = value
             return
         if name in self.kernel.dof_fields:
-            for dof, entry in zip(self.dofs_of(place), (value,) if sort == "dof" else value, strict=True):
+            dofs = self.dofs_of(place)
+            for dof, entry in zip(dofs, (value,) if len(dofs) == 1 else value, strict=True):
                 self.fields[name, dof] = entry
             return
         array = self.kernel.array(name)
@@ -175,8 +182,8 @@ class _Machine:
             case "total":
                 result[:] = values
             case "dof":
-                columns = (values,) if sort == "dof" else values
-                for dof, entries in zip(self.dofs_of(place), columns, strict=True):
+                dofs = self.dofs_of(place)
+                for dof, entries in zip(dofs, (values,) if len(dofs) == 1 else values, strict=True):
                     for row, entry in enumerate(entries):
                         result[row * self.tables.nv + dof] = entry
             case _:

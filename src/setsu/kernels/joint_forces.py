@@ -1,7 +1,7 @@
 """What acts along the free axes of a joint besides the motion of the links: drive inertia, friction, joint spring.
 
-    tau = columns · (f, n) + armature a + passive                              (1)
-    passive = damping v + coulomb sign(v) + stiffness (q - spring_rest)        (2)  force the drive has to overcome
+tau = columns · (f, n) + armature a + passive                              (1)
+passive = damping v + coulomb sign(v) + stiffness (q - spring_rest)        (2)  force the drive has to overcome
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def as_scalar_or_tuple(values: tuple) -> Any:
 def joint_passive(link: Any) -> tuple[Scalar, ...]:
     """Friction and spring forces of the joint that the drive has to overcome (2)."""
     v, damping, coulomb = as_tuple(link.v), as_tuple(link.damping), as_tuple(link.coulomb)
-    forces = [d * rate + c * sign(rate) if c != 0.0 else d * rate for d, c, rate in zip(damping, coulomb, v, strict=True)]
+    forces = [
+        d * rate + c * sign(rate) if c != 0.0 else d * rate for d, c, rate in zip(damping, coulomb, v, strict=True)
+    ]
     if link.kind in (Kind.REVOLUTE, Kind.PRISMATIC, Kind.HELICAL):
         forces[0] = forces[0] + link.stiffness * (link.q - link.spring_rest)
     return tuple(forces)

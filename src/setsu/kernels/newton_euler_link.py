@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from setsu.kernels.joint_forces import joint_torque
-from setsu.kernels.joints import joint_motion, joint_pose
+from setsu.kernels.joint_forces import as_scalar_or_tuple, joint_torque
+from setsu.kernels.joints import joint_columns, joint_motion, joint_pose
 from setsu.kernels.program import Array, Kernel, Loop
 from setsu.kernels.vectors import (
     IDENTITY,
@@ -33,6 +33,7 @@ from setsu.kernels.vectors import (
     acceleration_matrix,
     add,
     cross,
+    dot,
     moment_of_acceleration,
     multiply,
     negative,
@@ -42,7 +43,7 @@ from setsu.kernels.vectors import (
     sub,
 )
 
-__all__ = ["inverse_dynamics_link", "joint_wrenches"]
+__all__ = ["bias_torque", "gravity_torque", "inverse_dynamics_link", "joint_wrenches"]
 
 
 def start(world: Any) -> None:
@@ -96,35 +97,77 @@ def wrench_in_body_axes(link: Any) -> None:
     link.wrenches = (*rotate(link.axes, link.f), *rotate(link.axes, link.n))
 
 
+def inward_gravity(link: Any) -> None:
+    """Torque that holds the link against gravity, joint springs left out."""
+    columns = joint_columns(link)
+    link.tau = as_scalar_or_tuple(tuple(dot(linear, link.f) + dot(angular, link.n) for linear, angular in columns))
+    hand_on(link)
+
+
+def wrench_in_world_axes(link: Any) -> None:
+    """The same in world axes."""
+    R_world = multiply(link.parent.R_world, link.R)
+    link.R_world = R_world
+    link.wrenches = (*rotate(R_world, link.f), *rotate(R_world, link.n))
+
+
 _FIELDS = {"R": 9, "p": 3, "w": 3, "dw": 3, "U": 9, "acc": 3, "f": 3, "n": 3}
 _STATE = (Array("q", "q"), Array("v", "v"), Array("a", "v"))
 _EXTERNAL = Array("external", "body", 6)
 
 
-def _kernel(name: str, external: bool, phases: tuple, outputs: tuple[Array, ...], regrouped: bool) -> Kernel:
-    motion = (outward, take_external) if external else (outward,)
+def _start_turned(world: Any) -> None:
+    world.R_world = IDENTITY
+
+
+def _kernel(
+    name: str,
+    inward_phases: tuple[Loop, ...],
+    *,
+    external: bool = False,
+    output: Array = Array("tau", "v"),
+    regrouped: bool = True,
+    zeros: tuple[str, ...] = (),
+) -> Kernel:
+    state = tuple(array for array in _STATE if array.name not in zeros)
     return Kernel(
         name=name + ("_external" if external else ""),
-        inputs=(*_STATE, _EXTERNAL) if external else _STATE,
-        outputs=outputs,
-        link_fields={**_FIELDS, "R_world": 9} if external else _FIELDS,
-        phases=(_start_turned if external else start, Loop("links", motion), *phases),
+        inputs=(*state, _EXTERNAL) if external else state,
+        outputs=(output,),
+        zeros=zeros,
+        link_fields={**_FIELDS, "R_world": 9},
+        phases=(
+            start,
+            _start_turned,
+            Loop("links", (outward, take_external) if external else (outward,)),
+            *inward_phases,
+        ),
         regrouped=regrouped,
     )
 
 
-def _start_turned(world: Any) -> None:
-    start(world)
-    world.R_world = IDENTITY
-
-
 def inverse_dynamics_link(external: bool = False) -> Kernel:
     """Joint torques for a motion; with `external`, wrenches (bodies, 6) act on the bodies."""
-    phases = (Loop("links_down", (inward,)),)
-    return _kernel("inverse_dynamics_link", external, phases, (Array("tau", "v"),), regrouped=True)
+    return _kernel("inverse_dynamics_link", (Loop("links_down", (inward,)),), external=external)
 
 
-def joint_wrenches(external: bool = False) -> Kernel:
-    """Wrench by the parent on each body at the body origin, body axes."""
-    phases = (Loop("links_down", (hand_on,)), Loop("links", (wrench_in_body_axes,)))
-    return _kernel("joint_wrenches", external, phases, (Array("wrenches", "body", 6),), regrouped=False)
+def bias_torque() -> Kernel:
+    """Torques with all joint accelerations zero: velocity terms, gravity, friction, joint springs."""
+    return _kernel("bias_torque", (Loop("links_down", (inward,)),), zeros=("a",))
+
+
+def gravity_torque() -> Kernel:
+    """Torques that hold the mechanism at rest against gravity."""
+    return _kernel("gravity_torque", (Loop("links_down", (inward_gravity,)),), zeros=("v", "a"))
+
+
+def joint_wrenches(external: bool = False, world_axes: bool = False) -> Kernel:
+    """Wrench by the parent on each body at the body origin, body or world axes; true inertias."""
+    give = wrench_in_world_axes if world_axes else wrench_in_body_axes
+    return _kernel(
+        "joint_wrenches_world" if world_axes else "joint_wrenches",
+        (Loop("links_down", (hand_on,)), Loop("links", (give,))),
+        external=external,
+        output=Array("wrenches", "body", 6),
+        regrouped=False,
+    )

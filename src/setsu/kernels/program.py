@@ -22,10 +22,11 @@ What a name means on a view:
 | array over "dof_body": (nv, bodies x width) | - | row: d.Y[link], tuple of width |
 | array over "total" | the same numbers from everywhere | the same |
 | link field | its numbers | - |
-| dof field | one tuple per velocity of the joint | its numbers |
+| dof field | one entry per velocity of the joint | its numbers |
 
-Numbers come as a tuple, or as one scalar when there is one. Links also have `kind` (steps may branch on it), `columns`
-(motion subspace, from kernels.joints) and `parent`, which for the first links is the world: fields only.
+Numbers come as a tuple, or as one scalar when there is one; so do entries per velocity. Links also have `kind` (steps may
+branch on it) and `parent`, which for the first links is the world: fields only. Every view has `world`, and `target`, the
+last link of the target body. Arrays named in `Kernel.zeros` read as zeros.
 """
 
 from __future__ import annotations
@@ -46,7 +47,15 @@ __all__ = [
 ]
 
 INERTIAL_CONSTANTS = {"mass": 1, "moment": 3, "second_moment": 6}
-LINK_CONSTANTS = {"rotation": 9, "translation": 3, "axes": 9, "pitch": 1, "is_body": 1, **INERTIAL_CONSTANTS}
+LINK_CONSTANTS = {
+    "rotation": 9,
+    "translation": 3,
+    "axes": 9,
+    "pitch": 1,
+    "is_body": 1,
+    "carried": 1,
+    **INERTIAL_CONSTANTS,
+}
 DOF_CONSTANTS = {"armature": 1, "damping": 1, "coulomb": 1, "stiffness": 1, "spring_rest": 1}
 
 
@@ -60,7 +69,15 @@ class Array:
 
     def size(self, nq: int, nv: int, n_bodies: int) -> int:
         """How many numbers for a mechanism of this size."""
-        count = {"q": nq, "v": nv, "dof": nv, "body": n_bodies, "matrix": nv * nv, "dof_body": nv * n_bodies, "total": 1}
+        count = {
+            "q": nq,
+            "v": nv,
+            "dof": nv,
+            "body": n_bodies,
+            "matrix": nv * nv,
+            "dof_body": nv * n_bodies,
+            "total": 1,
+        }
         return count[self.over] * self.width
 
 
@@ -85,7 +102,10 @@ Phase = Step | Loop
 
 @dataclass(frozen=True)
 class Kernel:
-    """One algorithm. `regrouped`: reads regrouped inertias (right for torques and accelerations only)."""
+    """One algorithm. regrouped: reads regrouped inertias (right for torques and accelerations only).
+
+    zeros: arrays over "v" that steps read but nobody gives.
+    """
 
     name: str
     inputs: tuple[Array, ...]
@@ -94,6 +114,7 @@ class Kernel:
     link_fields: dict[str, int] = field(default_factory=dict)
     dof_fields: dict[str, int] = field(default_factory=dict)
     matrices: tuple[str, ...] = ()
+    zeros: tuple[str, ...] = ()
     regrouped: bool = False
 
     def array(self, name: str) -> Array | None:

@@ -83,6 +83,7 @@ class Tables:
     v_index: Ints
     body: Ints  # the moving body a link belongs to; a body's last link carries its mass
     is_body: Floats  # 1 for the last link of a body, 0 for the massless ones in between
+    carried: Floats  # 0 for links on the world, 1 for links on other links
     rotation: Floats  # (n, 3, 3) joint frame in the parent link frame at coordinate 0
     translation: Floats  # (n, 3)
     axes: Floats  # (n, 3, 3) x_body = axes @ x_link
@@ -168,6 +169,7 @@ def make_tables(mechanism: Mechanism) -> Tables:
         v_index=v_index,
         body=np.array(bodies, dtype=np.int64),
         is_body=last,
+        carried=(parent_array >= 0).astype(np.float64),
         rotation=rotation,
         translation=translation,
         axes=np.array(axes).reshape(n, 3, 3),

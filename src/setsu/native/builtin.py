@@ -76,7 +76,10 @@ def builtin_text(n_inputs: int) -> str:
     names = ("array_type", "float_type", "array_new", "vectorcall", "release", "slow", "ints", "floats", "work")
     head: list[str] = []
     for k, name in enumerate(names):
-        head += [f"  %{name}_at = getelementptr i64, ptr {record}, i64 {k}", f"  %{name} = load ptr, ptr %{name}_at, align 8"]
+        head += [
+            f"  %{name}_at = getelementptr i64, ptr {record}, i64 {k}",
+            f"  %{name} = load ptr, ptr %{name}_at, align 8",
+        ]
     out = RECORD_HEADER + n_inputs * DESCRIPTION_WIDTH
     return "\n".join(
         [

@@ -79,7 +79,9 @@ class Emitter:
 
     def load(self, pointer: str, offset: int) -> str:
         """Load entry `offset` of a tile (one vector per entry)."""
-        where = self.let(f"getelementptr inbounds double, ptr {pointer}, i64 {offset * self.lanes}") if offset else pointer
+        where = (
+            self.let(f"getelementptr inbounds double, ptr {pointer}, i64 {offset * self.lanes}") if offset else pointer
+        )
         return self.let(f"load {self.type}, ptr {where}, align {self.align}")
 
     def load_shared(self, pointer: str, offset: int) -> str:
@@ -93,7 +95,9 @@ class Emitter:
 
     def store(self, value: str, pointer: str, offset: int) -> None:
         """Store entry `offset` of a tile."""
-        where = self.let(f"getelementptr inbounds double, ptr {pointer}, i64 {offset * self.lanes}") if offset else pointer
+        where = (
+            self.let(f"getelementptr inbounds double, ptr {pointer}, i64 {offset * self.lanes}") if offset else pointer
+        )
         self.do(f"store {self.type} {value}, ptr {where}, align {self.align}")
 
     def binary(self, op: str, a: str, b: str) -> str:
@@ -148,7 +152,10 @@ class Emitter:
         odd = self.let(f"and {i} {bits}, {self.integer(1)}")
         swap = self.let(f"icmp ne {i} {odd}, {self.integer(0)}")
         results = []
-        for first, second, turned in ((sine, cosine, self.let(f"add {i} {bits}, {self.integer(1)}")), (cosine, sine, bits)):
+        for first, second, turned in (
+            (sine, cosine, self.let(f"add {i} {bits}, {self.integer(1)}")),
+            (cosine, sine, bits),
+        ):
             chosen = self.select(swap, first, second)
             flip = self.let(f"shl {i} {turned}, {self.integer(62)}")
             flip = self.let(f"and {i} {flip}, {self.integer(-(1 << 63))}")

@@ -120,9 +120,9 @@ class NativeFunction:
     @cached_property
     def fast(self) -> Callable[..., Any]:
         """The quickest callable for single states; everything else passes through to this function."""
-        if len(self._sizes) - self._n_inputs > 1 or not headers_as_expected() or any(
-            len(shape) != 1 for shape in self._shapes[: self._n_inputs]
-        ):
+        vectors = all(len(shape) == 1 for shape in self._shapes[: self._n_inputs])
+        one_array = len(self._sizes) - self._n_inputs == 1 and self._shapes[-1] != ()
+        if not (vectors and one_array and headers_as_expected()):
             return self
         module, addresses = self._single_code
         tables = (self._ints, self._floats, self._new_work(1))
@@ -153,8 +153,8 @@ class NativeFunction:
         table = np.zeros((len(self._sizes), DESCRIPTION_WIDTH), dtype=np.int64)
         offset = 0 if self.specialised else work_entries(self.kernel, self.tables) * width
         arrays: tuple[Array, ...] = (*self.kernel.inputs, *self.kernel.outputs)
-        for row, array, size in zip(table, arrays, self._sizes, strict=True):
-            limit = LARGEST_ANGLE if array.over == "q" and row is not table[-1] else math.inf
+        for k, (row, array, size) in enumerate(zip(table, arrays, self._sizes, strict=True)):
+            limit = LARGEST_ANGLE if array.over == "q" and k < self._n_inputs else math.inf
             row[2:] = size, offset, struct.unpack("<q", struct.pack("<d", limit))[0]
             offset += tile_width(size, width) * width
         return table
@@ -167,7 +167,8 @@ class NativeFunction:
         results = [np.empty((*batch, *shape)) for shape in self._shapes[self._n_inputs :]]
         if rows:
             self._run(self._rows(arrays, batch), results, rows, batch)
-        return results[0] if len(results) == 1 else tuple(results)
+        # [()] turns an array without axes into a plain number and leaves others as they are.
+        return results[0][()] if len(results) == 1 else tuple(results)
 
     def check(self, args: Sequence[ArrayLike]) -> list[Floats]:
         """Return the arguments as float64 arrays of the right last axes, or raise an InputError."""
@@ -177,9 +178,13 @@ class NativeFunction:
         arrays = []
         for name, shape, value in zip(names, self._shapes, args, strict=False):
             try:
-                array = np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else np.asarray(value, np.float64)
+                array = (
+                    np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else np.asarray(value, np.float64)
+                )
             except (TypeError, ValueError):
-                raise InputError(f"{self.name}: {name}: expected numbers, got {type(value).__name__} {value!r:.80}") from None
+                raise InputError(
+                    f"{self.name}: {name}: expected numbers, got {type(value).__name__} {value!r:.80}"
+                ) from None
             if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
                 expected = "(..., " + ", ".join(map(str, shape)) + ")"
                 raise InputError(
@@ -255,7 +260,13 @@ class NativeFunction:
         return descriptions
 
     def _refuse(
-        self, rows: list[tuple[Floats, int]], results: list[Floats], first: int, batch: tuple[int, ...], *, is_result: bool
+        self,
+        rows: list[tuple[Floats, int]],
+        results: list[Floats],
+        first: int,
+        batch: tuple[int, ...],
+        *,
+        is_result: bool,
     ) -> None:
         """Find the number that stopped the native code and raise an InputError that names it."""
         for array, (data, stride), size in zip(self.kernel.inputs, rows, self._sizes, strict=False):
@@ -264,7 +275,11 @@ class NativeFunction:
             bad = ~(np.abs(values) < limit)
             if bad.any():
                 row, column = np.argwhere(bad)[0].tolist()
-                where = f"[{column}]" if not stride else str([*np.unravel_index(row, batch), column]).replace("np.int64", "")
+                where = (
+                    f"[{column}]"
+                    if not stride
+                    else str([*np.unravel_index(row, batch), column]).replace("np.int64", "")
+                )
                 value = float(values[row, column])
                 expected = "finite numbers" if not math.isfinite(value) else f"coordinates below {LARGEST_ANGLE:g}"
                 raise InputError(f"{self.name}: {array.name}{_plain(where)} is {value}, expected {expected}")

@@ -32,8 +32,8 @@ __all__ = [
     "work_entries",
 ]
 
-# n_links, nv, n_bodies, last velocity of the target body
-HEADER_INTS = 4
+# n_links, nv, n_bodies, last velocity and last link of the target body
+HEADER_INTS = 5
 # kind, parent + 1, q_index, v_index, body, last velocity
 LINK_INTS = 6
 # parent velocity, first velocity of the joint, number of velocities of the joint
@@ -78,10 +78,11 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     n, nv = tables.n_links, tables.nv
     counts = np.array([Kind(k).nv for k in tables.kind], dtype=np.int64)
     last = tables.v_index + counts - 1
-    target_dof = last[tables.body_link[target]] if target >= 0 else -1
+    target_link = int(tables.body_link[target]) if target >= 0 else -1
+    target_dof = last[target_link] if target >= 0 else -1
     links = np.stack([tables.kind, tables.parent + 1, tables.q_index, tables.v_index, tables.body, last], axis=1)
     dofs = np.stack([tables.dof_parent, tables.v_index[tables.dof_link], counts[tables.dof_link]], axis=1)
-    header = np.array([n, nv, len(tables.body_link), target_dof])
+    header = np.array([n, nv, len(tables.body_link), target_dof, target_link])
     ints = np.concatenate([header, links.ravel(), dofs.ravel()]).astype(np.int64)
     inertias = tables.regrouped if kernel.regrouped else tables.true
     columns = {

@@ -32,7 +32,7 @@ __all__ = ["loop_body"]
 
 @dataclass(frozen=True)
 class _Place:
-    """A loop variable as seen by a step: sort is "link", "dof", "parent" (of a link) or "world"."""
+    """A place as seen by a step: sort is "link" or "dof" (a loop variable), "parent" (of a link), "world" or "target"."""
 
     sort: str
     depth: int
@@ -86,8 +86,11 @@ class _Tracer:
             return self.numbers("header", "", (), 0, 3, True)
         if name == "kind":
             return self.kind
-        if name == "parent":
-            return View(self, _Place("parent", place.depth))
+        if name in ("parent", "world", "target"):
+            return View(self, _Place(name, place.depth if name == "parent" else -1))
+        if name in self.kernel.zeros:
+            count = 1 if place.sort == "dof" else self.nv
+            return 0.0 if count == 1 else (0.0,) * count
         if name in LINK_CONSTANTS:
             return self.link_constant(place, name)
         if name in DOF_CONSTANTS:
@@ -139,7 +142,7 @@ class _Tracer:
                 first = k * self.dof_field_stride + start
                 return _flat([_Location("dof_fields", name, (place,), first + j) for j in range(width)])
 
-            return entries(0) if place.sort == "dof" else tuple(entries(k) for k in range(self.nv))
+            return entries(0) if place.sort == "dof" or self.nv == 1 else tuple(entries(k) for k in range(self.nv))
         array = kernel.array(name)
         if array is None and name not in kernel.matrices:
             raise AttributeError(f"kernel {kernel.name} knows no {name!r}")
@@ -161,7 +164,7 @@ class _Tracer:
                     width = array.width  # type: ignore[union-attr]
                     return tuple(_Location("over_dof", name, (place,), k, row=row) for row in range(width))
 
-                return rows(0) if place.sort == "dof" else tuple(rows(k) for k in range(self.nv))
+                return rows(0) if place.sort == "dof" or self.nv == 1 else tuple(rows(k) for k in range(self.nv))
             case _:
                 return None
 
@@ -222,7 +225,7 @@ class _LoopPrinter:
     def text(self, name: str) -> str:
         emit, kernel = self.emit, self.kernel
         arrays = [f"%{array.name}" for array in (*kernel.inputs, *kernel.outputs)]
-        self.n_links, self.nv, self.n_bodies, self.target = (
+        self.n_links, self.nv, self.n_bodies, self.target, self.target_link = (
             emit.let(f"load i64, ptr {self.at('%ints', k, 'i64')}, align 8") for k in range(HEADER_INTS)
         )
         self.link_rows = self.at("%ints", HEADER_INTS, "i64")
@@ -252,7 +255,9 @@ class _LoopPrinter:
             "dof": lambda: self.nv,
             "dof_body": lambda: emit.let(f"mul i64 {self.nv}, {self.n_bodies}"),
         }[over]()
-        emit.do(f"call void @llvm.memset.p0.i64(ptr %{name}, i8 0, i64 {self.times(count, width * emit.lanes * 8)}, i1 false)")
+        emit.do(
+            f"call void @llvm.memset.p0.i64(ptr %{name}, i8 0, i64 {self.times(count, width * emit.lanes * 8)}, i1 false)"
+        )
 
     def at(self, pointer: str, offset: int | str, kind: str = "double") -> str:
         return self.emit.let(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {offset}")
@@ -349,6 +354,11 @@ class _LoopPrinter:
         place = location.places[0]
         if place.sort == "world":
             return "%work"
+        if place.sort == "target":
+            if location.region == "link_fields":
+                number = self.emit.let(f"add i64 {self.target_link}, 1")
+                return self.at("%work", self.times(number, self.link_stride * lanes))
+            return self.at(self.link_floats, self.times(self.target_link, LINK_STRIDE))
         variable = self.variables[place.depth]
         first = variable.number if variable.sort == "dof" else variable.row["v_index"]
         match location.region:
@@ -371,7 +381,9 @@ class _LoopPrinter:
                 width = self.kernel.array(location.name).width  # type: ignore[union-attr]
                 return self.at(array, self.times(variable.row["body"], width * lanes))
             case "over_dof":
-                start = self.emit.let(f"add i64 {self.times(self.nv, location.row)}, {first}") if location.row else first
+                start = (
+                    self.emit.let(f"add i64 {self.times(self.nv, location.row)}, {first}") if location.row else first
+                )
                 return self.at(array, self.times(start, lanes))
         column = self.variables[location.places[1].depth]
         if location.region == "matrix":

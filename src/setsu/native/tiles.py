@@ -190,7 +190,9 @@ def _tile_move(lanes: int, inwards: bool) -> str:
     places = [emit.let(f"getelementptr double, ptr {row}, i64 %column") for row, _ in rows]
     if inwards:
         block = [
-            emit.let(f"call {t} @llvm.masked.load.{emit.suffix}.p0(ptr align 8 {place}, {b} {mask}, {t} zeroinitializer)")
+            emit.let(
+                f"call {t} @llvm.masked.load.{emit.suffix}.p0(ptr align 8 {place}, {b} {mask}, {t} zeroinitializer)"
+            )
             for place in places
         ]
         checked = block

@@ -1,0 +1,59 @@
+"""Dynamics of mechanisms: the public functions. Pure; any leading batch axes; checks before work."""
+
+from setsu.dynamics.compiled import CompiledFunctions, compile  # noqa: A004
+from setsu.dynamics.derivatives import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
+from setsu.dynamics.energy import center_of_mass, centroidal_matrix, kinetic_energy, momentum, potential_energy
+from setsu.dynamics.equations import (
+    bias_torque,
+    coriolis_matrix,
+    forward_dynamics,
+    gravity_torque,
+    inverse_dynamics,
+    joint_wrenches,
+    mass_matrix,
+)
+from setsu.dynamics.kinematics import (
+    body_accelerations,
+    body_poses,
+    body_velocities,
+    difference,
+    integrate,
+    point_jacobian,
+    point_jacobian_rate,
+)
+from setsu.dynamics.parameters import inertial_parameters, regressor
+
+__all__ = [
+    "CompiledFunctions",
+    "ForwardDynamicsDerivatives",
+    "InverseDynamicsDerivatives",
+    "bias_torque",
+    "body_accelerations",
+    "body_poses",
+    "body_velocities",
+    "center_of_mass",
+    "centroidal_matrix",
+    "compile",
+    "coriolis_matrix",
+    "difference",
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "gravity_torque",
+    "inertial_parameters",
+    "integrate",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "joint_wrenches",
+    "kinetic_energy",
+    "mass_matrix",
+    "momentum",
+    "point_jacobian",
+    "point_jacobian_rate",
+    "potential_energy",
+    "regressor",
+]

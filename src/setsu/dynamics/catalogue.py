@@ -1,0 +1,116 @@
+"""Which kernel computes what, and the native function of a mechanism for it, made once and kept with the mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from setsu.errors import InputError
+from setsu.kernels import configuration, derivatives, energy, jacobians, kinematics, momentum
+from setsu.kernels.articulated_body import articulated_body
+from setsu.kernels.composite_body import mass_matrix
+from setsu.kernels.coriolis import coriolis_matrix
+from setsu.kernels.forward_dynamics_composite import forward_dynamics_composite
+from setsu.kernels.newton_euler_link import bias_torque, gravity_torque, inverse_dynamics_link, joint_wrenches
+from setsu.kernels.newton_euler_world import inverse_dynamics_world
+from setsu.kernels.program import Kernel
+from setsu.kernels.regressor import regressor
+from setsu.mechanism import Mechanism
+from setsu.native.function import NativeFunction
+
+__all__ = ["KERNELS", "fast_function", "native_function", "require_mechanism"]
+
+# Kernels by name; a second word names a variant.
+KERNELS: dict[str, Callable[[], Kernel]] = {
+    "body_poses": kinematics.body_poses,
+    "body_velocities": kinematics.body_velocities,
+    "body_accelerations": kinematics.body_accelerations,
+    "point_jacobian": jacobians.point_jacobian,
+    "point_jacobian_rate": jacobians.point_jacobian_rate,
+    "inverse_dynamics": inverse_dynamics_link,
+    "inverse_dynamics external": partial(inverse_dynamics_link, external=True),
+    "inverse_dynamics world": inverse_dynamics_world,
+    "inverse_dynamics world external": partial(inverse_dynamics_world, external=True),
+    "forward_dynamics": articulated_body,
+    "forward_dynamics external": partial(articulated_body, external=True),
+    "forward_dynamics composite": forward_dynamics_composite,
+    "forward_dynamics composite external": partial(forward_dynamics_composite, external=True),
+    "mass_matrix": mass_matrix,
+    "bias_torque": bias_torque,
+    "gravity_torque": gravity_torque,
+    "coriolis_matrix": coriolis_matrix,
+    "joint_wrenches": joint_wrenches,
+    "joint_wrenches external": partial(joint_wrenches, external=True),
+    "joint_wrenches world": partial(joint_wrenches, world_axes=True),
+    "joint_wrenches world external": partial(joint_wrenches, external=True, world_axes=True),
+    "regressor": regressor,
+    "inverse_dynamics_derivatives": derivatives.inverse_dynamics_derivatives,
+    "forward_dynamics_derivatives": derivatives.forward_dynamics_derivatives,
+    "kinetic_energy": energy.kinetic_energy,
+    "potential_energy": energy.potential_energy,
+    "center_of_mass": momentum.center_of_mass,
+    "centroidal_matrix": momentum.centroidal_matrix,
+    "momentum": momentum.momentum,
+    "integrate": configuration.integrate,
+    "difference": configuration.difference,
+}
+
+
+def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
+    """Public shapes of arrays that are not flat vectors, by the names kernels give them."""
+    square = (m.nv, m.nv)
+    return {
+        "poses": (m.n_bodies, 4, 4),
+        "velocities": (m.n_bodies, 6),
+        "accelerations": (m.n_bodies, 6),
+        "external": (m.n_bodies, 6),
+        "wrenches": (m.n_bodies, 6),
+        "J": (3, m.nv),
+        "dJ": (3, m.nv),
+        "A": (6, m.nv),
+        "Y": (m.nv, 10 * m.n_bodies),
+        "energy": (),
+        **dict.fromkeys(("M", "C", "dq", "dv", "da", "dtau"), square),
+    }
+
+
+def require_mechanism(mechanism: Any, function: str) -> None:
+    """Raise an InputError unless `mechanism` is one."""
+    if not isinstance(mechanism, Mechanism):
+        raise InputError(
+            f"{function}: expected a Mechanism (from setsu.load or MechanismBuilder), got {mechanism!r:.80}"
+        )
+
+
+def native_function(mechanism: Mechanism, name: str, *, specialised: bool = False, target: int = -1) -> NativeFunction:
+    """Return the native function of a kernel for a mechanism."""
+    try:
+        functions = mechanism.__dict__["_functions"]
+    except KeyError:
+        functions = mechanism.__dict__.setdefault("_functions", {})
+    except AttributeError:
+        require_mechanism(mechanism, name.split()[0])
+        raise
+    function = functions.get((name, specialised, target))
+    if function is None:
+        require_mechanism(mechanism, name.split()[0])
+        function = functions[name, specialised, target] = NativeFunction(
+            KERNELS[name](),
+            mechanism,
+            name=name.split()[0],
+            shapes=_shapes(mechanism),
+            specialised=specialised,
+            target=target,
+        )
+    return function
+
+
+def fast_function(mechanism: Mechanism, name: str) -> Callable[..., Any]:
+    """Return the quickest callable of a kernel for a mechanism."""
+    try:
+        return mechanism.__dict__["_fast_functions"][name]
+    except (KeyError, AttributeError):
+        function = native_function(mechanism, name).fast
+        mechanism.__dict__.setdefault("_fast_functions", {})[name] = function
+        return function

@@ -1,0 +1,83 @@
+"""Code specialised for one mechanism: the same functions, constants folded in, a few times faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from setsu.dynamics.catalogue import KERNELS, native_function, require_mechanism
+from setsu.dynamics.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from setsu.dynamics.kinematics import integrate_with
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism import Mechanism
+from setsu.symbolic import OperationCount
+
+__all__ = ["CompiledFunctions", "compile"]
+
+# Where several kernels compute the same, the one with the fewest operations in straight-line code.
+_CHEAPEST = {"forward_dynamics": "forward_dynamics composite"}
+_RECORDS = {
+    "inverse_dynamics_derivatives": InverseDynamicsDerivatives,
+    "forward_dynamics_derivatives": ForwardDynamicsDerivatives,
+}
+_BY_BODY = ("point_jacobian", "point_jacobian_rate")
+_COMPILABLE = tuple(name for name in KERNELS if " " not in name and name not in _BY_BODY)
+
+
+class CompiledFunctions:
+    """Holds one callable per requested function: same arguments (without the mechanism), same shapes and numbers."""
+
+    def __init__(self, mechanism: Mechanism, names: tuple[str, ...]) -> None:
+        self.mechanism, self.names = mechanism, names
+        for name in names:
+            setattr(self, name, _callable(mechanism, name))
+
+    def operations(self, name: str) -> OperationCount:
+        """Count the arithmetic operations of one of the functions per state."""
+        if name not in self.names:
+            raise InputError(f"operations: {name!r} was not compiled{nearest_names(name, self.names)}")
+        return _function(self.mechanism, name).trace.operations
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        raise AttributeError(f"{name!r} was not compiled{nearest_names(name, self.__dict__.get('names', ()))}")
+
+    def __repr__(self) -> str:
+        return f"CompiledFunctions({self.mechanism.name!r}, {', '.join(self.names)})"
+
+
+def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:  # noqa: A001
+    """Return functions compiled for this mechanism alone.
+
+    Args:
+        names: functions of the library by name, for example ["inverse_dynamics", "mass_matrix", "forward_dynamics"].
+
+    Code is made when a function is first called (for single states and for batches separately) and kept on disk.
+
+    >>> import setsu
+    >>> m = setsu.sample_mechanisms.planar_arm(2)
+    >>> fast = setsu.compile(m, ["inverse_dynamics"])
+    >>> fast.inverse_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
+    (2,)
+    """
+    require_mechanism(mechanism, "compile")
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    for name in wanted:
+        if name not in _COMPILABLE:
+            raise InputError(f"compile: no function {name!r}{nearest_names(name, _COMPILABLE)}")
+    if mechanism.springs:
+        raise InputError(f"compile: {mechanism.name} has springs between points, which compiled functions do not cover")
+    return CompiledFunctions(mechanism, wanted)
+
+
+def _function(mechanism: Mechanism, name: str) -> Any:
+    return native_function(mechanism, _CHEAPEST.get(name, name), specialised=True)
+
+
+def _callable(mechanism: Mechanism, name: str) -> Callable[..., Any]:
+    function = _function(mechanism, name)
+    record = _RECORDS.get(name)
+    if record is not None:
+        return lambda *args: record(*function(*args))
+    if name == "integrate":
+        return lambda q, v, dt: integrate_with(function, q, v, dt)
+    return function.fast

@@ -1,0 +1,185 @@
+"""Equations of motion: M(q) a + bias(q, v) = tau + external wrenches."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.dynamics.catalogue import fast_function, native_function, require_mechanism
+from setsu.dynamics.springs import spring_wrenches
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism import Mechanism
+
+__all__ = [
+    "bias_torque",
+    "coriolis_matrix",
+    "forward_dynamics",
+    "gravity_torque",
+    "inverse_dynamics",
+    "joint_wrenches",
+    "mass_matrix",
+]
+
+Floats = NDArray[np.float64]
+
+
+def inverse_dynamics(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    external_wrenches: ArrayLike | None = None,
+    formulation: str = "link",
+) -> Floats:
+    """Return the joint torques of a motion, friction, drive inertia and springs included.
+
+    Args:
+        q, v, a: coordinates (..., nq), velocities (..., nv), accelerations (..., nv).
+        external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
+        formulation: "link" (recursion in link frames) or "world" (in world axes); same result.
+
+    Returns:
+        (..., nv), N or N m.
+
+    >>> import setsu, numpy as np
+    >>> m = setsu.sample_mechanisms.pendulum()
+    >>> setsu.inverse_dynamics(m, [0.0], [0.0], [0.0]).shape
+    (1,)
+    """
+    if external_wrenches is None and formulation == "link" and _springless(mechanism):
+        return fast_function(mechanism, "inverse_dynamics")(q, v, a)
+    variant = _choice("inverse_dynamics", "formulation", formulation, {"link": "", "world": " world"})
+    return _with_wrenches(mechanism, f"inverse_dynamics{variant}", (q, v, a), external_wrenches)
+
+
+def forward_dynamics(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    external_wrenches: ArrayLike | None = None,
+    method: str = "articulated_body",
+) -> Floats:
+    """Return the joint accelerations under torques, friction, springs and gravity.
+
+    Args:
+        q, v, tau: coordinates (..., nq), velocities (..., nv), torques (..., nv).
+        external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
+        method: "articulated_body" (cost grows with the number of joints), "composite_body" (mass matrix and its sparse
+            factors, quickest for usual robots when compiled), "unit_vector" (mass matrix from repeated inverse dynamics,
+            as in lectures; slow).
+
+    Returns:
+        (..., nv), m/s² or rad/s².
+    """
+    if external_wrenches is None and method == "articulated_body" and _springless(mechanism):
+        return fast_function(mechanism, "forward_dynamics")(q, v, tau)
+    choices = {"articulated_body": "", "composite_body": " composite", "unit_vector": "unit_vector"}
+    variant = _choice("forward_dynamics", "method", method, choices)
+    if variant == "unit_vector":
+        return _forward_by_unit_vectors(mechanism, q, v, tau, external_wrenches)
+    return _with_wrenches(mechanism, f"forward_dynamics{variant}", (q, v, tau), external_wrenches)
+
+
+def mass_matrix(mechanism: Mechanism, q: ArrayLike, method: str = "composite_body") -> Floats:
+    """Return the full symmetric mass matrix (..., nv, nv), armature on the diagonal.
+
+    method: "composite_body", or "unit_vector": columns Γ(q, 0, e_i) - Γ(q, 0, 0) of the inverse dynamics Γ.
+    """
+    if method == "composite_body":
+        return fast_function(mechanism, "mass_matrix")(q)
+    _choice("mass_matrix", "method", method, {"composite_body": "", "unit_vector": ""})
+    require_mechanism(mechanism, "mass_matrix")
+    zero = np.zeros(mechanism.nv)
+    return _unit_vectors(mechanism, q, zero, None)[1]
+
+
+def bias_torque(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> Floats:
+    """Return the torques with all accelerations zero (..., nv): velocity terms, gravity, friction, springs."""
+    if _springless(mechanism):
+        return fast_function(mechanism, "bias_torque")(q, v)
+    return inverse_dynamics(mechanism, q, v, np.zeros(mechanism.nv))
+
+
+def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Floats:
+    """Return the torques that hold the mechanism at rest against gravity alone (..., nv); springs do not count."""
+    return fast_function(mechanism, "gravity_torque")(q)
+
+
+def coriolis_matrix(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> Floats:
+    """Return C (..., nv, nv) with C v = bias - gravity - friction - springs and dM/dt - 2 C skew-symmetric."""
+    return fast_function(mechanism, "coriolis_matrix")(q, v)
+
+
+def joint_wrenches(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    external_wrenches: ArrayLike | None = None,
+    frame: str = "body",
+) -> Floats:
+    """Return the wrench each parent exerts on its body through the joint, at the body origin.
+
+    Args:
+        q, v, a: coordinates (..., nq), velocities (..., nv), accelerations (..., nv).
+        external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6).
+        frame: axes of the result, "body" or "world".
+
+    Returns:
+        (..., n_bodies, 6): force (N) first, then moment (N m). The parts along the joint's free axes are the drive's.
+    """
+    variant = _choice("joint_wrenches", "frame", frame, {"body": "", "world": " world"})
+    return _with_wrenches(mechanism, f"joint_wrenches{variant}", (q, v, a), external_wrenches)
+
+
+def _springless(mechanism: Mechanism) -> bool:
+    try:
+        return not mechanism.springs
+    except AttributeError:
+        return True  # not a mechanism: the function catalogue says so
+
+
+def _choice(function: str, option: str, value: str, choices: dict[str, str]) -> str:
+    try:
+        return choices[value]
+    except (KeyError, TypeError):
+        raise InputError(f"{function}: unknown {option} {value!r}{nearest_names(value, choices)}") from None
+
+
+def _with_wrenches(mechanism: Mechanism, name: str, state: tuple, external: ArrayLike | None) -> Floats:
+    """Call a kernel with or without external wrenches; the forces of point springs are external to it."""
+    require_mechanism(mechanism, name.split()[0])
+    wrenches = external
+    if mechanism.springs:
+        q, v, _ = native_function(mechanism, name).check(state)
+        springs = spring_wrenches(mechanism, q, v)
+        wrenches = springs if external is None else np.asarray(external, dtype=np.float64) + springs
+    if wrenches is None:
+        return native_function(mechanism, name)(*state)
+    return native_function(mechanism, f"{name} external")(*state, wrenches)
+
+
+def _unit_vectors(m: Mechanism, q: ArrayLike, v: ArrayLike, external: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Bias c = Γ(q, v, 0) and matrix with columns Γ(q, v, e_i) - c: yamamoto2022 (36)-(38)."""
+    accelerations = np.concatenate([np.zeros((1, m.nv)), np.eye(m.nv)])
+    # One more batch axis: the rows of `accelerations`, for every state.
+    q, v, _ = native_function(m, "inverse_dynamics").check((q, v, np.zeros(m.nv)))
+    wrenches = None if external is None else np.asarray(external, dtype=np.float64)[..., None, :, :]
+    torques = inverse_dynamics(m, q[..., None, :], v[..., None, :], accelerations, wrenches)
+    bias = torques[..., 0, :]
+    return bias, np.swapaxes(torques[..., 1:, :] - bias[..., None, :], -1, -2)
+
+
+def _forward_by_unit_vectors(
+    m: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None
+) -> Floats:
+    require_mechanism(m, "forward_dynamics")
+    q, v, tau = native_function(m, "forward_dynamics").check((q, v, tau))
+    bias, M = _unit_vectors(m, q, v, external)
+    try:
+        return np.linalg.solve(M, (tau - bias)[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        raise InputError(
+            f"forward_dynamics: the mass matrix of {m.name} is singular: a joint moves no mass (give it inertia or armature)"
+        ) from None

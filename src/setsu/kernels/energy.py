@@ -1,0 +1,87 @@
+"""Kinetic and potential energy.
+
+| symbol | meaning | frame |
+|---|---|---|
+| v_origin, w | velocity of the link origin, angular velocity | world |
+| m, s, E | mass, first moment, second moments about the link origin | world |
+| total | energy of the subtree (J) | |
+
+    T = ½ m v² + v · (w x s) + ½ w · I w                                      (1)
+    V = -g · (m x + s) + ½ stiffness (q - rest)²                              (2)  of masses and joint springs
+    T += ½ armature v²                                                        (3)
+
+Cost O(N).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setsu.kernels.joint_forces import as_tuple
+from setsu.kernels.kinematics import outward_pose, outward_velocity, start_pose, start_velocity
+from setsu.kernels.program import Array, Kernel, Loop
+from setsu.kernels.vectors import add, cross, dot, inertia_times, rotate, rotate_back, scale
+from setsu.mechanism.tables import Kind
+
+__all__ = ["kinetic_energy", "potential_energy"]
+
+
+def _start(world: Any) -> None:
+    world.total = 0.0
+
+
+def _kinetic(link: Any) -> None:
+    v, w = rotate_back(link.R, link.v_origin), rotate_back(link.R, link.w)
+    energy = 0.5 * link.mass * dot(v, v) + dot(v, cross(w, link.moment))  # (1)
+    energy = energy + 0.5 * dot(w, inertia_times(link.second_moment, w))
+    for armature, rate in zip(as_tuple(link.armature), as_tuple(link.v), strict=True):
+        energy = energy + 0.5 * armature * (rate * rate)  # (3)
+    link.total = energy
+
+
+def _potential(link: Any) -> None:
+    energy = -dot(link.gravity, add(scale(link.x, link.mass), rotate(link.R, link.moment)))  # (2)
+    if link.kind in (Kind.REVOLUTE, Kind.PRISMATIC, Kind.HELICAL):
+        stretch = link.q - link.spring_rest
+        energy = energy + 0.5 * link.stiffness * (stretch * stretch)
+    link.total = energy
+
+
+def _gather(link: Any) -> None:
+    link.parent.total = link.parent.total + link.total
+
+
+def _give(world: Any) -> None:
+    world.energy = world.total
+
+
+_ENERGY = (Array("energy", "total"),)
+_GATHER = (Loop("links_down", (_gather,)), _give)
+
+
+def kinetic_energy() -> Kernel:
+    """Kinetic energy of bodies and drives."""
+    return Kernel(
+        name="kinetic_energy",
+        inputs=(Array("q", "q"), Array("v", "v")),
+        outputs=_ENERGY,
+        phases=(
+            start_pose,
+            start_velocity,
+            _start,
+            Loop("links", (outward_pose, outward_velocity, _kinetic)),
+            *_GATHER,
+        ),
+        link_fields={"R": 9, "x": 3, "w": 3, "v_origin": 3, "total": 1},
+    )
+
+
+def potential_energy() -> Kernel:
+    """Potential energy of masses and joint springs, zero at the world origin and at slack springs."""
+    return Kernel(
+        name="potential_energy",
+        inputs=(Array("q", "q"),),
+        outputs=_ENERGY,
+        phases=(start_pose, _start, Loop("links", (outward_pose, _potential)), *_GATHER),
+        link_fields={"R": 9, "x": 3, "total": 1},
+    )
