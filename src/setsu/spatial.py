@@ -56,7 +56,8 @@ def skew(vector: ArrayLike) -> Array:
 def _cos_sin(angle: float) -> tuple[float, float]:
     """Cosine and sine that are exact at multiples of a right angle (within one rounding of the angle)."""
     quarter = round(angle / (math.pi / 2))
-    if abs(angle - quarter * (math.pi / 2)) <= 4e-16 * max(1.0, abs(angle)):
+    # Beyond a few turns one rounding of the angle is no longer small against the sine it would change.
+    if abs(angle) < 100.0 and abs(angle - quarter * (math.pi / 2)) <= 4e-16 * max(1.0, abs(angle)):
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
     return math.cos(angle), math.sin(angle)
 
