@@ -165,16 +165,19 @@ def _joint(
 def _from_actuators(model: Any, joint: int, field: str) -> float:
     """Return what the actuators of a hinge or slide add to its armature or damping: gear² times their own."""
     mujoco = mujoco_package()
-    if not hasattr(model, field) or model.jnt_type[joint] in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
+    if not hasattr(model, field) or int(model.jnt_type[joint]) in (
+        mujoco.mjtJoint.mjJNT_FREE,
+        mujoco.mjtJoint.mjJNT_BALL,
+    ):
         return 0.0
     by_joint = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-    values = np.asarray(getattr(model, field)).reshape(len(model.actuator_gear), -1)
+    values = np.ravel(getattr(model, field))
     return sum(
-        float(gear[0]) ** 2 * float(value[0])
+        float(gear[0]) ** 2 * float(value)
         for kind, target, gear, value in zip(
             model.actuator_trntype, model.actuator_trnid, model.actuator_gear, values, strict=True
         )
-        if kind in by_joint and target[0] == joint
+        if int(kind) in by_joint and target[0] == joint
     )
 
 

@@ -49,7 +49,7 @@ def _ends(model: Any, index: int, is_weld: bool) -> tuple[int, int, NDArray[np.f
     """Return both bodies of a connect or weld and the frames on them that it holds together."""
     mujoco = mujoco_package()
     first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-    if model.eq_objtype[index] == mujoco.mjtObj.mjOBJ_SITE:
+    if int(model.eq_objtype[index]) == mujoco.mjtObj.mjOBJ_SITE:
         frames = [mjcf_placement(model.site_pos[site], model.site_quat[site]) for site in (first, second)]
         return int(model.site_bodyid[first]), int(model.site_bodyid[second]), frames[0], frames[1]
     data = model.eq_data[index]
