@@ -49,7 +49,7 @@ def check_mass_matrix(m: Mechanism, *, seed: int = 0, samples: int = 5) -> Check
     """Check that the mass matrix is symmetric, positive definite, and the same by composite bodies and unit vectors."""
     s = draw_states(m, seed, samples)
     M = setsu.mass_matrix(m, s.q)
-    law = "M = Mᵀ > 0, composite body = unit vector"
+    law = "M = Mᵀ > 0, composite = unit vector"
     if condition_number(m, s.q) == np.inf:
         # Bodies without mass at the end of a branch cannot be accelerated by a finite torque.
         return CheckResult("mass matrix", law, np.inf, rounding_tolerance(m.nv))

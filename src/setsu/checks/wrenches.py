@@ -32,7 +32,7 @@ def check_joint_wrenches(m: Mechanism, *, seed: int = 0, samples: int = 5) -> Ch
     s = draw_states(m, seed, samples)
     wrenches = setsu.joint_wrenches(rigid, s.q, s.v, s.a, frame="world")
     expected = _by_cutting(rigid, s.q, s.v, s.a)
-    law = "wrench at a cut = need of all beyond it"
+    law = "wrench at a cut = need beyond it"
     return compare("joint wrenches", law, wrenches, expected, [expected], rounding_tolerance(m.nv))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,7 +118,8 @@ def _print(certificate: Certificate, report: LoadReport, seed: int) -> None:
     screen.print(table)
     for problem in certificate.inertia_problems:
         screen.print(f"non-physical inertia: {problem}", style="yellow", markup=False)
-    screen.print(f"load report: {report}", markup=False)
+    # The inertias stand above already.
+    screen.print(f"load report: {replace(report, inertia_problems=())}", markup=False, soft_wrap=True)
     for text in certificate.left_out:
         screen.print(f"left out: {text}", markup=False)
     verdict = "certified: every law holds" if certificate.passed else "NOT certified"
