@@ -270,7 +270,7 @@ class NativeFunction:
     ) -> None:
         """Find the number that stopped the native code and raise an InputError that names it."""
         for array, (data, stride), size in zip(self.kernel.inputs, rows, self._sizes, strict=False):
-            values = data.reshape(-1, size)
+            values = data.reshape(-1, size) if size else np.zeros((0, 0))
             limit = LARGEST_ANGLE if array.over == "q" else math.inf
             bad = ~(np.abs(values) < limit)
             if bad.any():

@@ -70,7 +70,9 @@ def variant(tables: Tables) -> Variant:
         for value in (0.0, 1.0):
             if bool(np.all(values == value)) and (value == 0.0 or name == "is_body"):
                 uniform.append((name, value))
-    return Variant(tuple(sorted({Kind(k) for k in tables.kind})), tuple(uniform))
+    # Without any joint no loop body runs, but it has to be there.
+    kinds = tuple(sorted({Kind(k) for k in tables.kind})) or (Kind.REVOLUTE,)
+    return Variant(kinds, tuple(uniform))
 
 
 def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
