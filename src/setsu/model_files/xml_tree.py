@@ -16,11 +16,11 @@ __all__ = ["MAX_FILE_BYTES", "Element", "parse_xml"]
 
 MAX_FILE_BYTES = 64 * 2**20
 MAX_DEPTH = 200
-MAX_ELEMENTS = 500_000
+MAX_ELEMENTS = 200_000
 MAX_TEXT_LENGTH = 2**20
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Element:
     """One XML element: tag, attributes, children, text, and the line it starts in (from 1).
 
