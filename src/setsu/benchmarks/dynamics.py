@@ -80,6 +80,7 @@ def measure(
 
     `progress(text, part)` is called with what comes next and the part done, 0 to 1.
     """
+    machine = describe_machine()
     missing = {name: reason for name in PEERS if (reason := missing_reason(name)) is not None}
     peers = [name for name in PEERS if name not in missing]
     versions = {OURS: setsu.__version__}
@@ -108,9 +109,7 @@ def measure(
     finally:
         setsu.set_threads(threads)
     progress("done", 1.0)
-    return Study(
-        describe_machine(), versions, missing, tuple(left_out), tuple(disagreements), tuple(rows), tuple(startup)
-    )
+    return Study(machine, versions, missing, tuple(left_out), tuple(disagreements), tuple(rows), tuple(startup))
 
 
 def _measure_subject(
@@ -180,12 +179,12 @@ def _compare_and_time(
 
 
 def _states(urdf: Path, subject: Subject) -> States:
-    """Seeded states of a subject; fewer of them for large mechanisms, so that a batch stays in the cache."""
+    """Seeded states of a subject; fewer of them for large mechanisms, so that a batch takes about a millisecond."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", setsu.ModelWarning)
         m = setsu.load(urdf, floating_base=subject.floating_base)
     random = np.random.default_rng(20)
-    count = int(np.clip(2**15 // m.nv, 64, 4096)) // 8 * 8
+    count = int(np.clip(2**17 // m.nv, 128, 16384)) // 8 * 8
     q = np.array([m.random_configuration(random) for _ in range(count)])
     v, a, tau = (random.normal(size=(count, m.nv)) for _ in range(3))
     return States(m.joint_names, subject.floating_base, q, v, a, tau)

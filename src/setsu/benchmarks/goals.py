@@ -61,7 +61,7 @@ def _robot_goals(entries: list[Ratio]) -> Iterator[Goal]:
         for entry in entries:
             key = (entry.quantity, entry.mode, entry.variant, entry.peer, entry.subject, entry.threads)
             if key == (quantity, mode, variant, peer, subject, 1):
-                what = f"{subject}, {quantity.replace('_', ' ')}, {variant} {mode}, × {peer} {entry.peer_variant}"
+                what = f"{subject}, {quantity.replace('_', ' ')}, {variant} {mode} / {peer}"
                 yield Goal(what, wanted, entry.ratio)
 
 

@@ -12,7 +12,7 @@ __all__ = ["Machine", "describe_machine"]
 
 @dataclass(frozen=True)
 class Machine:
-    """Processor name, number of usable cores, whether AVX2 and AVX-512 are there, system and Python."""
+    """Processor name, number of usable cores, whether AVX2 and AVX-512 are there, system, Python, load average."""
 
     processor: str
     cores: int
@@ -20,6 +20,12 @@ class Machine:
     avx512: bool
     system: str
     python: str
+    load: float = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether other programs were running: more than a quarter of a core on average."""
+        return self.load > 0.25
 
     def __str__(self) -> str:
         vectors = "AVX-512" if self.avx512 else "AVX2, no AVX-512" if self.avx2 else "neither AVX2 nor AVX-512"
@@ -39,6 +45,7 @@ def describe_machine() -> Machine:
         avx512=bool(features.get("avx512f")),
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
+        load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0,
     )
 
 

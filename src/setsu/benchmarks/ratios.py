@@ -22,6 +22,7 @@ class Ratio:
     nanoseconds: float
     peer: str
     peer_variant: str
+    peer_mode: str
     peer_nanoseconds: float
 
     @property
@@ -57,6 +58,7 @@ def ratios(study: Study) -> list[Ratio]:
                             ours.nanoseconds,
                             peer,
                             best.variant,
+                            best.mode,
                             best.nanoseconds,
                         )
                     )

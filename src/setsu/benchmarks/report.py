@@ -54,30 +54,35 @@ def tables(study: Study) -> Group:
     return Group(*parts)
 
 
-def _table(quantity: str, mode: str, threads: int, entries: list[Ratio]) -> Table:
+def _table(quantity: str, mode: str, threads: int, entries: list[Ratio]) -> Group:
     """One quantity in one mode: a row per mechanism and way of ours, a column per peer."""
     peers = list(dict.fromkeys(entry.peer for entry in entries))
     title = f"{quantity.replace('_', ' ')}, {'one call from Python' if mode == 'single' else 'batch'}"
     title += "" if threads == 1 else f", {threads} threads"
-    table = Table(title=f"{title}: time per state, × = peer / ours", title_justify="left")
-    table.add_column("mechanism")
-    table.add_column("Setsu")
-    table.add_column("time", justify="right")
+    table = Table()
+    table.add_column("mechanism", no_wrap=True)
+    table.add_column("Setsu", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
     for peer in peers:
-        table.add_column(peer, justify="right")
+        table.add_column(peer, justify="right", no_wrap=True)
     for subject, variant in dict.fromkeys((entry.subject, entry.variant) for entry in entries):
         own = {entry.peer: entry for entry in entries if (entry.subject, entry.variant) == (subject, variant)}
         first = next(iter(own.values()))
-        cells = [
-            f"{_time(own[peer].peer_nanoseconds)}  ×{own[peer].ratio:.3g}" if peer in own else "–" for peer in peers
-        ]
-        table.add_row(f"{subject} ({first.nv})", variant, _time(first.nanoseconds), *cells)
-    return table
+        cells = [_cell(own[peer]) if peer in own else "–" for peer in peers]
+        label = subject if subject.endswith(f"_{first.nv}") else f"{subject} ({first.nv})"
+        table.add_row(label, variant, _time(first.nanoseconds), *cells)
+    return Group(Text(f"{title}: time per state, × = peer / ours"), table)
 
 
-def _threads_table(study: Study) -> Table:
+def _cell(entry: Ratio) -> str:
+    """A peer's time and the ratio; a star where it has no batch call and the single one is repeated."""
+    star = "*" if entry.mode != entry.peer_mode else ""
+    return f"{_time(entry.peer_nanoseconds)}{star} ×{entry.ratio:.3g}"
+
+
+def _threads_table(study: Study) -> Group:
     """How much two threads gain over one, for us and for whoever has a batch call."""
-    table = Table(title="two threads: time on one / time on two", title_justify="left")
+    table = Table()
     for name in ("mechanism", "quantity", "engine", "way"):
         table.add_column(name)
     table.add_column("gain", justify="right")
@@ -89,12 +94,12 @@ def _threads_table(study: Study) -> Table:
             one.variant,
             f"{one.nanoseconds / two.nanoseconds:.2f}",
         )
-    return table
+    return Group(Text("two threads: time on one / time on two"), table)
 
 
-def _goals_table(study: Study) -> Table:
+def _goals_table(study: Study) -> Group:
     """What the library is built for, and what it reached here."""
-    table = Table(title="goals (× = peer / ours)", title_justify="left")
+    table = Table()
     table.add_column("goal")
     for title in ("wanted", "reached"):
         table.add_column(title, justify="right")
@@ -103,18 +108,18 @@ def _goals_table(study: Study) -> Table:
         sign = "≤" if entry.at_most else "≥"
         verdict = Text("met", style="green") if entry.met else Text("missed", style="yellow")
         table.add_row(entry.what, f"{sign} {entry.wanted:g}", f"{entry.reached:.3g}", verdict)
-    return table
+    return Group(Text("goals"), table)
 
 
-def _startup_table(study: Study) -> Table:
+def _startup_table(study: Study) -> Group:
     """Waits before the first result."""
-    table = Table(title="before the first result", title_justify="left")
+    table = Table()
     table.add_column("what")
     for title in ("time", "goal"):
         table.add_column(title, justify="right")
     for entry in study.startup:
         table.add_row(entry.what, _time(entry.seconds * 1e9), f"< {_time(entry.goal * 1e9)}")
-    return table
+    return Group(Text("before the first result"), table)
 
 
 def _thread_pairs(rows: tuple[Row, ...]) -> Iterator[tuple[Row, Row]]:
@@ -123,13 +128,16 @@ def _thread_pairs(rows: tuple[Row, ...]) -> Iterator[tuple[Row, Row]]:
 
     on_two = {key(row): row for row in rows if row.threads == 2}
     for row in rows:
-        if row.threads == 1 and key(row) in on_two and row.group == "robot":
+        if row.threads == 1 and key(row) in on_two and row.group == "robot" and row.quantity.endswith("_dynamics"):
             yield row, on_two[key(row)]
 
 
 def _remarks(study: Study) -> list[str]:
     """What was not measured, what did not agree, and how well the rest did."""
-    lines = [f"missing: {name}: {reason}" for name, reason in study.missing.items()]
+    lines = []
+    if any(entry.mode != entry.peer_mode for entry in ratios(study)):
+        lines.append("* has no batch call for this: time of one call from Python")
+    lines += [f"missing: {name}: {reason}" for name, reason in study.missing.items()]
     lines += [f"left out: {text}" for text in study.left_out]
     lines += [f"DISAGREES: {text}" for text in study.disagreements]
     if study.rows:
@@ -137,6 +145,11 @@ def _remarks(study: Study) -> list[str]:
         lines.append(
             f"largest difference between engines: {worst.difference:.1e} "
             f"({worst.subject}, {worst.quantity}, {worst.engine} {worst.variant})"
+        )
+    if study.machine.busy:
+        lines.append(
+            f"before the run {study.machine.load:.1f} of {study.machine.cores} cores were busy with other programs: "
+            "expect gains by threads, and all times, to be worse than they are"
         )
     if not study.machine.avx512:
         lines.append("this processor has no AVX-512: batches run with half as many lanes as they could")

@@ -30,7 +30,7 @@ __all__ = ["Engine"]
 
 Array = NDArray[np.float64]
 CHECKED = 4
-LARGEST_NV = 12
+LARGEST_NV = 9
 
 LOOP = """
 #include <stddef.h>
