@@ -30,7 +30,7 @@ def write_plots(study: Study, folder: Path) -> list[Path]:
 def _figure(rows: list[Row], title: str, path: Path) -> None:
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7.0, 5.0), constrained_layout=True)
+    figure, axes = pyplot.subplots(figsize=(9.5, 5.0), constrained_layout=True)
     ways = dict.fromkeys((row.engine, row.mode, row.variant) for row in rows)
     for index, (engine, mode, variant) in enumerate(ways):
         points = sorted(
@@ -48,6 +48,6 @@ def _figure(rows: list[Row], title: str, path: Path) -> None:
     axes.set_ylabel("time per state (µs)")
     axes.set_title(title)
     axes.grid(True, which="both", alpha=0.3)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
