@@ -14,12 +14,14 @@ __all__ = ["random_configuration"]
 
 _ANGLE_SPAN = math.pi
 _TRAVEL_SPAN = 1.0
+_BEYOND_USE = 1e6
 
 
 def random_configuration(mechanism: Mechanism, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw q, (nq,): every coordinate uniform within its limits, every quaternion uniform over the rotations.
 
-    Without limits the range is ±pi rad or ±1 m; with a limit on one side only it is at least twice that wide.
+    Without limits (or with limits beyond 1e6) the range is ±pi rad or ±1 m; with a limit on one side only it is at
+    least twice that wide.
     The position of a free joint is uniform within ±1 m.
 
     >>> from setsu.mechanism import MechanismBuilder, Revolute
@@ -61,6 +63,9 @@ def _spans(joint: Joint) -> tuple[float, ...]:
 
 
 def _interval(lower: float, upper: float, span: float) -> tuple[float, float]:
+    # Some files write ±1e16 for a propeller that turns freely.
+    lower = -math.inf if lower < -_BEYOND_USE else lower
+    upper = math.inf if upper > _BEYOND_USE else upper
     if lower == -math.inf and upper == math.inf:
         return -span, span
     if upper == math.inf:
