@@ -55,8 +55,7 @@ def mechanism_from_mjcf(
     """
     notes = Notes(path, "MJCF")
     reading = Reading(Problems(path), notes, MeshFinder(path), repair)
-    check_before_compiling(root, reading.problems)
-    reading.problems.check()
+    check_before_compiling(root, path)
     model, name, mesh_folder = _compile(path)
     flags = _disabled(model)
     own_gravity = [0.0, 0.0, 0.0] if "gravity" in flags else model.opt.gravity.tolist()

@@ -253,3 +253,18 @@ def test_without_mujoco_the_message_says_what_to_install(monkeypatch):
 def test_refusals(write, inner, message):
     with pytest.raises(ModelFileError, match=message):
         load(write(inner))
+
+
+def test_included_files_are_used(write, tmp_path):
+    (tmp_path / "leg.xml").write_text('<mujoco><body name="leg"><joint name="hip"/><geom size=".1"/></body></mujoco>')
+    assert load(write('<worldbody><include file="leg.xml"/></worldbody>')).joint_names == ("hip",)
+
+
+def test_included_files_are_checked_too(write, tmp_path):
+    included = tmp_path / "leg.xml"
+    included.write_text('<mujoco>\n<body name="leg" pos="nan 0 0"><geom size=".1"/></body></mujoco>')
+    with pytest.raises(ModelFileError, match=r"leg\.xml:2: <body pos=.*got 'nan', expected finite numbers"):
+        load(write('<worldbody><include file="leg.xml"/></worldbody>'))
+    included.write_text('<!DOCTYPE a [<!ENTITY b "c">]><mujoco/>')
+    with pytest.raises(ModelFileError, match=r"leg\.xml:1: document type declaration"):
+        load(write('<worldbody><include file="leg.xml"/></worldbody>'))
