@@ -53,11 +53,11 @@ def draw(values: np.ndarray, label: str, name: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7, 4), constrained_layout=True)
+    figure, axes = pyplot.subplots(figsize=(8, 4), constrained_layout=True)
     axes.plot(time, values, label=arm.joint_names)
     axes.set_xlabel("time (s)")
     axes.set_ylabel(label)
-    axes.legend(ncols=3, fontsize="small")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     axes.grid(alpha=0.3)
     figure.savefig(out / name, dpi=130)
     pyplot.close(figure)
