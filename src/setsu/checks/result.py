@@ -3,8 +3,10 @@
 Symbols: e = 2.2e-16 (float64), n = nv, k = condition number of the problem (1, or that of the mass matrix where the
 law contains its inverse). Rounding alone may cause a relative error of
 
-    plain evaluation            c n k e,            c = 100                                     (1)
-    fourth-order differences    c n k e^(4/5)       with the step h = e^(1/5)                    (2)
+    plain evaluation            10 n k e                                                        (1)
+    fourth-order differences    100 n k e^(4/5)     with the step h = e^(1/5)                    (2)
+
+The factors leave a margin of about ten over the worst found on random trees of every joint type.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ __all__ = ["CheckResult", "compare", "fourth_order_difference", "rounding_tolera
 
 Array = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
-FACTOR = 100.0
 STEP = EPSILON**0.2
 
 
@@ -44,7 +45,7 @@ class CheckResult:
 
 def rounding_tolerance(nv: int, condition: float = 1.0, *, differences: bool = False) -> float:
     """Return (1), or (2) for laws that are checked with differences."""
-    return FACTOR * max(nv, 1) * condition * (EPSILON**0.8 if differences else EPSILON)
+    return max(nv, 1) * condition * (100.0 * EPSILON**0.8 if differences else 10.0 * EPSILON)
 
 
 def compare(name: str, law: str, left: Array, right: Array, terms: list[Array], tolerance: float) -> CheckResult:

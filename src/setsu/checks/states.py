@@ -26,11 +26,14 @@ class States:
 
 
 def draw_states(m: Mechanism, seed: int, samples: int) -> States:
-    """Draw states: configurations within the limits, the rest normally distributed with deviation one."""
+    """Draw states: configurations within the limits, the rest normally distributed with deviation one.
+
+    Velocities keep off zero, where Coulomb friction jumps and has no derivative.
+    """
     random = np.random.default_rng(seed)
     q = np.array([m.random_configuration(random) for _ in range(samples)]).reshape(samples, m.nq)
     v, a, tau = (random.normal(size=(samples, m.nv)) for _ in range(3))
-    return States(q, v, a, tau)
+    return States(q, v + np.copysign(0.1, v), a, tau)
 
 
 def condition_number(m: Mechanism, q: Array) -> float:
