@@ -10,6 +10,7 @@ from setsu.errors import InputError
 from setsu.kernels import configuration, derivatives, energy, jacobians, kinematics, momentum
 from setsu.kernels.articulated_body import articulated_body
 from setsu.kernels.composite_body import mass_matrix
+from setsu.kernels.composite_body_link import forward_dynamics_composite_link, mass_matrix_link
 from setsu.kernels.coriolis import coriolis_matrix
 from setsu.kernels.forward_dynamics_composite import forward_dynamics_composite
 from setsu.kernels.newton_euler_link import bias_torque, gravity_torque, inverse_dynamics_link, joint_wrenches
@@ -19,7 +20,7 @@ from setsu.kernels.regressor import regressor
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
 
-__all__ = ["KERNELS", "fast_function", "native_function", "require_mechanism"]
+__all__ = ["KERNELS", "STRAIGHT_KERNELS", "fast_function", "native_function", "require_mechanism"]
 
 # Kernels by name; a second word names a variant.
 KERNELS: dict[str, Callable[[], Kernel]] = {
@@ -54,6 +55,12 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "momentum": momentum.momentum,
     "integrate": configuration.integrate,
     "difference": configuration.difference,
+}
+
+# Where another kernel needs fewer operations once the mechanism's constants are folded in.
+STRAIGHT_KERNELS: dict[str, Callable[[], Kernel]] = {
+    "mass_matrix": mass_matrix_link,
+    "forward_dynamics": forward_dynamics_composite_link,
 }
 
 
@@ -96,7 +103,7 @@ def native_function(mechanism: Mechanism, name: str, *, specialised: bool = Fals
     if function is None:
         require_mechanism(mechanism, name.split()[0])
         function = functions[name, specialised, target] = NativeFunction(
-            KERNELS[name](),
+            (STRAIGHT_KERNELS.get(name, KERNELS[name]) if specialised else KERNELS[name])(),
             mechanism,
             name=name.split()[0],
             shapes=_shapes(mechanism),

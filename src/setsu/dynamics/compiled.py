@@ -14,8 +14,6 @@ from setsu.symbolic import OperationCount
 
 __all__ = ["CompiledFunctions", "compile"]
 
-# Where several kernels compute the same, the one with the fewest operations in straight-line code.
-_CHEAPEST = {"forward_dynamics": "forward_dynamics composite"}
 _RECORDS = {
     "inverse_dynamics_derivatives": InverseDynamicsDerivatives,
     "forward_dynamics_derivatives": ForwardDynamicsDerivatives,
@@ -70,7 +68,7 @@ def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:  #
 
 
 def _function(mechanism: Mechanism, name: str) -> Any:
-    return native_function(mechanism, _CHEAPEST.get(name, name), specialised=True)
+    return native_function(mechanism, name, specialised=True)
 
 
 def _callable(mechanism: Mechanism, name: str) -> Callable[..., Any]:

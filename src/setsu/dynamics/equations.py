@@ -152,7 +152,7 @@ def _with_wrenches(mechanism: Mechanism, name: str, state: tuple, external: Arra
     require_mechanism(mechanism, name.split()[0])
     wrenches = external
     if mechanism.springs:
-        q, v, _ = native_function(mechanism, name).check(state)
+        q, v, _ = native_function(mechanism, name).arguments.take(state)[0]
         springs = spring_wrenches(mechanism, q, v)
         wrenches = springs if external is None else np.asarray(external, dtype=np.float64) + springs
     if wrenches is None:
@@ -164,7 +164,7 @@ def _unit_vectors(m: Mechanism, q: ArrayLike, v: ArrayLike, external: ArrayLike 
     """Bias c = Γ(q, v, 0) and matrix with columns Γ(q, v, e_i) - c: yamamoto2022 (36)-(38)."""
     accelerations = np.concatenate([np.zeros((1, m.nv)), np.eye(m.nv)])
     # One more batch axis: the rows of `accelerations`, for every state.
-    q, v, _ = native_function(m, "inverse_dynamics").check((q, v, np.zeros(m.nv)))
+    q, v, _ = native_function(m, "inverse_dynamics").arguments.take((q, v, np.zeros(m.nv)))[0]
     wrenches = None if external is None else np.asarray(external, dtype=np.float64)[..., None, :, :]
     torques = inverse_dynamics(m, q[..., None, :], v[..., None, :], accelerations, wrenches)
     bias = torques[..., 0, :]
@@ -175,7 +175,7 @@ def _forward_by_unit_vectors(
     m: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None
 ) -> Floats:
     require_mechanism(m, "forward_dynamics")
-    q, v, tau = native_function(m, "forward_dynamics").check((q, v, tau))
+    q, v, tau = native_function(m, "forward_dynamics").arguments.take((q, v, tau))[0]
     bias, M = _unit_vectors(m, q, v, external)
     try:
         return np.linalg.solve(M, (tau - bias)[..., None])[..., 0]

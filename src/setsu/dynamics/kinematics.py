@@ -63,7 +63,7 @@ def _jacobian(m: Mechanism, name: str, body: str, point: ArrayLike, state: tuple
     require_mechanism(m, name)
     frame = m.frame(body)
     function = native_function(m, name, target=frame.body)
-    *state, point = function.check((*state, point))
+    *state, point = function.arguments.take((*state, point))[0]
     # The kernel knows moving bodies only: carry the point over from the frame.
     T = frame.pose.matrix
     return function(*state, point @ T[:3, :3].T + T[:3, 3])
@@ -80,7 +80,7 @@ def integrate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -
 
 def integrate_with(function: NativeFunction, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:
     """Integrate by a native function that takes the step v dt."""
-    q, v = function.check((q, v))
+    q, v = function.arguments.take((q, v))[0]
     try:
         step = v * np.asarray(dt, dtype=np.float64)[..., None]
     except (TypeError, ValueError):

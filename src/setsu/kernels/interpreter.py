@@ -121,6 +121,12 @@ class _Machine:
                 return View(self, ("link", int(self.tables.parent[number])))
             case "world":
                 return View(self, _WORLD)
+            case "is_world":
+                return place == _WORLD
+            case "dofs":
+                return tuple(View(self, ("dof", dof)) for dof in self.dofs_of(place))
+            case "number":
+                return number
             case "target":
                 return View(self, ("link", int(self.tables.body_link[self.target]) if self.target >= 0 else -1))
         if name in self.kernel.zeros:

@@ -30,8 +30,12 @@ from setsu.kernels.program import Array, Kernel, Loop
 from setsu.kernels.vectors import (
     IDENTITY,
     ZERO,
+    Matrix,
+    Scalar,
+    Vector,
     acceleration_matrix,
     add,
+    column,
     cross,
     dot,
     moment_of_acceleration,
@@ -41,9 +45,20 @@ from setsu.kernels.vectors import (
     rotate_back,
     scale,
     sub,
+    unit_axis_of,
 )
+from setsu.mechanism.tables import Kind
 
-__all__ = ["bias_torque", "gravity_torque", "inverse_dynamics_link", "joint_wrenches"]
+__all__ = [
+    "FIELDS",
+    "bias_torque",
+    "gravity_torque",
+    "hand_on",
+    "inverse_dynamics_link",
+    "joint_wrenches",
+    "outward_bias",
+    "start",
+]
 
 
 def start(world: Any) -> None:
@@ -55,19 +70,46 @@ def start(world: Any) -> None:
 
 def outward(link: Any) -> None:
     """Motion of the link, and the force it needs."""
+    _outward(link, link.a)
+
+
+def outward_bias(link: Any) -> None:
+    """The same with all joint accelerations zero."""
+    _outward(link, 0.0 if link.kind.nv == 1 else (0.0,) * link.kind.nv)
+
+
+def _outward(link: Any, a: Any) -> None:
     R, p = joint_pose(link)
     vj, wj = joint_motion(link, link.v)
-    dvj, dwj = joint_motion(link, link.a)
+    dvj, dwj = joint_motion(link, a)
     w_parent = rotate_back(R, link.parent.w)
     w = add(w_parent, wj)  # (1)
     dw = add(add(rotate_back(R, link.parent.dw), cross(w_parent, wj)), dwj)  # (2)
     acc = rotate_back(R, add(link.parent.acc, rotate(link.parent.U, p)))
     acc = add(add(acc, dvj), cross(add(w, w_parent), vj))  # (3)
-    U = acceleration_matrix(w, dw)
+    axis = column(R, 2)
+    if link.kind == Kind.REVOLUTE and unit_axis_of(axis) is not None:
+        U, dw = _matrix_from_parent(w, dw[2], rotate_back(R, rotate(link.parent.U, axis)))
+    else:
+        U = acceleration_matrix(w, dw)
     s = link.moment
     link.f = add(scale(acc, link.mass), rotate(U, s))  # (4)
     link.n = add(cross(s, acc), moment_of_acceleration(U, link.second_moment))
     link.R, link.p, link.w, link.dw, link.U, link.acc = R, p, w, dw, U, acc
+
+
+def _matrix_from_parent(w: Vector, dw_z: Scalar, third: Vector) -> tuple[Matrix, Vector]:
+    """U and dw of a revolute link, given the third column of U.
+
+    Points on the joint axis belong to both links: the column is the parent's matrix times the axis, turned. Where the
+    axis is a coordinate axis of the parent this is cheaper than to turn dw and multiply out all of U (kawasaki1995).
+    """
+    Uxz, Uyz, Uzz = third
+    yy, zz = w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    # Uzz = -(xx + yy) gives xx without another product.
+    U = (-(yy + zz), xy - dw_z, Uxz, xy + dw_z, Uzz + (yy - zz), Uyz, xz + xz - Uxz, yz + yz - Uyz, Uzz)
+    return U, (yz - Uyz, Uxz - xz, dw_z)
 
 
 def take_external(link: Any) -> None:
@@ -111,9 +153,10 @@ def wrench_in_world_axes(link: Any) -> None:
     link.wrenches = (*rotate(R_world, link.f), *rotate(R_world, link.n))
 
 
-_FIELDS = {"R": 9, "p": 3, "w": 3, "dw": 3, "U": 9, "acc": 3, "f": 3, "n": 3}
+FIELDS = {"R": 9, "p": 3, "w": 3, "dw": 3, "U": 9, "acc": 3, "f": 3, "n": 3}
 _STATE = (Array("q", "q"), Array("v", "v"), Array("a", "v"))
 _EXTERNAL = Array("external", "body", 6)
+_TORQUE = Array("tau", "v")
 
 
 def _start_turned(world: Any) -> None:
@@ -125,7 +168,7 @@ def _kernel(
     inward_phases: tuple[Loop, ...],
     *,
     external: bool = False,
-    output: Array = Array("tau", "v"),
+    output: Array = _TORQUE,
     regrouped: bool = True,
     zeros: tuple[str, ...] = (),
 ) -> Kernel:
@@ -135,7 +178,7 @@ def _kernel(
         inputs=(*state, _EXTERNAL) if external else state,
         outputs=(output,),
         zeros=zeros,
-        link_fields={**_FIELDS, "R_world": 9},
+        link_fields={**FIELDS, "R_world": 9},
         phases=(
             start,
             _start_turned,

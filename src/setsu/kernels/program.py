@@ -104,7 +104,8 @@ Phase = Step | Loop
 class Kernel:
     """One algorithm. regrouped: reads regrouped inertias (right for torques and accelerations only).
 
-    zeros: arrays over "v" that steps read but nobody gives.
+    zeros: arrays over "v" that steps read but nobody gives. straight_only: steps walk the tree themselves, through
+    `is_world` and `dofs` (views of a link's velocities, with their `number`), which loops over tables cannot.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Kernel:
     matrices: tuple[str, ...] = ()
     zeros: tuple[str, ...] = ()
     regrouped: bool = False
+    straight_only: bool = False
 
     def array(self, name: str) -> Array | None:
         """The input or output of this name."""

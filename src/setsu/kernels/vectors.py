@@ -104,20 +104,42 @@ def full(S: Symmetric) -> Matrix:
 
 
 def turn_symmetric(R: Matrix, S: Symmetric) -> Symmetric:
-    """R S Rᵀ."""
-    T = multiply(R, full(S))
-    rows = (T[0:3], T[3:6], T[6:9])
+    """R S Rᵀ; the last diagonal entry follows from the trace, which rotation keeps."""
     r = (R[0:3], R[3:6], R[6:9])
-    return (
-        dot(rows[0], r[0]), dot(rows[0], r[1]), dot(rows[0], r[2]),
-        dot(rows[1], r[1]), dot(rows[1], r[2]),
-        dot(rows[2], r[2]),
-    )  # fmt: skip
+    for kept in range(3):
+        # A row that is a coordinate axis leaves a turn in the plane of the other two.
+        along = unit_axis_of(r[kept])
+        if along is not None:
+            return _turn_in_plane(r, full(S), kept, along)
+    first, second = symmetric_times(S, r[0]), symmetric_times(S, r[1])
+    xx, yy = dot(first, r[0]), dot(second, r[1])
+    return (xx, dot(first, r[1]), dot(first, r[2]), yy, dot(second, r[2]), S[0] + S[3] + S[5] - xx - yy)
 
 
-def outer_symmetric(a: Vector) -> Symmetric:
-    """a aᵀ."""
-    return (a[0] * a[0], a[0] * a[1], a[0] * a[2], a[1] * a[1], a[1] * a[2], a[2] * a[2])
+def unit_axis_of(x: Vector) -> int | None:
+    """Number of the axis a constant vector lies on with length one, None for other or symbolic vectors."""
+    if all(isinstance(entry, (int, float)) for entry in x):
+        sizes = [abs(entry) for entry in x]
+        if sorted(sizes) == [0.0, 0.0, 1.0]:
+            return sizes.index(1.0)
+    return None
+
+
+def _turn_in_plane(r: tuple[Vector, Vector, Vector], S: Matrix, kept: int, along: int) -> Symmetric:
+    """R S Rᵀ when row `kept` of R is ± axis `along`."""
+    rows = (S[0:3], S[3:6], S[6:9])
+    a, b = (k for k in range(3) if k != kept)
+    u, w = (k for k in range(3) if k != along)
+    first = (rows[u][u] * r[a][u] + rows[u][w] * r[a][w], rows[w][u] * r[a][u] + rows[w][w] * r[a][w])
+    out = [0.0] * 9
+    out[4 * kept] = rows[along][along]
+    out[4 * a] = first[0] * r[a][u] + first[1] * r[a][w]
+    out[4 * b] = rows[u][u] + rows[w][w] - out[4 * a]
+    out[3 * a + b] = out[3 * b + a] = first[0] * r[b][u] + first[1] * r[b][w]
+    for k in (a, b):
+        entry = (rows[along][u] * r[k][u] + rows[along][w] * r[k][w]) * r[kept][along]
+        out[3 * k + kept] = out[3 * kept + k] = entry
+    return (out[0], out[1], out[2], out[4], out[5], out[8])
 
 
 def inertia_times(S: Symmetric, w: Vector) -> Vector:

@@ -21,7 +21,7 @@ import numpy as np
 
 from setsu.native.tiles import DESCRIPTION_WIDTH
 
-__all__ = ["RECORD_HEADER", "builtin_text", "headers_as_expected", "make_builtin"]
+__all__ = ["RECORD_HEADER", "address_of", "builtin_text", "headers_as_expected", "make_builtin"]
 
 # ndarray type, float64 dtype, PyArray_New, PyObject_Vectorcall, Py_DecRef, fallback, ints, floats, work,
 # result ndim, result shape
@@ -33,7 +33,7 @@ _FLOAT64 = 12
 
 
 def builtin_text(n_inputs: int) -> str:
-    """LLVM text of the builtin; needs `single` of tiles.py in the same module. One result."""
+    """LLVM text of the builtin; needs `rows` of tiles.py in the same module. One result."""
     lines: list[str] = []
     record = "%record"
     for k in range(n_inputs):
@@ -108,8 +108,8 @@ def builtin_text(n_inputs: int) -> str:
             f"  %result_slot = getelementptr i64, ptr {record}, i64 {out}",
             "  store ptr %result_data, ptr %result_slot, align 8",
             f"  %arrays = getelementptr i64, ptr {record}, i64 {RECORD_HEADER}",
-            "  %status = call i64 @single(ptr %ints, ptr %floats, ptr %work, ptr %arrays)",
-            "  %fine = icmp eq i64 %status, 0",
+            "  %status = call i64 @rows(ptr %ints, ptr %floats, ptr %work, ptr %arrays, i64 1)",
+            "  %fine = icmp slt i64 %status, 0",
             "  br i1 %fine, label %give, label %refuse",
             "refuse:",
             "  call void %release(ptr %result)",
@@ -145,6 +145,13 @@ def headers_as_expected() -> bool:
         and ctypes.c_int64.from_address(shape).value == 3
         and ctypes.c_int64.from_address(shape + 8).value == 5
     )
+
+
+def address_of(array: np.ndarray) -> int:
+    """Address of an array's first number; much quicker than `array.ctypes.data`."""
+    if headers_as_expected():
+        return ctypes.c_uint64.from_address(id(array) + _DATA).value
+    return array.ctypes.data
 
 
 class _MethodDef(ctypes.Structure):

@@ -14,9 +14,9 @@ from setsu.symbolic.graph import Expression, Scalar
 
 __all__ = ["Emitter"]
 
-# 2/pi, and pi/2 in three parts of 53 bits: with fused multiply-add n * part is subtracted without error growth.
+# 2/pi, and pi/2 in two parts of 53 bits.
 _TWO_OVER_PI = 0.6366197723675814
-_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer held in the low bits
 # Minimax coefficients of fdlibm's sine and cosine on [-pi/4, pi/4].
 _SIN = (
@@ -122,31 +122,22 @@ class Emitter:
         return self.let(f"select {self.bool_type} {condition}, {self.type} {a}, {self.type} {b}")
 
     def cos_sin(self, x: str) -> tuple[str, str]:
-        """Emit cosine and sine: Cody-Waite reduction in three parts (exact to |x| about 1e9), fdlibm polynomials."""
+        """Emit cosine and sine within about one unit in the last place, for |x| up to about 1e9.
+
+        The multiple of pi/2 is taken off in two parts by fused operations: the first difference is exact, the second is
+        rounded once, so that the reduced angle is good to half a unit in its last place.
+        """
         c, t, i = self.constant, self.type, self.int_type
         shifted = self.fma(x, c(_TWO_OVER_PI), c(_ROUND))
         n = self.binary("fsub", shifted, c(_ROUND))
-        r0 = self.fma(n, c(-_HALF_PI[0]), x)
-        r = self.fma(n, c(-_HALF_PI[1]), r0)
-        tail = self.fma(n, c(-_HALF_PI[1]), self.binary("fsub", r0, r))
-        tail = self.fma(n, c(-_HALF_PI[2]), tail)
+        r = self.fma(n, c(-_HALF_PI[1]), self.fma(n, c(-_HALF_PI[0]), x))
         z = self.binary("fmul", r, r)
-        poly = c(_SIN[5])
+        sine_poly, cosine_poly = c(_SIN[5]), c(_COS[5])
         for k in (4, 3, 2, 1, 0):
-            poly = self.fma(poly, z, c(_SIN[k]))
-        # sin(r + tail) = r + (r³ poly + tail (1 - r²/2))
-        half_z = self.binary("fmul", z, c(0.5))
-        one_minus = self.binary("fsub", c(1.0), half_z)
-        cubic = self.binary("fmul", z, r)
-        sine = self.binary("fadd", r, self.fma(cubic, poly, self.binary("fmul", tail, one_minus)))
-        poly = c(_COS[5])
-        for k in (4, 3, 2, 1, 0):
-            poly = self.fma(poly, z, c(_COS[k]))
-        # cos(r + tail) = (1 - r²/2) + (what rounding of it lost + r⁴ poly - r tail)
-        lost = self.binary("fsub", self.binary("fsub", c(1.0), one_minus), half_z)
-        z2 = self.binary("fmul", z, z)
-        small = self.fma(z2, poly, self.fma(self.negate(r), tail, lost))
-        cosine = self.binary("fadd", one_minus, small)
+            sine_poly = self.fma(sine_poly, z, c(_SIN[k]))
+            cosine_poly = self.fma(cosine_poly, z, c(_COS[k]))
+        sine = self.fma(self.binary("fmul", z, r), sine_poly, r)
+        cosine = self.fma(z, self.fma(z, cosine_poly, c(-0.5)), c(1.0))
         # The quadrant is in the two low bits of the shifted quotient.
         bits = self.let(f"bitcast {t} {shifted} to {i}")
         odd = self.let(f"and {i} {bits}, {self.integer(1)}")

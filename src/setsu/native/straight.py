@@ -9,7 +9,7 @@ from setsu.kernels.program import Kernel
 from setsu.mechanism.tables import Tables
 from setsu.native.emit import Emitter
 from setsu.symbolic import Graph, OperationCount
-from setsu.symbolic.graph import Scalar
+from setsu.symbolic.graph import Expression, Scalar
 
 __all__ = ["Trace", "straight_body", "trace"]
 
@@ -39,19 +39,35 @@ def trace(kernel: Kernel, tables: Tables, nq: int, *, target: int = -1) -> Trace
 
 
 def straight_body(kernel: Kernel, traced: Trace, lanes: int, name: str) -> str:
-    """LLVM text of `void name(ints, floats, work, inputs..., outputs...)` on tiles of `lanes` states."""
+    """LLVM text of `void name(ints, floats, work, inputs..., outputs...)` on tiles of `lanes` states.
+
+    With several lanes, outputs that are constant are left to `void name_constants(inputs..., outputs...)`: a tile keeps
+    them from one group of states to the next.
+    """
+    arrays = [f"%{array.name}" for array in (*kernel.inputs, *kernel.outputs)]
+    flat = [(array, k, value) for array, values in traced.outputs.items() for k, value in enumerate(values)]
+    constant = [entry for entry in flat if not isinstance(entry[2], Expression)]
+    changing = [entry for entry in flat if isinstance(entry[2], Expression)]
+    if lanes == 1:
+        return _function(name, ["%ints", "%floats", "%work", *arrays], traced.graph, flat, lanes)
+    return "\n".join(
+        [
+            _function(name, ["%ints", "%floats", "%work", *arrays], traced.graph, changing, lanes),
+            _function(f"{name}_constants", arrays, traced.graph, constant, lanes),
+        ]
+    )
+
+
+def _function(name: str, parameters: list[str], graph: Graph, results: list[tuple[str, int, Scalar]], lanes: int) -> str:
     emit = Emitter(lanes)
-    pointers = {array.name: f"%{array.name}" for array in (*kernel.inputs, *kernel.outputs)}
 
     def load(key: object) -> str:
         array, position = key  # type: ignore[misc]
-        return emit.load(pointers[array], position)
-
-    flat = [(array, k, value) for array, values in traced.outputs.items() for k, value in enumerate(values)]
+        return emit.load(f"%{array}", position)
 
     def store(k: int, register: str) -> None:
-        emit.store(register, pointers[flat[k][0]], flat[k][1])
+        emit.store(register, f"%{results[k][0]}", results[k][1])
 
-    emit.graph(traced.graph, [value for _, _, value in flat], load, store)
-    parameters = ", ".join(f"ptr noalias {pointer}" for pointer in ("%ints", "%floats", "%work", *pointers.values()))
-    return "\n".join([f"define internal void @{name}({parameters}) {{", *emit.lines, "  ret void", "}"])
+    emit.graph(graph, [value for _, _, value in results], load, store)
+    signature = ", ".join(f"ptr noalias {parameter}" for parameter in parameters)
+    return "\n".join([f"define internal void @{name}({signature}) {{", *emit.lines, "  ret void", "}"])

@@ -1,18 +1,23 @@
-"""Drivers around a kernel body: whole batches in tiles of `lanes` states, and single states.
+"""Drivers around a kernel body: batches in tiles of `lanes` states, and rows one by one.
 
 A body works on tiles: entry k of an array is a vector of `lanes` numbers, one per state. Arrays of a user are rows,
-one per state; the drivers transpose between the two in registers and look for numbers that are not finite on the way.
+one per state; the batch driver transposes between the two in registers. A batch of at least `lanes` rows is cut into
+full tiles, the last one moved back to end with the last row: rows computed twice come out the same.
 
-An array is described to the drivers by DESCRIPTION_WIDTH 64-bit numbers:
-pointer, stride between rows in doubles (0 repeats one row), width of a row, offset of its tile in the work space in
-doubles, and the bound |x| < limit as the bits of a double.
+On the way the drivers look for numbers that are not finite: 0 x is added to a sum that stays 0 unless x is infinite, not a
+number, or so large that x times the array's scale overflows.
+
+An array is described to the drivers by DESCRIPTION_WIDTH 64-bit numbers: pointer, stride between rows in doubles (0 repeats
+one row), width of a row, offset of its tile in the work space in doubles, and the scale as the bits of a double.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from setsu.native.emit import Emitter
 
-__all__ = ["DESCRIPTION_WIDTH", "batch_driver", "single_driver", "tile_width"]
+__all__ = ["DESCRIPTION_WIDTH", "batch_driver", "rows_driver", "tile_width"]
 
 DESCRIPTION_WIDTH = 5
 
@@ -22,70 +27,124 @@ def tile_width(width: int, lanes: int) -> int:
     return -(-width // lanes) * lanes
 
 
-def single_driver(n_inputs: int, n_outputs: int, body: str) -> str:
-    """LLVM text of `i64 single(ints, floats, work, arrays)` for one state: 0, 1 (bad input) or 2 (bad result).
+def rows_driver(
+    limited: Sequence[bool], n_outputs: int, body: str, lanes: int, widths: Sequence[int] | None = None
+) -> str:
+    """LLVM text of `i64 rows(ints, floats, work, arrays, count)`: one state after the other.
 
-    The body reads and writes the rows directly: a tile of one state is a row.
+    Returns -1, or the number of the first row with a bad number, times two, plus one if it is a result.
+    The body reads and writes the rows directly: a tile of one state is a row. `lanes` numbers are checked at once.
+    limited: for each input, whether its scale is to be looked at. widths: of all arrays where known beforehand.
     """
-    emit = Emitter(1)
+    n_inputs = len(limited)
+    emit, check = Emitter(1), Emitter(lanes)
     n = n_inputs + n_outputs
+    facts = [(_pointer(emit, k), *(_described(emit, k, entry) for entry in (1, 2)), _scale(emit, k)) for k in range(n)]
+    emit.do("%any = icmp sgt i64 %count, 0")
+    emit.do("br i1 %any, label %row, label %done")
+    emit.label("row")
+    emit.do("%i = phi i64 [0, %entry], [%next, %good_result]")
     pointers = [
-        emit.let(f"load ptr, ptr {emit.let(f'getelementptr i64, ptr %arrays, i64 {k * DESCRIPTION_WIDTH}')}, align 8")
-        for k in range(n)
+        emit.let(f"getelementptr double, ptr {pointer}, i64 {emit.let(f'mul i64 %i, {stride}')}")
+        for pointer, stride, _, _ in facts
     ]
+    helpers = []
 
-    def refuse_unless_bounded(numbers: range, label: str) -> None:
+    def any_bad(numbers: range) -> str:
+        total = check.constant(0.0)
         for k in numbers:
-            width = _described(emit, k, 2)
-            limit = _limit(emit, k)
-            ok = emit.let(f"call i1 @row_bounded(ptr {pointers[k]}, i64 {width}, double {limit})")
-            following = emit.new_label("next")
-            emit.do(f"br i1 {ok}, label %{following}, label %{label}")
-            emit.label(following)
+            _, _, width, scale = facts[k]
+            scaled = k < n_inputs and limited[k]
+            helpers.append(_row_zeros(f"zeros{k}", lanes, None if widths is None else widths[k], scaled))
+            total = emit.let(
+                f"call {check.type} @zeros{k}(ptr {pointers[k]}, i64 {width}, double {scale}, {check.type} {total})"
+            )
+        bad = emit.let(f"fcmp une {check.type} {total}, {check.constant(0.0)}")
+        return emit.let(f"call i1 @llvm.vector.reduce.or.v{lanes}i1({check.bool_type} {bad})")
 
-    refuse_unless_bounded(range(n_inputs), "bad_input")
-    arguments = ", ".join(f"ptr {p}" for p in ("%ints", "%floats", "%work", *pointers))
-    emit.do(f"call void @{body}({arguments})")
-    refuse_unless_bounded(range(n_inputs, n), "bad_result")
+    emit.do(f"br i1 {any_bad(range(n_inputs))}, label %bad_input, label %good_input")
+    emit.label("good_input")
+    emit.do(f"call void @{body}({', '.join(f'ptr {p}' for p in ('%ints', '%floats', '%work', *pointers))})")
+    emit.do(f"br i1 {any_bad(range(n_inputs, n))}, label %bad_result, label %good_result")
+    emit.label("good_result")
+    emit.do("%next = add i64 %i, 1")
+    emit.do("%more = icmp slt i64 %next, %count")
+    emit.do("br i1 %more, label %row, label %done")
     return "\n".join(
         [
-            _ROW_BOUNDED,
-            "define i64 @single(ptr %ints, ptr %floats, ptr %work, ptr %arrays) {",
+            check.declarations(),
+            _vector_declarations(check),
+            *helpers,
+            "define i64 @rows(ptr %ints, ptr %floats, ptr %work, ptr %arrays, i64 %count) {",
             "entry:",
             *emit.lines,
-            "  ret i64 0",
-            "bad_input:",
-            "  ret i64 1",
-            "bad_result:",
-            "  ret i64 2",
+            *_endings("%i"),
             "}",
         ]
     )
 
 
-_ROW_BOUNDED = """
-define internal i1 @row_bounded(ptr %row, i64 %width, double %limit) {
-entry:
-  %some = icmp sgt i64 %width, 0
-  br i1 %some, label %loop, label %good
-loop:
-  %i = phi i64 [0, %entry], [%next, %more]
-  %where = getelementptr double, ptr %row, i64 %i
-  %x = load double, ptr %where, align 8
-  %size = call double @llvm.fabs.f64(double %x)
-  %ok = fcmp olt double %size, %limit
-  br i1 %ok, label %more, label %bad
-more:
-  %next = add i64 %i, 1
-  %again = icmp slt i64 %next, %width
-  br i1 %again, label %loop, label %good
-good:
-  ret i1 true
-bad:
-  ret i1 false
-}
-declare double @llvm.fabs.f64(double)
-"""
+def _row_zeros(name: str, lanes: int, width: int | None, scaled: bool) -> str:
+    """LLVM text that adds zeros for all numbers of a row, `lanes` at a time."""
+    emit = Emitter(lanes)
+    t, b = emit.type, emit.bool_type
+    scale = _spread(emit, "%scale") if scaled else None
+    full = str(width // lanes * lanes) if width is not None else emit.let(f"and i64 %width, {-lanes}")
+    emit.do(f"%some = icmp sgt i64 {full}, 0")
+    emit.do("br i1 %some, label %block, label %rest")
+    emit.label("block")
+    emit.do("%column = phi i64 [0, %entry], [%next, %block]")
+    emit.do(f"%sum = phi {t} [%zeros, %entry], [%added, %block]")
+    where = emit.let("getelementptr double, ptr %row, i64 %column")
+    numbers = emit.let(f"load {t}, ptr {where}, align 8")
+    emit.do(f"%added = fadd {t} {_add_zeros(emit, [numbers], scale, '%sum')}, {emit.constant(0.0)}")
+    emit.do(f"%next = add i64 %column, {lanes}")
+    emit.do(f"%again = icmp slt i64 %next, {full}")
+    emit.do("br i1 %again, label %block, label %rest")
+    emit.label("rest")
+    emit.do(f"%total = phi {t} [%zeros, %entry], [%added, %block]")
+    if width is not None and width % lanes == 0:
+        emit.do(f"ret {t} %total")
+    else:
+        mask = _mask(emit, emit.let(f"sub i64 %width, {full}")) if width is None else _constant_mask(lanes, width % lanes)
+        where = emit.let(f"getelementptr double, ptr %row, i64 {full}")
+        load = f"call {t} @llvm.masked.load.{emit.suffix}.p0(ptr align 8 {where}, {b} {mask}, {t} zeroinitializer)"
+        emit.do(f"ret {t} {_add_zeros(emit, [emit.let(load)], scale, '%total')}")
+    head = f"define internal {t} @{name}(ptr %row, i64 %width, double %scale, {t} %zeros) {{"
+    return "\n".join([head, "entry:", *emit.lines, "}"])
+
+
+def _vector_declarations(emit: Emitter) -> str:
+    t, b, s = emit.type, emit.bool_type, emit.suffix
+    return (
+        f"declare {t} @llvm.masked.load.{s}.p0(ptr, {b}, {t})\n"
+        f"declare void @llvm.masked.store.{s}.p0({t}, ptr, {b})\n"
+        f"declare i1 @llvm.vector.reduce.or.v{emit.lanes}i1({b})\n"
+    )
+
+
+def _spread(emit: Emitter, number: str) -> str:
+    """A number in all lanes."""
+    start = emit.let(f"insertelement {emit.type} poison, double {number}, i64 0")
+    return emit.let(f"shufflevector {emit.type} {start}, {emit.type} poison, <{emit.lanes} x i32> zeroinitializer")
+
+
+def _constant_mask(lanes: int, count: int) -> str:
+    return "<" + ", ".join(f"i1 {'true' if lane < count else 'false'}" for lane in range(lanes)) + ">"
+
+
+def _endings(first: str) -> list[str]:
+    return [
+        "done:",
+        "  ret i64 -1",
+        "bad_input:",
+        f"  %at_input = mul i64 {first}, 2",
+        "  ret i64 %at_input",
+        "bad_result:",
+        f"  %twice = mul i64 {first}, 2",
+        "  %at_result = add i64 %twice, 1",
+        "  ret i64 %at_result",
+    ]
 
 
 def _described(emit: Emitter, k: int, entry: int) -> str:
@@ -93,149 +152,208 @@ def _described(emit: Emitter, k: int, entry: int) -> str:
     return emit.let(f"load i64, ptr {where}, align 8")
 
 
-def _limit(emit: Emitter, k: int) -> str:
+def _pointer(emit: Emitter, k: int) -> str:
+    return emit.let(f"inttoptr i64 {_described(emit, k, 0)} to ptr")
+
+
+def _scale(emit: Emitter, k: int) -> str:
     return emit.let(f"bitcast i64 {_described(emit, k, 4)} to double")
 
 
-def batch_driver(n_inputs: int, n_outputs: int, body: str, lanes: int) -> str:
-    """LLVM text of `i64 batch(ints, floats, work, arrays, start, stop)` for the states start…stop-1.
+def batch_driver(
+    limited: Sequence[bool],
+    n_outputs: int,
+    body: str,
+    lanes: int,
+    widths: Sequence[int] | None = None,
+    prepare: str = "",
+) -> str:
+    """LLVM text of `i64 batch(ints, floats, work, arrays, start, stop)` for the states start…stop-1, at least `lanes`.
 
     Returns -1, or the first state of the first tile with a bad number, times two, plus one if it is a result.
-    The last tile repeats its last state in the lanes that have none.
+    limited: for each input, whether its scale is to be looked at. widths: of all arrays where known beforehand.
+    prepare: function of the tiles to call once before the loop.
     """
+    n_inputs = len(limited)
     emit = Emitter(lanes)
     n = n_inputs + n_outputs
     facts = []
     for k in range(n):
-        pointer = emit.let(f"inttoptr i64 {_described(emit, k, 0)} to ptr")
-        offset = _described(emit, k, 3)
-        tile = emit.let(f"getelementptr double, ptr %work, i64 {offset}")
-        facts.append((pointer, _described(emit, k, 1), _described(emit, k, 2), tile, _limit(emit, k)))
-    emit.do("%last = sub i64 %stop, 1")
-    emit.do("%any = icmp slt i64 %start, %stop")
-    emit.do("br i1 %any, label %tile, label %done")
+        tile = emit.let(f"getelementptr double, ptr %work, i64 {_described(emit, k, 3)}")
+        facts.append((_pointer(emit, k), _described(emit, k, 1), _described(emit, k, 2), tile, _scale(emit, k)))
+    if prepare:
+        emit.do(f"call void @{prepare}({', '.join(f'ptr {fact[3]}' for fact in facts)})")
+    emit.do(f"%last = sub i64 %stop, {lanes}")
+    emit.do("br label %tile")
     emit.label("tile")
-    emit.do("%first = phi i64 [%start, %entry], [%next, %stored]")
-    flags = [
-        emit.let(f"call i1 @tile_in(ptr {p}, i64 {s}, i64 {w}, ptr {t}, double {x}, i64 %first, i64 %last)")
-        for p, s, w, t, x in facts[:n_inputs]
-    ]
-    bad = _any(emit, flags)
-    emit.do(f"br i1 {bad}, label %bad_input, label %compute")
+    emit.do("%first = phi i64 [%start, %entry], [%next, %advance]")
+    helpers = []
+
+    def move(numbers: range, inwards: bool) -> str:
+        total = emit.constant(0.0)
+        for k in numbers:
+            pointer, stride, width, tile, scale = facts[k]
+            rows = emit.let(f"getelementptr double, ptr {pointer}, i64 {emit.let(f'mul i64 %first, {stride}')}")
+            name = f"move{k}"
+            scaled = k < n_inputs and limited[k]
+            helpers.append(_tile_move(name, lanes, inwards, None if widths is None else widths[k], scaled))
+            total = emit.let(
+                f"call {emit.type} @{name}(ptr {rows}, i64 {stride}, i64 {width}, ptr {tile}, double {scale}, "
+                f"{emit.type} {total})"
+            )
+        good = emit.let(f"fcmp une {emit.type} {total}, {emit.constant(0.0)}")
+        return emit.let(f"call i1 @llvm.vector.reduce.or.v{lanes}i1({emit.bool_type} {good})")
+
+    emit.do(f"br i1 {move(range(n_inputs), True)}, label %bad_input, label %compute")
     emit.label("compute")
     arguments = ", ".join(f"ptr {p}" for p in ("%ints", "%floats", "%work", *(fact[3] for fact in facts)))
     emit.do(f"call void @{body}({arguments})")
-    flags = [
-        emit.let(f"call i1 @tile_out(ptr {p}, i64 {s}, i64 {w}, ptr {t}, double {x}, i64 %first, i64 %last)")
-        for p, s, w, t, x in facts[n_inputs:]
-    ]
-    bad = _any(emit, flags)
-    emit.do(f"br i1 {bad}, label %bad_result, label %stored")
+    emit.do(f"br i1 {move(range(n_inputs, n), False)}, label %bad_result, label %stored")
     emit.label("stored")
-    emit.do(f"%next = add i64 %first, {lanes}")
-    emit.do("%more = icmp slt i64 %next, %stop")
-    emit.do("br i1 %more, label %tile, label %done")
-    driver = [
-        "define i64 @batch(ptr %ints, ptr %floats, ptr %work, ptr %arrays, i64 %start, i64 %stop) {",
-        "entry:",
-        *emit.lines,
-        "done:",
-        "  ret i64 -1",
-        "bad_input:",
-        "  %at_input = mul i64 %first, 2",
-        "  ret i64 %at_input",
-        "bad_result:",
-        "  %twice = mul i64 %first, 2",
-        "  %at_result = add i64 %twice, 1",
-        "  ret i64 %at_result",
-        "}",
-    ]
-    return "\n".join([_tile_move(lanes, inwards=True), _tile_move(lanes, inwards=False), *driver])
-
-
-def _any(emit: Emitter, flags: list[str]) -> str:
-    result = "false"
-    for flag in flags:
-        result = emit.let(f"or i1 {result}, {flag}")
-    return result
-
-
-def _tile_move(lanes: int, inwards: bool) -> str:
-    """LLVM text that copies rows into a tile or a tile into rows, block by block, and tells about numbers out of bound."""
-    emit = Emitter(lanes)
-    t, b, i = emit.type, emit.bool_type, emit.int_type
-    rows = []
-    for lane in range(lanes):
-        row = emit.let(f"add i64 %first, {lane}")
-        inside = emit.let(f"icmp sle i64 {row}, %last")
-        row = emit.let(f"select i1 {inside}, i64 {row}, i64 %last")
-        rows.append((emit.let(f"getelementptr double, ptr %data, i64 {emit.let(f'mul i64 {row}, %stride')}"), inside))
-    if lanes > 1:
-        start = emit.let(f"insertelement {t} poison, double %limit, i64 0")
-        bound = emit.let(f"shufflevector {t} {start}, {t} poison, <{lanes} x i32> zeroinitializer")
-    else:
-        bound = "%limit"
-    emit.do("%some = icmp sgt i64 %width, 0")
-    emit.do("br i1 %some, label %block, label %end")
-    emit.label("block")
-    emit.do("%column = phi i64 [0, %entry], [%next, %block]")
-    emit.do(f"%bad = phi {b} [zeroinitializer, %entry], [%bad_now, %block]")
-    emit.do("%left = sub i64 %width, %column")
-    start = emit.let(f"insertelement {i} poison, i64 %left, i64 0")
-    left = emit.let(f"shufflevector {i} {start}, {i} poison, <{lanes} x i32> zeroinitializer")
-    counting = "<" + ", ".join(f"i64 {lane}" for lane in range(lanes)) + ">"
-    mask = emit.let(f"icmp slt {i} {counting}, {left}")
-    columns = emit.let(f"mul i64 %column, {lanes}")
-    tile = emit.let(f"getelementptr double, ptr %tile, i64 {columns}")
-    places = [emit.let(f"getelementptr double, ptr {row}, i64 %column") for row, _ in rows]
-    if inwards:
-        block = [
-            emit.let(
-                f"call {t} @llvm.masked.load.{emit.suffix}.p0(ptr align 8 {place}, {b} {mask}, {t} zeroinitializer)"
-            )
-            for place in places
-        ]
-        checked = block
-        block = _transposed(emit, block)
-        for lane, register in enumerate(block):
-            emit.store(register, tile, lane)
-    else:
-        block = _transposed(emit, [emit.load(tile, lane) for lane in range(lanes)])
-        # Beyond the row's end the tile holds whatever was there: not checked, not stored.
-        checked = [emit.select(mask, register, emit.constant(0.0)) for register in block]
-        for (_, inside), place, register in zip(rows, places, block, strict=True):
-            start = emit.let(f"insertelement {b} poison, i1 {inside}, i64 0")
-            valid = emit.let(f"shufflevector {b} {start}, {b} poison, <{lanes} x i32> zeroinitializer")
-            valid = emit.let(f"and {b} {mask}, {valid}")
-            emit.do(f"call void @llvm.masked.store.{emit.suffix}.p0({t} {register}, ptr align 8 {place}, {b} {valid})")
-    found = "%bad"
-    for register in checked:
-        size = emit.let(f"call {t} @llvm.fabs.{emit.suffix}({t} {register})")
-        outside = emit.let(f"fcmp uge {t} {size}, {bound}")
-        found = emit.let(f"or {b} {found}, {outside}")
-    emit.do(f"%bad_now = or {b} {found}, zeroinitializer")
-    emit.do(f"%next = add i64 %column, {lanes}")
-    emit.do("%again = icmp slt i64 %next, %width")
-    emit.do("br i1 %again, label %block, label %end")
-    emit.label("end")
-    emit.do(f"%flags = phi {b} [zeroinitializer, %entry], [%bad_now, %block]")
-    emit.do(f"%flagged = call i1 @llvm.vector.reduce.or.v{lanes}i1({b} %flags)")
-    emit.do("ret i1 %flagged")
-    name = "tile_in" if inwards else "tile_out"
+    emit.do("%ended = icmp sge i64 %first, %last")
+    emit.do("br i1 %ended, label %done, label %advance")
+    emit.label("advance")
+    emit.do(f"%following = add i64 %first, {lanes}")
+    emit.do("%over = icmp sgt i64 %following, %last")
+    emit.do("%next = select i1 %over, i64 %last, i64 %following")
+    emit.do("br label %tile")
     return "\n".join(
         [
-            f"define internal i1 @{name}(ptr noalias %data, i64 %stride, i64 %width, ptr noalias %tile, double %limit, "
-            "i64 %first, i64 %last) {",
+            _vector_declarations(emit),
+            *helpers,
+            "define i64 @batch(ptr %ints, ptr %floats, ptr %work, ptr %arrays, i64 %start, i64 %stop) {",
+            "entry:",
+            *emit.lines,
+            *_endings("%first"),
+            "}",
+        ]
+    )
+
+
+def _tile_move(name: str, lanes: int, inwards: bool, width: int | None, scaled: bool) -> str:
+    """LLVM text that copies rows into a tile or back and adds zeros to a sum: full blocks in a loop, then the rest."""
+    emit = Emitter(lanes)
+    t = emit.type
+    rows = ["%data"]
+    for _ in range(lanes - 1):
+        rows.append(emit.let(f"getelementptr double, ptr {rows[-1]}, i64 %stride"))
+    scale = _spread(emit, "%scale") if scaled else None
+    full = str(width // lanes * lanes) if width is not None else emit.let(f"and i64 %width, {-lanes}")
+    emit.do(f"%some = icmp sgt i64 {full}, 0")
+    emit.do("br i1 %some, label %block, label %rest")
+    emit.label("block")
+    emit.do("%column = phi i64 [0, %entry], [%next, %block]")
+    emit.do(f"%sum = phi {t} [%zeros, %entry], [%added, %block]")
+    added = _move_block(emit, rows, "%column", scale, "%sum", inwards, lanes, None)
+    emit.do(f"%added = fadd {t} {added}, {emit.constant(0.0)}")
+    emit.do(f"%next = add i64 %column, {lanes}")
+    emit.do(f"%again = icmp slt i64 %next, {full}")
+    emit.do("br i1 %again, label %block, label %rest")
+    emit.label("rest")
+    emit.do(f"%total = phi {t} [%zeros, %entry], [%added, %block]")
+    if width is None:
+        emit.do(f"%left = sub i64 %width, {full}")
+        emit.do("%any_left = icmp sgt i64 %left, 0")
+        emit.do("br i1 %any_left, label %last, label %end")
+        emit.label("last")
+        added = _move_block(emit, rows, full, scale, "%total", inwards, lanes, _mask(emit, "%left"))
+        emit.do(f"ret {t} {added}")
+        emit.label("end")
+        emit.do(f"ret {t} %total")
+    else:
+        left = width % lanes
+        total = "%total"
+        if left and left <= lanes // 4:
+            total = _move_columns(emit, rows, int(full), left, scale, total, inwards)
+        elif left:
+            total = _move_block(emit, rows, full, scale, total, inwards, left, _constant_mask(lanes, left))
+        emit.do(f"ret {t} {total}")
+    return "\n".join(
+        [
+            f"define internal {t} @{name}(ptr noalias %data, i64 %stride, i64 %width, ptr noalias %tile, double %scale, "
+            f"{t} %zeros) {{",
             "entry:",
             *emit.lines,
             "}",
-            f"declare {t} @llvm.masked.load.{emit.suffix}.p0(ptr, {b}, {t})" if inwards else "",
-            f"declare void @llvm.masked.store.{emit.suffix}.p0({t}, ptr, {b})" if not inwards else "",
-            f"declare {t} @llvm.fabs.{emit.suffix}({t})\ndeclare i1 @llvm.vector.reduce.or.v{lanes}i1({b})"
-            if inwards
-            else "",
         ]
     )
+
+
+def _mask(emit: Emitter, count: str) -> str:
+    """Lanes below a count held in a register."""
+    i, n = emit.int_type, emit.lanes
+    start = emit.let(f"insertelement {i} poison, i64 {count}, i64 0")
+    spread = emit.let(f"shufflevector {i} {start}, {i} poison, <{n} x i32> zeroinitializer")
+    counting = "<" + ", ".join(f"i64 {lane}" for lane in range(n)) + ">"
+    return emit.let(f"icmp slt {i} {counting}, {spread}")
+
+
+def _move_block(
+    emit: Emitter, rows: list[str], column: str, scale: str | None, total: str, inwards: bool, used: int, mask: str | None
+) -> str:
+    """Move a block of `lanes` columns, of which the first `used` hold numbers (all may, with a mask made at run time)."""
+    t, b, n = emit.type, emit.bool_type, emit.lanes
+    places = [emit.let(f"getelementptr double, ptr {row}, i64 {column}") for row in rows]
+    tile = emit.let(f"getelementptr double, ptr %tile, i64 {emit.let(f'mul i64 {column}, {n}')}")
+    if inwards:
+        if mask is None:
+            block = [emit.let(f"load {t}, ptr {place}, align 8") for place in places]
+        else:
+            load = f"call {t} @llvm.masked.load.{emit.suffix}.p0(ptr align 8 {{}}, {b} {mask}, {t} zeroinitializer)"
+            block = [emit.let(load.format(place)) for place in places]
+        block = _transposed(emit, block)[:used]
+        for lane, register in enumerate(block):
+            emit.store(register, tile, lane)
+        return _add_zeros(emit, block, scale, total)
+    block = [emit.load(tile, lane) for lane in range(used)]
+    if mask is not None and used == n:
+        # Columns beyond the row's end hold whatever was there: they must not reach the sum.
+        start = [emit.let(f"extractelement {b} {mask}, i64 {lane}") for lane in range(n)]
+        block = [
+            emit.let(f"select i1 {valid}, {t} {register}, {t} {emit.constant(0.0)}")
+            for valid, register in zip(start, block, strict=True)
+        ]
+    total = _add_zeros(emit, block, scale, total)
+    block = _transposed(emit, block + [emit.constant(0.0)] * (n - used))
+    for place, register in zip(places, block, strict=True):
+        if mask is None:
+            emit.do(f"store {t} {register}, ptr {place}, align 8")
+        else:
+            emit.do(f"call void @llvm.masked.store.{emit.suffix}.p0({t} {register}, ptr align 8 {place}, {b} {mask})")
+    return total
+
+
+def _move_columns(
+    emit: Emitter, rows: list[str], first: int, count: int, scale: str | None, total: str, inwards: bool
+) -> str:
+    """Move a few columns number by number, which is cheaper than to transpose a block for them."""
+    t = emit.type
+    moved = []
+    for column in range(first, first + count):
+        places = [emit.let(f"getelementptr double, ptr {row}, i64 {column}") for row in rows]
+        if inwards:
+            register = "poison"
+            for lane, place in enumerate(places):
+                number = emit.let(f"load double, ptr {place}, align 8")
+                register = emit.let(f"insertelement {t} {register}, double {number}, i64 {lane}")
+            emit.store(register, "%tile", column)
+        else:
+            register = emit.load("%tile", column)
+            for lane, place in enumerate(places):
+                number = emit.let(f"extractelement {t} {register}, i64 {lane}")
+                emit.do(f"store double {number}, ptr {place}, align 8")
+        moved.append(register)
+    return _add_zeros(emit, moved, scale, total)
+
+
+def _add_zeros(emit: Emitter, registers: list[str], scale: str | None, total: str) -> str:
+    """Add 0 x for each register, in two chains to shorten the wait."""
+    zero = emit.constant(0.0)
+    sums = [total, zero]
+    for k, register in enumerate(registers):
+        scaled = register if scale is None else emit.binary("fmul", register, scale)
+        sums[k % 2] = emit.fma(scaled, zero, sums[k % 2])
+    return emit.binary("fadd", sums[0], sums[1]) if len(registers) > 1 else sums[0]
 
 
 def _transposed(emit: Emitter, rows: list[str]) -> list[str]:

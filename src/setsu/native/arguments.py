@@ -1,0 +1,118 @@
+"""Arguments of a native function: to arrays of the right shape, to rows for the drivers, and the errors when they are bad."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.errors import InputError
+from setsu.kernels.program import Array
+from setsu.mechanism import Mechanism
+from setsu.mechanism.tables import Kind
+
+__all__ = ["LARGEST_COORDINATE", "Arguments"]
+
+Floats = NDArray[np.float64]
+_FLOAT64 = np.dtype(np.float64)
+
+# Beyond this the reduction of angles to a quarter turn loses digits; no mechanism gets there.
+LARGEST_COORDINATE = 1e9
+
+
+class Arguments:
+    """What a function takes: arrays by name with the shape of one state.
+
+    function: name for messages. shapes: of one state, in the order of `arrays`.
+    """
+
+    def __init__(
+        self, function: str, mechanism: Mechanism, arrays: Sequence[Array], shapes: Sequence[tuple[int, ...]]
+    ) -> None:
+        self.function, self.mechanism = function, mechanism
+        self.arrays, self.shapes = tuple(arrays), tuple(shapes)
+        self.sizes = [math.prod(shape) for shape in shapes]
+
+    def take(self, given: Sequence[ArrayLike]) -> tuple[list[Floats], tuple[int, ...]]:
+        """Return the arguments as contiguous float64 arrays and their common leading axes, or raise an InputError."""
+        if len(given) != len(self.arrays):
+            names = ", ".join(array.name for array in self.arrays)
+            raise InputError(f"{self.function}: expected {len(self.arrays)} arrays ({names}), got {len(given)}")
+        taken: list[Floats] = []
+        leading: list[tuple[int, ...]] = []
+        for array, shape, value in zip(self.arrays, self.shapes, given, strict=True):
+            numbers = self._numbers(array, value)
+            extra = numbers.ndim - len(shape)
+            if extra < 0 or numbers.shape[extra:] != shape:
+                raise InputError(
+                    f"{self.function}: {array.name}: expected shape (..., {', '.join(map(str, shape))}) "
+                    f"for {self.mechanism.name}, got {numbers.shape}"
+                )
+            taken.append(numbers)
+            leading.append(numbers.shape[:extra])
+        batch = leading[0]
+        if any(axes != batch for axes in leading):
+            try:
+                batch = np.broadcast_shapes(*leading)
+            except ValueError:
+                listed = ", ".join(f"{array.name} {axes}" for array, axes in zip(self.arrays, leading, strict=True))
+                raise InputError(
+                    f"{self.function}: leading axes do not broadcast against each other: {listed}"
+                ) from None
+        return taken, batch
+
+    def _numbers(self, array: Array, value: ArrayLike) -> Floats:
+        if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:
+            return value
+        try:
+            # ascontiguousarray would give a plain number an axis
+            return np.asarray(value, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.function}: {array.name}: expected numbers, got {type(value).__name__} {value!r:.80}"
+            ) from None
+
+    def rows(self, taken: list[Floats], batch: tuple[int, ...]) -> list[tuple[Floats, int]]:
+        """Each argument as contiguous rows with the stride between them; one repeated row has stride 0."""
+        rows = []
+        for numbers, shape, size in zip(taken, self.shapes, self.sizes, strict=True):
+            leading = numbers.shape[: numbers.ndim - len(shape)]
+            if leading == batch:
+                rows.append((numbers, size if batch else 0))
+            elif math.prod(leading) == 1:
+                rows.append((numbers, 0))
+            else:
+                rows.append((np.ascontiguousarray(np.broadcast_to(numbers, (*batch, *shape))), size))
+        return rows
+
+    def refuse(self, rows: list[tuple[Floats, int]], first: int, batch: tuple[int, ...]) -> NoReturn:
+        """Find the number that stopped the native code at row `first` or after, and raise an InputError that names it."""
+        for array, (data, stride), size in zip(self.arrays, rows, self.sizes, strict=True):
+            values = data.reshape(-1, size) if size else np.zeros((0, 0))
+            bad = ~(np.abs(values) < (LARGEST_COORDINATE if array.over == "q" else math.inf))
+            if bad.any():
+                row, column = (int(number) for number in np.argwhere(bad)[0])
+                where = [column] if not stride else [*(int(k) for k in np.unravel_index(row, batch)), column]
+                value = float(values[row, column])
+                expected = f"numbers below {LARGEST_COORDINATE:g}" if math.isfinite(value) else "finite numbers"
+                raise InputError(f"{self.function}: {array.name}{where} is {value}, expected {expected}")
+            if array.over == "q":
+                self._refuse_zero_quaternion(array, values)
+        raise InputError(
+            f"{self.function}: the result is not finite from state {first} on: numbers too large, or a joint of "
+            f"{self.mechanism.name} that moves no mass (give it inertia or armature)"
+        )
+
+    def _refuse_zero_quaternion(self, array: Array, q: Floats) -> None:
+        tables = self.mechanism.tables
+        for link in np.flatnonzero(tables.kind >= Kind.SPHERICAL):
+            stop = int(tables.q_index[link]) + Kind(tables.kind[link]).nq
+            if (q[:, stop - 4 : stop] == 0.0).all(axis=1).any():
+                joint = self.mechanism.joint_names[int(tables.body[link])]
+                raise InputError(
+                    f'{self.function}: {array.name}[{stop - 4}:{stop}], the quaternion of joint "{joint}", is all zeros; '
+                    "expected x y z w"
+                )
