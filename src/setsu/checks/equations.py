@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 import setsu
 from setsu.checks.result import CheckResult, compare, rounding_tolerance
@@ -51,8 +52,7 @@ def check_mass_matrix(m: Mechanism, *, seed: int = 0, samples: int = 5) -> Check
     M = setsu.mass_matrix(m, s.q)
     law = "M = Mᵀ > 0, composite = unit vector"
     if condition_number(m, s.q) == np.inf:
-        # Bodies without mass at the end of a branch cannot be accelerated by a finite torque.
-        return CheckResult("mass matrix", law, np.inf, rounding_tolerance(m.nv))
+        return CheckResult("mass matrix", law, np.inf, rounding_tolerance(m.nv), _weightless_motion(m, M))
     by_unit_vectors = setsu.mass_matrix(m, s.q, method="unit_vector")
     both = np.concatenate([M, M], axis=-1)
     other = np.concatenate([np.swapaxes(M, -1, -2), by_unit_vectors], axis=-1)
@@ -77,3 +77,17 @@ def check_regressor(m: Mechanism, *, seed: int = 0, samples: int = 5) -> CheckRe
     terms = setsu.regressor(rigid, s.q, s.v, s.a) * parameters
     tau = setsu.inverse_dynamics(rigid, s.q, s.v, s.a)
     return compare("regressor", "Y · parameters = ID", terms.sum(axis=-1), tau, [tau, terms], rounding_tolerance(m.nv))
+
+
+def _weightless_motion(m: Mechanism, matrices: NDArray[np.float64]) -> str:
+    """Name the joints that take part in the motion with the least inertia, which should be positive and is not."""
+    if not np.isfinite(matrices).all():
+        return "the mass matrix is not finite"
+    M = min(matrices, key=lambda matrix: np.linalg.eigvalsh(matrix)[0])
+    eigenvalues, motions = np.linalg.eigh(M)
+    share = np.abs(motions[:, 0])
+    moving = [
+        name for name, where in zip(m.joint_names, m.v_slices, strict=True) if share[where].max() > 0.5 * share.max()
+    ]
+    least = f"least eigenvalue of M is {eigenvalues[0]:.1e}"
+    return f"{least}: too little mass behind {', '.join(moving)}; give those bodies inertia, or the joints armature"

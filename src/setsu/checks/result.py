@@ -26,12 +26,16 @@ STEP = EPSILON**0.2
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The law checked, the worst error over all states (relative to the largest term), and the tolerance."""
+    """The law checked, the worst error over all states (relative to the largest term), and the tolerance.
+
+    `detail` says more where a failure has a known cause.
+    """
 
     name: str
     law: str
     worst: float
     tolerance: float
+    detail: str = ""
 
     @property
     def passed(self) -> bool:
@@ -40,7 +44,8 @@ class CheckResult:
 
     def __str__(self) -> str:
         verdict = "holds" if self.passed else "FAILS"
-        return f"{self.name}: {self.law} {verdict}, worst error {self.worst:.1e}, tolerance {self.tolerance:.1e}"
+        text = f"{self.name}: {self.law} {verdict}, worst error {self.worst:.1e}, tolerance {self.tolerance:.1e}"
+        return f"{text}; {self.detail}" if self.detail else text
 
 
 def rounding_tolerance(nv: int, condition: float = 1.0, *, differences: bool = False) -> float:

@@ -116,6 +116,9 @@ def _print(certificate: Certificate, report: LoadReport, seed: int) -> None:
         verdict = Text("holds", style="green") if result.passed else Text("FAILS", style="bold red")
         table.add_row(result.name, result.law, f"{result.worst:.1e}", f"{result.tolerance:.1e}", verdict)
     screen.print(table)
+    for result in certificate.results:
+        if result.detail:
+            screen.print(f"{result.name}: {result.detail}", style="red", markup=False)
     for problem in certificate.inertia_problems:
         screen.print(f"non-physical inertia: {problem}", style="yellow", markup=False)
     # The inertias stand above already.
