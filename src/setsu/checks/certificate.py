@@ -71,16 +71,11 @@ def certify(
     `progress(text, part)` is called before each check with its name and the part done, 0 to 1.
     """
     reports = [inertia_report(body.mass, body.center_of_mass, body.inertia_matrix, body.name) for body in m.bodies]
-    checks, left_out = CHECKS, []
-    if m.nv == 0:
-        checks = ()
-        left_out.append("all laws of motion: the mechanism cannot move")
-    elif m.nv > LARGEST_COMPILED:
-        checks = tuple(check for check in CHECKS if check is not check_compiled_code)
-        left_out.append(f"compiled code: above {LARGEST_COMPILED} velocities the generic code is the one to use")
+    condition = condition_number(m, draw_states(m, seed, 5).q) if m.nv else 1.0
+    checks, left_out = _applicable(m, condition)
     results = []
     for index, check in enumerate(checks):
-        name = check.__name__.removeprefix("check_").replace("_", " ")
+        name = _words(check)
         progress(name, index / len(checks))
         try:
             results.append(check(m, seed=seed))
@@ -91,8 +86,26 @@ def certify(
         name=m.name,
         total_mass=m.total_mass,
         nv=m.nv,
-        condition_number=condition_number(m, draw_states(m, seed, 5).q) if m.nv else 1.0,
+        condition_number=condition,
         inertia_problems=tuple(report for report in reports if not report.valid),
         results=tuple(results),
         left_out=tuple(left_out),
     )
+
+
+def _applicable(m: Mechanism, condition: float) -> tuple[tuple[Callable[..., CheckResult], ...], list[str]]:
+    """Return the checks that make sense for a mechanism, and why the others do not."""
+    if m.nv == 0:
+        return (), ["all laws of motion: the mechanism cannot move"]
+    needless: dict[Callable[..., CheckResult], str] = {}
+    if m.nv > LARGEST_COMPILED:
+        needless[check_compiled_code] = f"above {LARGEST_COMPILED} velocities the generic code is the one to use"
+    if condition == float("inf"):
+        for check in (check_forward_undoes_inverse, check_forward_derivatives, check_batches, check_compiled_code):
+            needless[check] = "there are no accelerations where the mass matrix is singular"
+    left_out = [f"{_words(check)}: {reason}" for check, reason in needless.items()]
+    return tuple(check for check in CHECKS if check not in needless), left_out
+
+
+def _words(check: Callable[..., CheckResult]) -> str:
+    return check.__name__.removeprefix("check_").replace("_", " ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,11 +24,12 @@ def check_batches(m: Mechanism, *, seed: int = 0, samples: int = ROWS) -> CheckR
     """Check that each row of a batch is, to the last bit, what the state gives alone."""
     s = draw_states(m, seed, samples)
     worst = 0.0
-    for function, arguments in (
+    functions: list[tuple[Callable[..., Array], tuple[Array, ...]]] = [
         (setsu.inverse_dynamics, (s.q, s.v, s.a)),
         (setsu.forward_dynamics, (s.q, s.v, s.tau)),
         (setsu.mass_matrix, (s.q,)),
-    ):
+    ]
+    for function, arguments in functions:
         batch = function(m, *arguments)
         rows = np.array([function(m, *(part[k] for part in arguments)) for k in range(samples)])
         if not np.array_equal(batch, rows):

@@ -52,7 +52,7 @@ def _by_cutting(m: Mechanism, q: Array, v: Array, a: Array) -> Array:
     f = mass[:, None] * linear + np.cross(dw, h) + np.cross(w, np.cross(w, h))  # (1)
     n = np.einsum("kbij,kbj->kbi", inertia, dw) + np.cross(w, np.einsum("kbij,kbj->kbi", inertia, w))  # (2)
     n = n + np.cross(h, linear)
-    result = np.concatenate([f, n], axis=-1)
+    result: Array = np.concatenate([f, n], axis=-1, dtype=np.float64)
     # Children come after their parents: from the tips inwards each body hands over all it carries, by (3).
     for b in range(m.n_bodies - 1, -1, -1):
         i = m.frame(m.moving[b].parent).body
