@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from setsu.benchmarks.dynamics import Row, Study
+from setsu.benchmarks.dynamics import OURS, Row, Study
 from setsu.benchmarks.goals import goals
 from setsu.benchmarks.ratios import Ratio, ratios
 
@@ -37,13 +37,9 @@ def write_json(study: Study, path: Path) -> None:
 def tables(study: Study) -> Group:
     """All tables and remarks, to print with rich; each fits 100 columns."""
     parts: list[Any] = [Text(str(study.machine)), Text(", ".join(f"{k} {v}" for k, v in study.versions.items()))]
-    entries = ratios(study)
-    keys = dict.fromkeys((entry.quantity, entry.mode, entry.threads) for entry in entries)
-    for quantity, mode, threads in sorted(keys, key=lambda key: (key[1], key[2])):
-        chosen = [
-            entry for entry in entries if (entry.quantity, entry.mode, entry.threads) == (quantity, mode, threads)
-        ]
-        parts += [Text(), _table(quantity, mode, threads, chosen)]
+    keys = dict.fromkeys((row.quantity, row.mode, row.threads) for row in study.rows if row.engine == OURS)
+    for key in sorted(keys, key=lambda key: (key[1], key[2])):
+        parts += [Text(), _table(study, *key)]
     if any(row.threads == 2 for row in study.rows):
         parts += [Text(), _threads_table(study)]
     if goals(study):
@@ -54,24 +50,26 @@ def tables(study: Study) -> Group:
     return Group(*parts)
 
 
-def _table(quantity: str, mode: str, threads: int, entries: list[Ratio]) -> Group:
+def _table(study: Study, quantity: str, mode: str, threads: int) -> Group:
     """One quantity in one mode: a row per mechanism and way of ours, a column per peer."""
+    key = (quantity, mode, threads)
+    entries = [entry for entry in ratios(study) if (entry.quantity, entry.mode, entry.threads) == key]
     peers = list(dict.fromkeys(entry.peer for entry in entries))
-    title = f"{quantity.replace('_', ' ')}, {'one call from Python' if mode == 'single' else 'batch'}"
-    title += "" if threads == 1 else f", {threads} threads"
+    found = {(entry.subject, entry.variant, entry.peer): _cell(entry) for entry in entries}
     table = Table()
     table.add_column("mechanism", no_wrap=True)
     table.add_column("Setsu", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
     for peer in peers:
         table.add_column(peer, justify="right", no_wrap=True)
-    for subject, variant in dict.fromkeys((entry.subject, entry.variant) for entry in entries):
-        own = {entry.peer: entry for entry in entries if (entry.subject, entry.variant) == (subject, variant)}
-        first = next(iter(own.values()))
-        cells = [_cell(own[peer]) if peer in own else "–" for peer in peers]
-        label = subject if subject.endswith(f"_{first.nv}") else f"{subject} ({first.nv})"
-        table.add_row(label, variant, _time(first.nanoseconds), *cells)
-    return Group(Text(f"{title}: time per state, × = peer / ours"), table)
+    for row in study.rows:
+        if row.engine == OURS and (row.quantity, row.mode, row.threads) == key:
+            label = row.subject if row.subject.endswith(f"_{row.nv}") else f"{row.subject} ({row.nv})"
+            cells = [found.get((row.subject, row.variant, peer), "–") for peer in peers]
+            table.add_row(label, row.variant, _time(row.nanoseconds), *cells)
+    title = f"{quantity.replace('_', ' ')}, {'one call from Python' if mode == 'single' else 'batch'}"
+    title += "" if threads == 1 else f", {threads} threads"
+    return Group(Text(f"{title}: time per state" + (", × = peer / ours" if peers else "")), table)
 
 
 def _cell(entry: Ratio) -> str:

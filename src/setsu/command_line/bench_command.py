@@ -56,9 +56,8 @@ def bench(
     if json:
         print_json(as_json(study))
     else:
-        screen = console()
-        screen.print(tables(study))
-        screen.print(f"written: {out / 'dynamics.json'}", *(plots or ()))
+        console().print(tables(study))
+        print("written:", out / "dynamics.json", *(plots or ()))
         if plots is None:
-            screen.print("no plots: install setsu[plots] for matplotlib")
+            print("no plots: matplotlib is missing, which setsu[plots] installs")
     return 1 if study.disagreements else 0

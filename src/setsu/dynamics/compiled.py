@@ -75,7 +75,8 @@ def _callable(mechanism: Mechanism, name: str) -> Callable[..., Any]:
     function = _function(mechanism, name)
     record = _RECORDS.get(name)
     if record is not None:
-        return lambda *args: record(*function(*args))
+        compute = function.fast
+        return lambda *args: record(*compute(*args))
     if name == "integrate":
         return lambda q, v, dt: integrate_with(function, q, v, dt)
     return function.fast

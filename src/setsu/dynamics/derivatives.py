@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.dynamics.catalogue import native_function, require_mechanism
+from setsu.dynamics.catalogue import fast_function, require_mechanism
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 
@@ -44,7 +44,7 @@ def inverse_dynamics_derivatives(
 ) -> InverseDynamicsDerivatives:
     """Return the exact derivatives of `inverse_dynamics`; those by q are along velocities, as `integrate` adds them."""
     _refuse_point_springs(mechanism, "inverse_dynamics_derivatives")
-    return InverseDynamicsDerivatives(*native_function(mechanism, "inverse_dynamics_derivatives")(q, v, a))
+    return InverseDynamicsDerivatives(*fast_function(mechanism, "inverse_dynamics_derivatives")(q, v, a))
 
 
 def forward_dynamics_derivatives(
@@ -52,7 +52,7 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Return the exact derivatives of `forward_dynamics`; those by q are along velocities, as `integrate` adds them."""
     _refuse_point_springs(mechanism, "forward_dynamics_derivatives")
-    return ForwardDynamicsDerivatives(*native_function(mechanism, "forward_dynamics_derivatives")(q, v, tau))
+    return ForwardDynamicsDerivatives(*fast_function(mechanism, "forward_dynamics_derivatives")(q, v, tau))
 
 
 def _refuse_point_springs(mechanism: Mechanism, function: str) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.kernels.program import Kernel
 from setsu.mechanism import Mechanism
 from setsu.native.arguments import LARGEST_COORDINATE, Arguments
-from setsu.native.builtin import address_of, builtin_text, headers_as_expected, make_builtin
+from setsu.native.builtin import Builtin, address_of, builtin_text, headers_as_expected
 from setsu.native.emit import Emitter
 from setsu.native.layout import pack, variant, work_entries
 from setsu.native.loops import loop_body
@@ -117,7 +117,7 @@ class NativeFunction:
         def drivers() -> str:
             widths = self._sizes if self.specialised else None
             driver = rows_driver(self._limited, n_out, "body", min(4, lanes()), widths)
-            return driver + "\n" + builtin_text(len(self.kernel.inputs))
+            return driver + "\n" + builtin_text([len(shape) for shape in self.arguments.shapes], n_out)
 
         return self._load(1, drivers, ["rows", "python_call"])
 
@@ -135,20 +135,29 @@ class NativeFunction:
             return batch_driver(self._limited, n_out, "body", lanes())
 
         module, (address,) = self._load(lanes(), drivers, ["batch"])
+        if self._builtin is not None:
+            # Larger batches are left to threads, and let other Python threads run meanwhile.
+            most = 2 * _NUMBERS_PER_THREAD // max(1, sum(self._sizes))
+            self._builtin.allow_batches(address, self._new_work(lanes()), lanes(), most, module)
         return module, _BATCH(address)
 
     @cached_property
     def fast(self) -> Callable[..., Any]:
-        """The quickest callable for single states; everything else passes through to this function."""
-        vectors = all(len(shape) == 1 for shape in self.arguments.shapes)
-        one_array = len(self.kernel.outputs) == 1 and self._result_shapes[0] != ()
-        if not (vectors and one_array and headers_as_expected()):
-            return self
+        """The quickest callable for single states and small batches; everything else passes through to this function."""
+        return self if self._builtin is None else self._builtin.call
+
+    @cached_property
+    def _builtin(self) -> Builtin | None:
+        if () in (*self._result_shapes, *self.arguments.shapes) or not headers_as_expected():
+            return None
         module, addresses = self._rows_code
         tables = (self._ints, self._floats, self._new_work(1))
-        descriptions = np.array(self._template(1), dtype=np.int64)
-        shape = self._result_shapes[0]
-        return make_builtin(addresses[1], self.name, self, descriptions, tables, shape, (module, self))
+        batch = list(self._template(lanes()))
+        for k, size in enumerate(self._sizes):
+            batch[k * DESCRIPTION_WIDTH + 1] = size
+        shapes = (self.arguments.shapes, self._result_shapes)
+        descriptions = (list(self._template(1)), batch)
+        return Builtin(addresses[1], self.name, self, *shapes, descriptions, tables, (module, self))
 
     # Running -----------------------------------------------------------------------------------------------------
 

@@ -58,7 +58,9 @@ def straight_body(kernel: Kernel, traced: Trace, lanes: int, name: str) -> str:
     )
 
 
-def _function(name: str, parameters: list[str], graph: Graph, results: list[tuple[str, int, Scalar]], lanes: int) -> str:
+def _function(
+    name: str, parameters: list[str], graph: Graph, results: list[tuple[str, int, Scalar]], lanes: int
+) -> str:
     emit = Emitter(lanes)
 
     def load(key: object) -> str:

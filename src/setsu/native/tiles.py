@@ -106,7 +106,9 @@ def _row_zeros(name: str, lanes: int, width: int | None, scaled: bool) -> str:
     if width is not None and width % lanes == 0:
         emit.do(f"ret {t} %total")
     else:
-        mask = _mask(emit, emit.let(f"sub i64 %width, {full}")) if width is None else _constant_mask(lanes, width % lanes)
+        mask = (
+            _mask(emit, emit.let(f"sub i64 %width, {full}")) if width is None else _constant_mask(lanes, width % lanes)
+        )
         where = emit.let(f"getelementptr double, ptr %row, i64 {full}")
         load = f"call {t} @llvm.masked.load.{emit.suffix}.p0(ptr align 8 {where}, {b} {mask}, {t} zeroinitializer)"
         emit.do(f"ret {t} {_add_zeros(emit, [emit.let(load)], scale, '%total')}")
@@ -289,7 +291,14 @@ def _mask(emit: Emitter, count: str) -> str:
 
 
 def _move_block(
-    emit: Emitter, rows: list[str], column: str, scale: str | None, total: str, inwards: bool, used: int, mask: str | None
+    emit: Emitter,
+    rows: list[str],
+    column: str,
+    scale: str | None,
+    total: str,
+    inwards: bool,
+    used: int,
+    mask: str | None,
 ) -> str:
     """Move a block of `lanes` columns, of which the first `used` hold numbers (all may, with a mask made at run time)."""
     t, b, n = emit.type, emit.bool_type, emit.lanes
