@@ -60,6 +60,12 @@ def test_tables_fit_100_columns_and_tell_what_is_missing() -> None:
     assert "2.00" in text, "two threads are twice as fast here"
 
 
+def test_our_times_are_told_without_any_peer() -> None:
+    screen = Console(file=io.StringIO(), width=100)
+    screen.print(tables(replace(STUDY, rows=(ROW,))))
+    assert "100 ns" in screen.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_json_and_plots_are_written(tmp_path: Path) -> None:
     write_json(STUDY, tmp_path / "study.json")
     data = json.loads((tmp_path / "study.json").read_text())
