@@ -17,6 +17,7 @@ __all__ = ["Engine"]
 
 # Its Data takes about nv³ numbers: 1.7 GB at 300 joints, more than most machines have at 1000.
 LARGEST_NV = 300
+LARGEST_NV_ON_TWO_THREADS = 100
 CHECKED = 4
 
 
@@ -93,7 +94,8 @@ class Engine:
         q, v, a, tau = (np.asfortranarray(part.T) for part in (self.q, self.v, self.a, self.tau))
         out = np.asfortranarray(np.zeros_like(v))
         calls = []
-        for threads in (1, 2):
+        # Every thread needs a Data record of its own, which is large for large mechanisms.
+        for threads in (1, 2) if self.model.nv <= LARGEST_NV_ON_TWO_THREADS else (1,):
             pool = pin.ModelPool(self.model, threads)
             for quantity, loop, last in (
                 ("inverse_dynamics", pin.rneaInParallel, a),
