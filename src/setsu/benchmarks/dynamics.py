@@ -23,7 +23,7 @@ from setsu.benchmarks.startup import StartupTime, measure_startup
 from setsu.benchmarks.subjects import ROBOTS, SERIES, Subject, chain, robot, tree
 from setsu.benchmarks.timing import Timed, nanoseconds_per_state
 
-__all__ = ["STARTUP", "TOLERANCE", "Row", "Study", "measure", "series_sizes"]
+__all__ = ["STARTUP", "TOLERANCE", "LeftOut", "Row", "Study", "measure", "series_sizes"]
 
 TOLERANCE = 1e-6
 """Largest difference between engines, as a part of the largest entry: long chains are ill-conditioned."""
@@ -53,13 +53,22 @@ class Row:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """An engine that was not measured on a subject, and why."""
+
+    engine: str
+    subject: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Study:
     """Everything a run found out; `left_out` says what was not measured and why."""
 
     machine: Machine
     versions: dict[str, str]
     missing: dict[str, str]
-    left_out: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
     disagreements: tuple[str, ...]
     rows: tuple[Row, ...]
     startup: tuple[StartupTime, ...] = ()
@@ -85,7 +94,7 @@ def measure(
     peers = [name for name in PEERS if name not in missing]
     versions = {OURS: setsu.__version__}
     rows: list[Row] = []
-    left_out: list[str] = []
+    left_out: list[LeftOut] = []
     disagreements: list[str] = []
     subjects: list[Subject] = []
     for name in names:
@@ -96,7 +105,7 @@ def measure(
         elif (found := robot(name)) is not None:
             subjects.append(found)
         else:
-            left_out.append(f"{name}: the package example-robot-data is not installed")
+            left_out.append(LeftOut("all engines", name, "the package example-robot-data is not installed"))
     startup: list[StartupTime] = []
     if STARTUP in names:
         progress(STARTUP, 0.0)
@@ -117,7 +126,7 @@ def _measure_subject(
     peers: Iterable[str],
     quick: bool,
     rows: list[Row],
-    left_out: list[str],
+    left_out: list[LeftOut],
     disagreements: list[str],
     versions: dict[str, str],
 ) -> None:
@@ -134,11 +143,13 @@ def _measure_subject(
             try:
                 engine = engine_class(name)(urdf, states)
             except NotMeasuredError as reason:
-                left_out.append(f"{name} on {subject.name}: {reason}")
+                left_out.append(LeftOut(name, subject.name, str(reason)))
                 continue
             except (RuntimeError, ValueError, SystemExit) as problem:
                 # A peer that refuses a file is part of the result, not a reason to stop.
-                left_out.append(f"{name} on {subject.name}: {type(problem).__name__}: {str(problem).splitlines()[0]}")
+                left_out.append(
+                    LeftOut(name, subject.name, f"{type(problem).__name__}: {str(problem).splitlines()[0]}")
+                )
                 continue
             versions[name] = engine.version
             engines.append(engine)

@@ -69,18 +69,17 @@ def _series_goals(entries: list[Ratio]) -> Iterator[Goal]:
     """For each quantity, the size at which the best peer comes closest."""
     for series in ("chain", "tree"):
         for quantity in ("inverse_dynamics", "forward_dynamics"):
-            chosen = [
-                entry
-                for entry in entries
-                if entry.subject.startswith(f"{series}_")
-                and (entry.quantity, entry.mode, entry.variant, entry.threads) == (quantity, "batch", "generic", 1)
-            ]
-            if chosen:
-                worst = min(chosen, key=lambda entry: entry.ratio)
-                what = (
-                    f"{series}s, {quantity.replace('_', ' ')}, generic batch, closest peer: {worst.peer} at {worst.nv}"
-                )
-                yield Goal(what, SERIES_RATIO, worst.ratio)
+            for mode in ("single", "batch"):
+                chosen = [
+                    entry
+                    for entry in entries
+                    if entry.subject.startswith(f"{series}_")
+                    and (entry.quantity, entry.mode, entry.variant, entry.threads) == (quantity, mode, "generic", 1)
+                ]
+                if chosen:
+                    worst = min(chosen, key=lambda entry: entry.ratio)
+                    what = f"{worst.subject}, {quantity.replace('_', ' ')}, generic {mode} / {worst.peer} (the closest)"
+                    yield Goal(what, SERIES_RATIO, worst.ratio)
 
 
 def _growth_goals(rows: tuple[Row, ...]) -> Iterator[Goal]:

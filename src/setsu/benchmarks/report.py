@@ -40,7 +40,7 @@ def tables(study: Study) -> Group:
     keys = dict.fromkeys((row.quantity, row.mode, row.threads) for row in study.rows if row.engine == OURS)
     for key in sorted(keys, key=lambda key: (key[1], key[2])):
         parts += [Text(), _table(study, *key)]
-    if any(row.threads == 2 for row in study.rows):
+    if any(_thread_pairs(study.rows)):
         parts += [Text(), _threads_table(study)]
     if goals(study):
         parts += [Text(), _goals_table(study)]
@@ -136,7 +136,9 @@ def _remarks(study: Study) -> list[str]:
     if any(entry.mode != entry.peer_mode for entry in ratios(study)):
         lines.append("* has no batch call for this: time of one call from Python")
     lines += [f"missing: {name}: {reason}" for name, reason in study.missing.items()]
-    lines += [f"left out: {text}" for text in study.left_out]
+    for engine, reason in dict.fromkeys((entry.engine, entry.reason) for entry in study.left_out):
+        subjects = [entry.subject for entry in study.left_out if (entry.engine, entry.reason) == (engine, reason)]
+        lines.append(f"left out: {engine} on {', '.join(subjects)}: {reason}")
     lines += [f"DISAGREES: {text}" for text in study.disagreements]
     if study.rows:
         worst = max(study.rows, key=lambda row: row.difference)

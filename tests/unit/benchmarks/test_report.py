@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from setsu.benchmarks.dynamics import Row, Study
+from setsu.benchmarks.dynamics import LeftOut, Row, Study
 from setsu.benchmarks.goals import goals
 from setsu.benchmarks.machine import Machine
 from setsu.benchmarks.plots import write_plots
@@ -21,7 +21,7 @@ STUDY = Study(
     Machine("a processor", 2, True, False, "Linux x86_64", "3.11.0"),
     {"Setsu": "0.1.0", "Pinocchio": "4.0"},
     {"Drake": "pydrake cannot be imported"},
-    ("CasADi on talos: too large",),
+    (LeftOut("CasADi", "anymal", "too large"), LeftOut("CasADi", "talos", "too large")),
     (),
     (
         ROW,
@@ -56,7 +56,7 @@ def test_tables_fit_100_columns_and_tell_what_is_missing() -> None:
     assert "×50" in text
     assert "no AVX-512" in text
     assert "missing: Drake" in text
-    assert "left out: CasADi on talos" in text
+    assert "left out: CasADi on anymal, talos: too large" in text
     assert "2.00" in text, "two threads are twice as fast here"
 
 

@@ -31,7 +31,7 @@ class Engine:
         self.version = str(self.pin.__version__)
         nv = states.v.shape[1]
         if nv > LARGEST_NV:
-            raise NotMeasuredError(f"left out above {LARGEST_NV} joints: its Data needs about nv³ memory")
+            raise NotMeasuredError(f"its Data needs about nv³ memory, too much above {LARGEST_NV} joints")
         if states.floating_base:
             self.model = self.pin.buildModelFromUrdf(str(urdf), self.pin.JointModelFreeFlyer())
         else:
