@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -42,3 +46,28 @@ def test_promised_extras_exist() -> None:
     promised = {"mjcf", "geometry", "studio", "plots", "data", "cluster", "symbolic", "all", "dev", "bench"}
     assert promised <= set(project["optional-dependencies"])
     assert project["scripts"]["setsu"] == "setsu.command_line:main"
+
+
+def test_the_two_commands_of_the_readme_exist() -> None:
+    """README, CI and the bootstrap speak of the same commands."""
+    told = subprocess.run([sys.executable, str(ROOT / "run.py")], capture_output=True, text=True, check=True).stdout
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in ("python3 run.py demo", "python3 run.py test"):
+        assert command in told
+        assert command in readme
+    continuous = ROOT / ".ci" / "run"
+    assert "python3 run.py test" in continuous.read_text(encoding="utf-8")
+    assert os.access(continuous, os.X_OK)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    missing = [page.name for page in (ROOT / "docs").glob("*.md") if f": {page.name}" not in navigation]
+    assert not missing
+
+
+def test_every_algorithm_shown_in_the_docs_exists() -> None:
+    for page in (ROOT / "docs").glob("*.md"):
+        for module in re.findall(r"^::: setsu\.([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            path = SOURCE / module.replace(".", "/")
+            assert path.is_dir() or path.with_suffix(".py").is_file(), f"{page.name}: setsu.{module}"
