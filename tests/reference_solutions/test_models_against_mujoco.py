@@ -1,8 +1,8 @@
 """Mass matrix, inverse and forward dynamics of MJCF models, Setsu against MuJoCo.
 
-MuJoCo gives the linear velocity of a free joint in world axes, Setsu in body axes: qvel = B v with B = diag(R, 1, …), and
-so qacc = B a + dB/dt v, tau = Bᵀ qfrc, M = Bᵀ M_mj B. MuJoCo softens dry friction into a constraint; it is taken out
-there and added by its law, coulomb sign(v). Contacts, limits and equalities are switched off.
+MuJoCo gives the linear velocity of a free joint in world axes, Setsu in body axes: qvel = B v with B = diag(R, 1, …),
+and so qacc = B a + dB/dt v, tau = Bᵀ qfrc, M = Bᵀ M_mj B. MuJoCo softens dry friction into a constraint; it is taken
+out there and added by its law, coulomb sign(v). Contacts, limits and equalities are switched off.
 """
 
 from pathlib import Path
