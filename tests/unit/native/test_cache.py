@@ -1,0 +1,135 @@
+"""Compiled code on disk: never stale, never trusted when damaged, never in the way."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import setsu
+from setsu.native import toolchain
+
+PACKAGE = Path(setsu.__file__).parent
+ASK = """
+import numpy as np, setsu
+m = setsu.sample_mechanisms.planar_arm(2)
+print(setsu.gravity_torque(m, [0.3, 0.4]).tolist(), setsu.compile(m, ["mass_matrix"]).mass_matrix([0.3, 0.4]).tolist())
+"""
+
+
+def ask(cache: Path, package: Path = PACKAGE, code: str = ASK) -> str:
+    """Run a question in a new process with the package of this folder."""
+    completed = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "SETSU_CACHE_DIR": str(cache), "PYTHONPATH": str(package.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    return completed.stdout
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return ask(tmp_path_factory.mktemp("answer"))
+
+
+def checksum(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.o")}
+
+
+@pytest.mark.slow
+def test_editing_a_source_never_yields_stale_results(tmp_path: Path, answer: str) -> None:
+    """With one cache for all: edit a kernel, then a helper of kernels in another file, then the tables."""
+    package, cache = tmp_path / "copy" / "setsu", tmp_path / "cache"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    where = f"import setsu; print(setsu.__file__)\n{ASK}"
+    first = ask(cache, package, where)
+    assert str(package) in first
+    assert answer in first
+    edits = [
+        ("kernels/composite_body.py", None),
+        ("kernels/joints.py", ("c, s = cos_sin(angle)", "c, s = cos_sin(1.5 * angle)")),
+        ("mechanism/tables.py", ("mass[link] += body.mass\n", "mass[link] += 2.0 * body.mass\n")),
+    ]
+    seen = {first}
+    for file, change in edits:
+        path = package / file
+        text = path.read_text()
+        if change is None:
+            # A comment changes no result: the same answer, from code that was made anew.
+            before = checksum(cache)
+            path.write_text(text + "\n# edited\n")
+            assert ask(cache, package, where) in seen
+            assert len(checksum(cache)) > len(before)
+        else:
+            assert change[0] in text, f"{file} no longer holds the line this test edits"
+            path.write_text(text.replace(*change))
+            result = ask(cache, package, where)
+            assert result not in seen, file
+            seen.add(result)
+
+
+@pytest.mark.slow
+def test_damaged_files_are_ignored(tmp_path: Path, answer: str) -> None:
+    """Empty, truncated, bits flipped, foreign: the answer stays, and good files are written in their place."""
+    assert ask(tmp_path) == answer
+    good = checksum(tmp_path)
+    assert len(good) >= 2
+    damages = [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-40] + bytes(byte ^ 0xFF for byte in content[-40:]),
+        lambda content: b"not machine code",
+    ]
+    for path, damage in zip(sorted(tmp_path.glob("*.o")), [*damages, *damages], strict=False):
+        path.write_bytes(damage(path.read_bytes()))
+    assert ask(tmp_path) == answer
+    assert checksum(tmp_path) == good
+
+
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, answer: str) -> None:
+    """A file stands where the folder should be: nobody, not even root, can write there."""
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    assert ask(blocked / "cache") == answer
+    assert blocked.read_text() == "in the way"
+
+
+@pytest.mark.slow
+def test_two_processes_may_compile_at_once(tmp_path: Path, answer: str) -> None:
+    environment = {**os.environ, "SETSU_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent)}
+    both = [
+        subprocess.Popen([sys.executable, "-c", ASK], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert [process.communicate(timeout=300)[0] for process in both] == [answer, answer]
+    assert ask(tmp_path) == answer
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".o"], "no half-written files are left"
+
+
+def test_the_fingerprint_covers_every_source_code_is_made_of() -> None:
+    """Modules that are loaded when code is emitted are in the fingerprint's list, or above the native layer."""
+    listed = {"kernels", "symbolic", "native"}
+    imported = set()
+    for folder in listed:
+        for path in (PACKAGE / folder).glob("*.py"):
+            for line in path.read_text().splitlines():
+                if line.startswith(("from setsu.", "import setsu.")):
+                    imported.add(line.split()[1])
+    outside = {name for name in imported if name.split(".")[1] not in listed}
+    # errors words messages and mechanism.* describes the data; only tables decides what code is made.
+    assert outside <= {"setsu.errors", "setsu.mechanism", "setsu.mechanism.tables", "setsu.mechanism.joints"}
+
+
+def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SETSU_CACHE_DIR", str(tmp_path))
+    assert toolchain.cache_folder() == tmp_path
+    monkeypatch.delenv("SETSU_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert toolchain.cache_folder() == tmp_path / "xdg" / "setsu"
