@@ -63,10 +63,11 @@ def _jacobian(m: Mechanism, name: str, body: str, point: ArrayLike, state: tuple
     require_mechanism(m, name)
     frame = m.frame(body)
     function = native_function(m, name, target=frame.body)
-    *state, point = function.arguments.take((*state, point))[0]
+    *taken, point = function.arguments.take((*state, point))[0]
+    _require_finite(point, f"{name}: point")
     # The kernel knows moving bodies only: carry the point over from the frame.
     T = frame.pose.matrix
-    return function(*state, point @ T[:3, :3].T + T[:3, 3])
+    return function(*taken, point @ T[:3, :3].T + T[:3, 3])
 
 
 def integrate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:
@@ -82,12 +83,23 @@ def integrate_with(function: NativeFunction, q: ArrayLike, v: ArrayLike, dt: Arr
     """Integrate by a native function that takes the step v dt."""
     q, v = function.arguments.take((q, v))[0]
     try:
-        step = v * np.asarray(dt, dtype=np.float64)[..., None]
+        times = np.asarray(dt, dtype=np.float64)
+        step = v * times[..., None]
     except (TypeError, ValueError):
         raise InputError(
             f"integrate: dt: expected a number or an array that broadcasts against {v.shape[:-1]}, got {dt!r:.80}"
         ) from None
+    _require_finite(v, "integrate: v")
+    _require_finite(times, "integrate: dt")
     return function(q, step)
+
+
+def _require_finite(numbers: Floats, what: str) -> None:
+    """Check an argument that does not go into the native code as it is, so that messages show what was given."""
+    if not np.isfinite(numbers).all():
+        where = np.argwhere(~np.isfinite(numbers))[0].tolist()
+        value = float(numbers[tuple(where)])
+        raise InputError(f"{what}{where or ''} is {value}, expected finite numbers")
 
 
 def difference(mechanism: Mechanism, q0: ArrayLike, q1: ArrayLike) -> Floats:

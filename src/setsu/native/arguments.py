@@ -1,4 +1,4 @@
-"""Arguments of a native function: to arrays of the right shape, to rows for the drivers, and the errors when they are bad."""
+"""Arguments of a native function: as arrays of the right shape, as rows for the drivers, and the errors in them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Arguments:
             extra = numbers.ndim - len(shape)
             if extra < 0 or numbers.shape[extra:] != shape:
                 raise InputError(
-                    f"{self.function}: {array.name}: expected shape (..., {', '.join(map(str, shape))}) "
+                    f"{self.function}: {_public(array)}: expected shape (..., {', '.join(map(str, shape))}) "
                     f"for {self.mechanism.name}, got {numbers.shape}"
                 )
             taken.append(numbers)
@@ -68,12 +68,16 @@ class Arguments:
         if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:
             return value
         try:
-            # ascontiguousarray would give a plain number an axis
-            return np.asarray(value, dtype=np.float64, order="C")
+            given = np.asarray(value)
+            # NumPy would read text as numbers and drop imaginary parts.
+            if given.dtype.kind in "biufO":
+                # ascontiguousarray would give a plain number an axis
+                return np.asarray(given, dtype=np.float64, order="C")
         except (TypeError, ValueError):
-            raise InputError(
-                f"{self.function}: {array.name}: expected numbers, got {type(value).__name__} {value!r:.80}"
-            ) from None
+            pass
+        raise InputError(
+            f"{self.function}: {_public(array)}: expected real numbers, got {type(value).__name__} {value!r:.80}"
+        )
 
     def rows(self, taken: list[Floats], batch: tuple[int, ...]) -> list[tuple[Floats, int]]:
         """Each argument as contiguous rows with the stride between them; one repeated row has stride 0."""
@@ -89,16 +93,17 @@ class Arguments:
         return rows
 
     def refuse(self, rows: list[tuple[Floats, int]], first: int, batch: tuple[int, ...]) -> NoReturn:
-        """Find the number that stopped the native code at row `first` or after, and raise an InputError that names it."""
-        for array, (data, stride), size in zip(self.arrays, rows, self.sizes, strict=True):
+        """Find the number that stopped the native code at row `first` or after; raise an InputError that names it."""
+        for array, shape, (data, stride), size in zip(self.arrays, self.shapes, rows, self.sizes, strict=True):
             values = data.reshape(-1, size) if size else np.zeros((0, 0))
             bad = ~(np.abs(values) < (LARGEST_COORDINATE if array.over == "q" else math.inf))
             if bad.any():
                 row, column = (int(number) for number in np.argwhere(bad)[0])
-                where = [column] if not stride else [*(int(k) for k in np.unravel_index(row, batch)), column]
+                places = (*(np.unravel_index(row, batch) if stride else ()), *np.unravel_index(column, shape))
+                where = [int(place) for place in places]
                 value = float(values[row, column])
                 expected = f"numbers below {LARGEST_COORDINATE:g}" if math.isfinite(value) else "finite numbers"
-                raise InputError(f"{self.function}: {array.name}{where} is {value}, expected {expected}")
+                raise InputError(f"{self.function}: {_public(array)}{where} is {value}, expected {expected}")
             if array.over == "q":
                 self._refuse_zero_quaternion(array, values)
         raise InputError(
@@ -113,6 +118,11 @@ class Arguments:
             if (q[:, stop - 4 : stop] == 0.0).all(axis=1).any():
                 joint = self.mechanism.joint_names[int(tables.body[link])]
                 raise InputError(
-                    f'{self.function}: {array.name}[{stop - 4}:{stop}], the quaternion of joint "{joint}", is all zeros; '
-                    "expected x y z w"
+                    f'{self.function}: {array.name}[{stop - 4}:{stop}], the quaternion of joint "{joint}", is all '
+                    "zeros; expected x y z w"
                 )
+
+
+def _public(array: Array) -> str:
+    """The name a user knows an argument by."""
+    return "external_wrenches" if array.name == "external" else array.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from setsu.errors import InputError
 from setsu.kernels import interpreter
 from setsu.kernels.program import Kernel
 from setsu.mechanism.tables import Tables
@@ -28,14 +29,22 @@ class Trace:
 
 
 def trace(kernel: Kernel, tables: Tables, nq: int, *, target: int = -1) -> Trace:
-    """Run the kernel on symbols; constants of the mechanism are folded in."""
+    """Run the kernel on symbols; constants of the mechanism are folded in.
+
+    Raises an InputError where that divides by zero: no state has a result then.
+    """
     graph = Graph()
     n_bodies = len(tables.body_link)
     inputs = {
         array.name: [graph.input((array.name, k)) for k in range(array.size(nq, tables.nv, n_bodies))]
         for array in kernel.inputs
     }
-    return Trace(graph, interpreter.run(kernel, tables, inputs, target=target))
+    try:
+        return Trace(graph, interpreter.run(kernel, tables, inputs, target=target))
+    except ZeroDivisionError:
+        raise InputError(
+            f"{kernel.name}: it divides by zero in every state: a joint moves no mass (give it inertia or armature)"
+        ) from None
 
 
 def straight_body(kernel: Kernel, traced: Trace, lanes: int, name: str) -> str:
