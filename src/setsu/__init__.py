@@ -17,7 +17,7 @@ from setsu.dynamics import (
     body_velocities,
     center_of_mass,
     centroidal_matrix,
-    compile,  # noqa: A004
+    compile,
     coriolis_matrix,
     difference,
     forward_dynamics,

@@ -138,7 +138,7 @@ def placement(
     rotation: ArrayLike | None = None,
     quaternion: ArrayLike | None = None,
 ) -> Array:
-    """Return the 4x4 placement with a translation (m) and one of: roll-pitch-yaw (rad), rotation matrix, quaternion x y z w.
+    """Return a 4x4 placement: translation (m) and one of roll-pitch-yaw (rad), rotation matrix, quaternion x y z w.
 
     >>> placement((0, 0, 0.1), rpy=(0, 0, 0))[2, 3]
     np.float64(0.1)

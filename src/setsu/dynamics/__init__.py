@@ -1,6 +1,6 @@
 """Dynamics of mechanisms: the public functions. Pure; any leading batch axes; checks before work."""
 
-from setsu.dynamics.compiled import CompiledFunctions, compile  # noqa: A004
+from setsu.dynamics.compiled import CompiledFunctions, compile
 from setsu.dynamics.derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,

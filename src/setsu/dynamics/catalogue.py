@@ -13,6 +13,7 @@ from setsu.kernels.composite_body import mass_matrix
 from setsu.kernels.composite_body_link import forward_dynamics_composite_link, mass_matrix_link
 from setsu.kernels.coriolis import coriolis_matrix
 from setsu.kernels.forward_dynamics_composite import forward_dynamics_composite
+from setsu.kernels.interpreter import exceeds_operations
 from setsu.kernels.newton_euler_link import bias_torque, gravity_torque, inverse_dynamics_link, joint_wrenches
 from setsu.kernels.newton_euler_world import inverse_dynamics_world
 from setsu.kernels.program import Kernel
@@ -63,6 +64,9 @@ STRAIGHT_KERNELS: dict[str, Callable[[], Kernel]] = {
     "forward_dynamics": forward_dynamics_composite_link,
 }
 
+# Beyond about this many operations straight-line code gains little over loops, while LLVM takes long to make it.
+_LARGEST_STRAIGHT = 24_000
+
 
 def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
     """Public shapes of arrays that are not flat vectors, by the names kernels give them."""
@@ -91,7 +95,10 @@ def require_mechanism(mechanism: Any, function: str) -> None:
 
 
 def native_function(mechanism: Mechanism, name: str, *, specialised: bool = False, target: int = -1) -> NativeFunction:
-    """Return the native function of a kernel for a mechanism."""
+    """Return the native function of a kernel for a mechanism.
+
+    specialised: code for this mechanism alone, unless it would be too long; then the generic code.
+    """
     try:
         functions = mechanism.__dict__["_functions"]
     except KeyError:
@@ -102,8 +109,11 @@ def native_function(mechanism: Mechanism, name: str, *, specialised: bool = Fals
     function = functions.get((name, specialised, target))
     if function is None:
         require_mechanism(mechanism, name.split()[0])
+        kernel = (STRAIGHT_KERNELS.get(name, KERNELS[name]) if specialised else KERNELS[name])()
+        if specialised and exceeds_operations(kernel, mechanism.tables, _LARGEST_STRAIGHT):
+            return native_function(mechanism, name, target=target)
         function = functions[name, specialised, target] = NativeFunction(
-            (STRAIGHT_KERNELS.get(name, KERNELS[name]) if specialised else KERNELS[name])(),
+            kernel,
             mechanism,
             name=name.split()[0],
             shapes=_shapes(mechanism),

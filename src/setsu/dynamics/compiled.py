@@ -43,13 +43,14 @@ class CompiledFunctions:
         return f"CompiledFunctions({self.mechanism.name!r}, {', '.join(self.names)})"
 
 
-def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:  # noqa: A001
+def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:
     """Return functions compiled for this mechanism alone.
 
     Args:
         names: functions of the library by name, for example ["inverse_dynamics", "mass_matrix", "forward_dynamics"].
 
     Code is made when a function is first called (for single states and for batches separately) and kept on disk.
+    Where it would be too long to pay (derivatives of a humanoid, a chain of hundreds of links), generic code stands in.
 
     >>> import setsu
     >>> m = setsu.sample_mechanisms.planar_arm(2)
@@ -58,7 +59,10 @@ def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:  #
     (2,)
     """
     require_mechanism(mechanism, "compile")
-    wanted = (names,) if isinstance(names, str) else tuple(names)
+    try:
+        wanted = (names,) if isinstance(names, str) else tuple(names)
+    except TypeError:
+        raise InputError(f"compile: expected a list of function names, got {names!r:.80}") from None
     for name in wanted:
         if name not in _COMPILABLE:
             raise InputError(f"compile: no function {name!r}{nearest_names(name, _COMPILABLE)}")

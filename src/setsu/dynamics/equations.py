@@ -66,8 +66,7 @@ def forward_dynamics(
         q, v, tau: coordinates (..., nq), velocities (..., nv), torques (..., nv).
         external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
         method: "articulated_body" (cost grows with the number of joints), "composite_body" (mass matrix and its sparse
-            factors, quickest for usual robots when compiled), "unit_vector" (mass matrix from repeated inverse dynamics,
-            as in lectures; slow).
+            factors), "unit_vector" (mass matrix from repeated inverse dynamics, as in lectures; slow).
 
     Returns:
         (..., nv), m/s² or rad/s².
@@ -178,8 +177,9 @@ def _forward_by_unit_vectors(
     q, v, tau = native_function(m, "forward_dynamics").arguments.take((q, v, tau))[0]
     bias, M = _unit_vectors(m, q, v, external)
     try:
-        return np.linalg.solve(M, (tau - bias)[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(M, (tau - bias)[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
         raise InputError(
-            f"forward_dynamics: the mass matrix of {m.name} is singular: a joint moves no mass (give it inertia or armature)"
+            f"forward_dynamics: the mass matrix of {m.name} is singular: "
+            "a joint moves no mass (give it inertia or armature)"
         ) from None

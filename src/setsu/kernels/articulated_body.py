@@ -96,7 +96,8 @@ def inward(link: Any) -> None:
     P, H, J, f, n = link.P, link.H, link.J, link.f, link.n
     columns = _columns_in_world(link)
     taus, passives, armatures = as_tuple(link.tau), joint_passive(link), as_tuple(link.armature)
-    U, u, inverse = list(columns), list(taus), list(taus)
+    U: list[Any] = list(columns)
+    u, inverse = list(taus), list(taus)
     for k in reversed(range(len(columns))):
         linear, angular = columns[k]
         force, moment = _wrench(P, H, J, linear, angular)

@@ -189,6 +189,7 @@ _SOLVE_COLUMNS = Loop(
         Loop("dofs_down", (Loop("strict_ancestors", (_inwards,), of=1),)),
         Loop("dofs", (_divided, Loop("strict_ancestors", (_outwards,), of=1))),
     ),
+    light=True,
 )
 
 

@@ -45,6 +45,7 @@ FACTOR = Loop(
         Loop("strict_ancestors", (_ratio, Loop("ancestors", (_eliminate,), of=1))),
         Loop("strict_ancestors", (_keep_ratio,)),
     ),
+    light=True,
 )
 
 
@@ -62,6 +63,6 @@ def _carry_outwards(i: Any, j: Any) -> None:
 
 # Solves for the field y in place.
 SOLVE = (
-    Loop("dofs_down", (Loop("strict_ancestors", (_carry_inwards,)),)),
-    Loop("dofs", (_divide, Loop("strict_ancestors", (_carry_outwards,)))),
+    Loop("dofs_down", (Loop("strict_ancestors", (_carry_inwards,)),), light=True),
+    Loop("dofs", (_divide, Loop("strict_ancestors", (_carry_outwards,))), light=True),
 )

@@ -14,7 +14,10 @@ import numpy as np
 from setsu.kernels.program import DOF_CONSTANTS, LINK_CONSTANTS, Kernel, Loop, MatrixRow, Phase, View
 from setsu.mechanism.tables import Kind, Tables
 
-__all__ = ["run"]
+__all__ = ["exceeds_operations", "run"]
+
+# Rough operations of a step in a loop over links, over velocities, over pairs of velocities, and in a light loop.
+_LINK_STEP, _DOF_STEP, _PAIR_STEP, _LIGHT_STEP = 60, 10, 40, 3
 
 _WORLD = ("link", -1)
 
@@ -35,6 +38,29 @@ def run(
     machine = _Machine(kernel, tables, inputs, target, constants or {})
     machine.perform(kernel.phases, ())
     return machine.outputs
+
+
+def exceeds_operations(kernel: Kernel, tables: Tables, limit: int) -> bool:
+    """Guess, within a factor of three and without running it, whether a kernel takes more operations than that."""
+    machine = _Machine(kernel, tables, {}, -1, {})
+    left = limit
+
+    def spend(phases: tuple[Phase, ...], around: tuple[View, ...], light: bool) -> None:
+        nonlocal left
+        for phase in phases:
+            if isinstance(phase, Loop):
+                for place in machine.places(phase, around):
+                    if left < 0:
+                        return
+                    spend(phase.body, (*around, View(machine, place)), light or phase.light)
+            elif light:
+                left -= _LIGHT_STEP
+            elif around:
+                one = _LINK_STEP if around[-1]._place[0] == "link" else _DOF_STEP
+                left -= one if len(around) == 1 else _PAIR_STEP
+
+    spend(kernel.phases, (), False)
+    return left < 0
 
 
 class _Machine:

@@ -2,7 +2,7 @@
 
 | symbol | meaning | unit | frame |
 |---|---|---|---|
-| R, x, w, v_origin, dw, acc | motion of the link as in kinematics.py, gravity counted as an acceleration of the world | | world |
+| R, x, w, v_origin, dw, acc | motion as in kinematics.py, gravity as an acceleration of the world | | world |
 | m, s, I | mass, first moment, inertia about the link origin | kg, kg m, kg m² | world |
 | f, n | force and moment by the parent on the link, at its origin | N, N m | world |
 

@@ -24,9 +24,9 @@ What a name means on a view:
 | link field | its numbers | - |
 | dof field | one entry per velocity of the joint | its numbers |
 
-Numbers come as a tuple, or as one scalar when there is one; so do entries per velocity. Links also have `kind` (steps may
-branch on it) and `parent`, which for the first links is the world: fields only. Every view has `world`, and `target`, the
-last link of the target body. Arrays named in `Kernel.zeros` read as zeros.
+Numbers come as a tuple, or as one scalar when there is one; so do entries per velocity. Links also have `kind` (steps
+may branch on it) and `parent`, which for the first links is the world: fields only. Every view has `world`, and
+`target`, the last link of the target body. Arrays named in `Kernel.zeros` read as zeros.
 """
 
 from __future__ import annotations
@@ -88,12 +88,13 @@ class Loop:
     over: "links", "links_down", "dofs", "dofs_down" (down: tips first), or, for the velocity or link of the loop
     around it numbered `of` (0 = outermost): "ancestors" (itself and what it rides on), "strict_ancestors",
     "above_joint" (those of other joints only), "joint_dofs" (those of its own joint), "link_dofs" (all that move a
-    link), "target_dofs" (all that move the target body).
+    link), "target_dofs" (all that move the target body). light: its steps take a few operations each.
     """
 
     over: str
     body: tuple[Phase, ...]
     of: int = 0
+    light: bool = False
 
 
 Step = Callable[..., None]

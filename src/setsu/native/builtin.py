@@ -1,13 +1,13 @@
 """A CPython builtin around a kernel: argument checks and fresh results in native code.
 
 A Python function around ctypes costs several microseconds a call, more than most kernels; this costs about 0.1. The
-builtin takes exact float64 arrays of the right shape, for one state or with one batch axis of moderate length, and hands
-everything else (lists, several batch axes, large batches for threads, keywords, numbers that are not finite) to a Python
-callable, which also words the errors.
+builtin takes exact float64 arrays of the right shape, for one state or with one batch axis of moderate length, and
+hands everything else (lists, several batch axes, large batches for threads, keywords, numbers that are not finite) to a
+Python callable, which also words the errors.
 
-`self` of the builtin is an int64 array, the record, whose data the native code finds behind the array header. It holds the
-HEADER entries, the shapes of the inputs, three entries per result (ndim, address of its shape, address of its shape with a
-batch axis), and the descriptions of the arrays as in tiles.py, once for one state and once for batches.
+`self` of the builtin is an int64 array, the record, whose data the native code finds behind the array header. It holds
+the _HEADER entries, the shapes of the inputs, three entries per result (ndim, address of its shape, address of its
+shape with a batch axis), and the descriptions of the arrays as in tiles.py, once for one state and once for batches.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ class _Lines:
 
 
 def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
-    """LLVM text of `python_call`; needs `rows` of tiles.py in the same module. input_ndims: axes of each input's state."""
+    """LLVM text of `python_call`; needs `rows` of tiles.py in the same module. input_ndims: axes of each input."""
     layout, text = _Layout(input_ndims, n_outputs), _Lines()
     record = text.member("%self", _DATA, "ptr")
     header = {name: text.entry(record, k, "i64" if name.endswith("_rows") else "ptr") for k, name in enumerate(_HEADER)}
     simple = text.let(f"icmp eq i64 %nargs, {len(input_ndims)}")
     text.go_on_if(text.let(f"and i1 {simple}, {text.let('icmp eq ptr %keywords, null')}"), "fallback")
-    rows = is_batch = ""
+    rows = is_batch = first_extra = ""
     pointers = []
     for k, ndim in enumerate(input_ndims):
         argument = text.let(f"load ptr, ptr {text.let(f'getelementptr ptr, ptr %args, i64 {k}')}, align 8")
@@ -157,7 +157,8 @@ def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
     text.label("run_batch")
     tables = f"ptr {ints}, ptr {floats}"
     text.do(
-        f"%batch_status = call i64 {header['batch_code']}({tables}, ptr {header['batch_work']}, ptr {arrays}, i64 0, i64 {rows})"
+        f"%batch_status = call i64 {header['batch_code']}({tables}, ptr {header['batch_work']}, ptr {arrays}, "
+        f"i64 0, i64 {rows})"
     )
     text.do("br label %ran")
     text.label("run_rows")
@@ -241,11 +242,11 @@ class _Record(np.ndarray):
 @cache
 def _interface() -> dict[str, int]:
     """Addresses of what the native code calls; PyArray_New is entry 93 of NumPy's C interface, fixed since 1.0."""
-    multiarray = getattr(np, "_core", None) or np.core
+    core: Any = getattr(np, "_core", None) or np.core
     api = ctypes.pythonapi
     get_pointer = api.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = get_pointer(multiarray.multiarray._ARRAY_API, None)
+    table = get_pointer(core.multiarray._ARRAY_API, None)
     named = {
         "vectorcall": api.PyObject_Vectorcall,
         "release": api.Py_DecRef,

@@ -35,6 +35,8 @@ __all__ = ["NativeFunction"]
 
 Floats = NDArray[np.float64]
 
+# The scratch space of a tile should stay in a core's second-level cache: fewer lanes for very large mechanisms.
+_SCRATCH_BYTES = 1 << 20
 # A batch is split over threads when it holds at least this many numbers per thread: less is not worth waking one.
 _NUMBERS_PER_THREAD = 20000
 
@@ -78,6 +80,14 @@ class NativeFunction:
     @property
     def _arrays(self) -> tuple:
         return (*self.kernel.inputs, *self.kernel.outputs)
+
+    @cached_property
+    def _lanes(self) -> int:
+        """States per tile; the results do not depend on it."""
+        width = lanes()
+        while width > 2 and self._scratch * width * 8 > _SCRATCH_BYTES:
+            width //= 2
+        return width
 
     @property
     def _limited(self) -> list[bool]:
@@ -126,24 +136,28 @@ class NativeFunction:
         return _ROWS(self._rows_code[1][0])
 
     @cached_property
-    def _batch_code(self) -> tuple[Any, Any]:
+    def _batch_code(self) -> tuple[int, Any, Any]:
         n_out = len(self.kernel.outputs)
 
         def drivers() -> str:
             if self.specialised:
-                return batch_driver(self._limited, n_out, "body", lanes(), self._sizes, "body_constants")
-            return batch_driver(self._limited, n_out, "body", lanes())
+                return batch_driver(self._limited, n_out, "body", self._lanes, self._sizes, "body_constants")
+            return batch_driver(self._limited, n_out, "body", self._lanes)
 
-        module, (address,) = self._load(lanes(), drivers, ["batch"])
-        if self._builtin is not None:
-            # Larger batches are left to threads, and let other Python threads run meanwhile.
-            most = 2 * _NUMBERS_PER_THREAD // max(1, sum(self._sizes))
-            self._builtin.allow_batches(address, self._new_work(lanes()), lanes(), most, module)
-        return module, _BATCH(address)
+        module, (address,) = self._load(self._lanes, drivers, ["batch"])
+        builtin = self.__dict__.get("_builtin")
+        if builtin is not None:
+            self._allow_batches(builtin, address, module)
+        return address, _BATCH(address), module
+
+    def _allow_batches(self, builtin: Builtin, address: int, module: Any) -> None:
+        # Larger batches are left to threads, and let other Python threads run meanwhile.
+        most = 2 * _NUMBERS_PER_THREAD // max(1, sum(self._sizes))
+        builtin.allow_batches(address, self._new_work(self._lanes), self._lanes, most, module)
 
     @cached_property
     def fast(self) -> Callable[..., Any]:
-        """The quickest callable for single states and small batches; everything else passes through to this function."""
+        """The quickest callable for single states and small batches; everything else passes on to this function."""
         return self if self._builtin is None else self._builtin.call
 
     @cached_property
@@ -152,12 +166,15 @@ class NativeFunction:
             return None
         module, addresses = self._rows_code
         tables = (self._ints, self._floats, self._new_work(1))
-        batch = list(self._template(lanes()))
+        batch = list(self._template(self._lanes))
         for k, size in enumerate(self._sizes):
             batch[k * DESCRIPTION_WIDTH + 1] = size
         shapes = (self.arguments.shapes, self._result_shapes)
         descriptions = (list(self._template(1)), batch)
-        return Builtin(addresses[1], self.name, self, *shapes, descriptions, tables, (module, self))
+        builtin = Builtin(addresses[1], self.name, self, *shapes, descriptions, tables, (module, self))
+        if "_batch_code" in self.__dict__:
+            self._allow_batches(builtin, self._batch_code[0], self._batch_code[2])
+        return builtin
 
     # Running -----------------------------------------------------------------------------------------------------
 
@@ -172,7 +189,7 @@ class NativeFunction:
         return results[0][()] if len(results) == 1 else tuple(results)
 
     def _run(self, rows: list[tuple[Floats, int]], results: list[Floats], count: int, batch: tuple[int, ...]) -> None:
-        width = lanes()
+        width = self._lanes
         many = count >= width
         descriptions = self._describe(rows, results, width if many else 1)
         where = ctypes.addressof(descriptions)
@@ -232,7 +249,7 @@ class NativeFunction:
 
     def _work(self, width: int) -> int:
         """Address of this thread's scratch space."""
-        kept = self._local.__dict__
+        kept: dict[Any, tuple[int, Floats]] = self._local.__dict__
         if width not in kept:
             work = self._new_work(width)
             kept[width] = (address_of(work), work)

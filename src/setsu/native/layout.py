@@ -56,7 +56,7 @@ DOF_OFFSET, DOF_STRIDE = offsets(DOF_CONSTANTS)
 
 @dataclass(frozen=True)
 class Variant:
-    """What the generic code of a kernel is made for: the kinds of joints met, and constants that are 0 or 1 throughout."""
+    """What generic code is made for: the kinds of joints met, and constants that are 0 or 1 throughout."""
 
     kinds: tuple[Kind, ...]
     uniform: tuple[tuple[str, float], ...]

@@ -32,7 +32,7 @@ __all__ = ["loop_body"]
 
 @dataclass(frozen=True)
 class _Place:
-    """A place as seen by a step: sort is "link" or "dof" (a loop variable), "parent" (of a link), "world" or "target"."""
+    """A place seen by a step: sort is "link" or "dof" (a loop variable), "parent" (of a link), "world", "target"."""
 
     sort: str
     depth: int
@@ -40,7 +40,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Location:
-    """A number in memory: `region` and `places` say which pointer, `offset` the entry; shared: the same for all lanes."""
+    """A number in memory: `region` and `places` tell the pointer, `offset` the entry; shared: one for all lanes."""
 
     region: str
     name: str
@@ -255,9 +255,8 @@ class _LoopPrinter:
             "dof": lambda: self.nv,
             "dof_body": lambda: emit.let(f"mul i64 {self.nv}, {self.n_bodies}"),
         }[over]()
-        emit.do(
-            f"call void @llvm.memset.p0.i64(ptr %{name}, i8 0, i64 {self.times(count, width * emit.lanes * 8)}, i1 false)"
-        )
+        size = self.times(count, width * emit.lanes * 8)
+        emit.do(f"call void @llvm.memset.p0.i64(ptr %{name}, i8 0, i64 {size}, i1 false)")
 
     def at(self, pointer: str, offset: int | str, kind: str = "double") -> str:
         return self.emit.let(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {offset}")
@@ -319,7 +318,7 @@ class _LoopPrinter:
         def put(register: str, location: _Location) -> None:
             self.emit.store(register, self.pointer(location, pointers), location.offset)
 
-        # Two velocities may be the same one: there all loads come before the first store. A link and its parent never are.
+        # Two velocities may be the same one: there all loads come before the first store. Links and parents differ.
         at_once = not self.variables or self.variables[-1].sort == "link"
 
         def store(k: int, register: str) -> None:

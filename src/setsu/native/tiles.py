@@ -4,11 +4,11 @@ A body works on tiles: entry k of an array is a vector of `lanes` numbers, one p
 one per state; the batch driver transposes between the two in registers. A batch of at least `lanes` rows is cut into
 full tiles, the last one moved back to end with the last row: rows computed twice come out the same.
 
-On the way the drivers look for numbers that are not finite: 0 x is added to a sum that stays 0 unless x is infinite, not a
-number, or so large that x times the array's scale overflows.
+On the way the drivers look for numbers that are not finite: 0 x is added to a sum that stays 0 unless x is infinite,
+not a number, or so large that x times the array's scale overflows.
 
-An array is described to the drivers by DESCRIPTION_WIDTH 64-bit numbers: pointer, stride between rows in doubles (0 repeats
-one row), width of a row, offset of its tile in the work space in doubles, and the scale as the bits of a double.
+An array is described to the drivers by DESCRIPTION_WIDTH 64-bit numbers: pointer, stride between rows in doubles (0
+repeats one row), width of a row, offset of its tile in the work space in doubles, and the scale as a double's bits.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def batch_driver(
 
 
 def _tile_move(name: str, lanes: int, inwards: bool, width: int | None, scaled: bool) -> str:
-    """LLVM text that copies rows into a tile or back and adds zeros to a sum: full blocks in a loop, then the rest."""
+    """LLVM text that copies rows into a tile or back and adds zeros to a sum: full blocks, then the rest."""
     emit = Emitter(lanes)
     t = emit.type
     rows = ["%data"]
@@ -272,8 +272,8 @@ def _tile_move(name: str, lanes: int, inwards: bool, width: int | None, scaled: 
         emit.do(f"ret {t} {total}")
     return "\n".join(
         [
-            f"define internal {t} @{name}(ptr noalias %data, i64 %stride, i64 %width, ptr noalias %tile, double %scale, "
-            f"{t} %zeros) {{",
+            f"define internal {t} @{name}(ptr noalias %data, i64 %stride, i64 %width, ptr noalias %tile, "
+            f"double %scale, {t} %zeros) {{",
             "entry:",
             *emit.lines,
             "}",
@@ -300,7 +300,7 @@ def _move_block(
     used: int,
     mask: str | None,
 ) -> str:
-    """Move a block of `lanes` columns, of which the first `used` hold numbers (all may, with a mask made at run time)."""
+    """Move a block of `lanes` columns, of which the first `used` hold numbers (with a run-time mask: all may)."""
     t, b, n = emit.type, emit.bool_type, emit.lanes
     places = [emit.let(f"getelementptr double, ptr {row}, i64 {column}") for row in rows]
     tile = emit.let(f"getelementptr double, ptr %tile, i64 {emit.let(f'mul i64 {column}, {n}')}")

@@ -1,5 +1,7 @@
 """Symbolic scalars: a hash-consed graph of elementary operations, recorded while a kernel runs."""
 
-from setsu.symbolic.graph import Expression, Graph, Op, OperationCount
+from setsu.symbolic.derivative import differentiate
+from setsu.symbolic.evaluation import evaluate
+from setsu.symbolic.graph import Expression, Graph, Op, OperationCount, Scalar
 
-__all__ = ["Expression", "Graph", "Op", "OperationCount"]
+__all__ = ["Expression", "Graph", "Op", "OperationCount", "Scalar", "differentiate", "evaluate"]

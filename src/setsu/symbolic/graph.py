@@ -13,10 +13,9 @@ a+(-b) = a-b; constant factors and summands meet (x*2)*3 = x*6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from numbers import Number
 
 __all__ = ["Expression", "Graph", "Op", "OperationCount", "Scalar"]
 
@@ -63,7 +62,7 @@ class Graph:
         """Return the input named by `key`; the same key gives the same node."""
         return self.node(Op.INPUT, (key,))
 
-    def constant(self, value: Number) -> Expression:
+    def constant(self, value: Scalar) -> Expression:
         """Return a constant as a node (kernels use plain numbers instead)."""
         return self.node(Op.CONSTANT, (value,))
 
@@ -250,34 +249,3 @@ class Expression:
 
 
 Scalar = Expression | float | int | complex
-
-
-def evaluate(graph: Graph, outputs: Sequence[Scalar], values: dict) -> list:
-    """Evaluate outputs for the given input values (any numbers or NumPy arrays); used where speed does not matter."""
-    import numpy as np
-
-    results: dict[int, object] = {}
-    for index in graph.needed(outputs):
-        op, args = graph.ops[index], graph.args[index]
-        if op is Op.INPUT:
-            results[index] = values[args[0]]
-            continue
-        if op is Op.CONSTANT:
-            results[index] = args[0]
-            continue
-        given = [results[arg] for arg in args]
-        results[index] = _APPLY[op](np, *given)
-    return [results[value.index] if isinstance(value, Expression) else value for value in outputs]
-
-
-_APPLY = {
-    Op.ADD: lambda np, a, b: a + b,
-    Op.SUB: lambda np, a, b: a - b,
-    Op.MUL: lambda np, a, b: a * b,
-    Op.DIV: lambda np, a, b: a / b,
-    Op.NEG: lambda np, a: -a,
-    Op.COS: lambda np, a: np.cos(a),
-    Op.SIN: lambda np, a: np.sin(a),
-    Op.SQRT: lambda np, a: np.sqrt(a),
-    Op.SELECT: lambda np, a, b, c: np.where(np.real(a) < 0, b, c),
-}
