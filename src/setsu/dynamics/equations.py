@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -89,8 +92,8 @@ def mass_matrix(mechanism: Mechanism, q: ArrayLike, method: str = "composite_bod
         return fast_function(mechanism, "mass_matrix")(q)
     _choice("mass_matrix", "method", method, {"composite_body": "", "unit_vector": ""})
     require_mechanism(mechanism, "mass_matrix")
-    zero = np.zeros(mechanism.nv)
-    return _unit_vectors(mechanism, q, zero, None)[1]
+    configuration = _checked(mechanism, "mass_matrix", (q,))[0]
+    return _unit_vectors(mechanism, configuration, np.zeros(mechanism.nv), None)[1]
 
 
 def bias_torque(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> Floats:
@@ -146,25 +149,33 @@ def _choice(function: str, option: str, value: str, choices: dict[str, str]) -> 
         raise InputError(f"{function}: unknown {option} {value!r}{nearest_names(value, choices)}") from None
 
 
-def _with_wrenches(mechanism: Mechanism, name: str, state: tuple, external: ArrayLike | None) -> Floats:
+def _with_wrenches(mechanism: Mechanism, name: str, state: Sequence[ArrayLike], external: ArrayLike | None) -> Floats:
     """Call a kernel with or without external wrenches; the forces of point springs are external to it."""
     require_mechanism(mechanism, name.split()[0])
     wrenches = external
     if mechanism.springs:
-        q, v, _ = native_function(mechanism, name).arguments.take(state)[0]
-        springs = spring_wrenches(mechanism, q, v)
-        wrenches = springs if external is None else np.asarray(external, dtype=np.float64) + springs
+        *state, wrenches = _checked(mechanism, name, state, external)
+        springs = spring_wrenches(mechanism, state[0], state[1])
+        wrenches = springs if wrenches is None else wrenches + springs
     if wrenches is None:
         return native_function(mechanism, name)(*state)
     return native_function(mechanism, f"{name} external")(*state, wrenches)
 
 
-def _unit_vectors(m: Mechanism, q: ArrayLike, v: ArrayLike, external: ArrayLike | None) -> tuple[Floats, Floats]:
+def _checked(m: Mechanism, name: str, state: Sequence[ArrayLike], external: ArrayLike | None = None) -> list[Any]:
+    """Return state and external wrenches as arrays of finite numbers, for ways that do not begin with native code."""
+    arguments = native_function(m, name if external is None else f"{name} external").arguments
+    taken, batch = arguments.take(state if external is None else (*state, external))
+    if not all(np.isfinite(numbers).all() for numbers in taken):
+        arguments.refuse(arguments.rows(taken, batch), 0, batch)
+    return [*taken, None] if external is None else list(taken)
+
+
+def _unit_vectors(m: Mechanism, q: Floats, v: Floats, external: Floats | None) -> tuple[Floats, Floats]:
     """Bias c = Γ(q, v, 0) and matrix with columns Γ(q, v, e_i) - c: yamamoto2022 (36)-(38)."""
     accelerations = np.concatenate([np.zeros((1, m.nv)), np.eye(m.nv)])
     # One more batch axis: the rows of `accelerations`, for every state.
-    q, v, _ = native_function(m, "inverse_dynamics").arguments.take((q, v, np.zeros(m.nv)))[0]
-    wrenches = None if external is None else np.asarray(external, dtype=np.float64)[..., None, :, :]
+    wrenches = None if external is None else external[..., None, :, :]
     torques = inverse_dynamics(m, q[..., None, :], v[..., None, :], accelerations, wrenches)
     bias = torques[..., 0, :]
     return bias, np.swapaxes(torques[..., 1:, :] - bias[..., None, :], -1, -2)
@@ -174,10 +185,10 @@ def _forward_by_unit_vectors(
     m: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None
 ) -> Floats:
     require_mechanism(m, "forward_dynamics")
-    q, v, tau = native_function(m, "forward_dynamics").arguments.take((q, v, tau))[0]
-    bias, M = _unit_vectors(m, q, v, external)
+    checked_q, checked_v, torque, wrenches = _checked(m, "forward_dynamics", (q, v, tau), external)
+    bias, M = _unit_vectors(m, checked_q, checked_v, wrenches)
     try:
-        return np.asarray(np.linalg.solve(M, (tau - bias)[..., None])[..., 0], dtype=np.float64)
+        return np.asarray(np.linalg.solve(M, (torque - bias)[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
         raise InputError(
             f"forward_dynamics: the mass matrix of {m.name} is singular: "

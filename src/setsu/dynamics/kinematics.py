@@ -82,15 +82,17 @@ def integrate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -
 def integrate_with(function: NativeFunction, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:
     """Integrate by a native function that takes the step v dt."""
     q, v = function.arguments.take((q, v))[0]
+    _require_finite(v, "integrate: v")
     try:
         times = np.asarray(dt, dtype=np.float64)
+        _require_finite(times, "integrate: dt")
         step = v * times[..., None]
+    except InputError:
+        raise
     except (TypeError, ValueError):
         raise InputError(
             f"integrate: dt: expected a number or an array that broadcasts against {v.shape[:-1]}, got {dt!r:.80}"
         ) from None
-    _require_finite(v, "integrate: v")
-    _require_finite(times, "integrate: dt")
     return function(q, step)
 
 
