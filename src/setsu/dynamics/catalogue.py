@@ -60,6 +60,9 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
 
 # Where another kernel needs fewer operations once the mechanism's constants are folded in.
 STRAIGHT_KERNELS: dict[str, Callable[[], Kernel]] = {
+    "inverse_dynamics": partial(inverse_dynamics_link, straight=True),
+    "inverse_dynamics external": partial(inverse_dynamics_link, external=True, straight=True),
+    "bias_torque": partial(bias_torque, straight=True),
     "mass_matrix": mass_matrix_link,
     "forward_dynamics": forward_dynamics_composite_link,
 }

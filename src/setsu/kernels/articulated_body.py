@@ -57,7 +57,7 @@ __all__ = ["articulated_body"]
 def start(world: Any) -> None:
     """The world rests and accelerates against gravity; what arrives there is dropped."""
     world.R = IDENTITY
-    world.w = world.dw = world.da = world.dalpha = world.f = world.n = ZERO
+    world.w = world.dw = world.f = world.n = ZERO
     world.acc = negative(world.gravity)
     world.P = world.J = (0.0,) * 6
     world.H = (0.0,) * 9
@@ -152,10 +152,14 @@ def _hand_on(link: Any, P: Symmetric, H: Matrix, J: Symmetric, f: Vector, n: Vec
     parent.n = add(parent.n, add(n, cross(d, f)))
 
 
+def start_solution(world: Any) -> None:
+    """The world does not move; from here on the fields w and dw hold da and dα, for they are not needed any more."""
+    world.w = world.dw = ZERO
+
+
 def outward_solution(link: Any) -> None:
     """Joint accelerations from the base outwards (5)."""
-    parent = link.parent
-    da, dalpha = add(parent.da, cross(parent.dalpha, link.d)), parent.dalpha
+    da, dalpha = add(link.parent.w, cross(link.parent.dw, link.d)), link.parent.dw
     columns, U = _columns_in_world(link), link.U
     result = []
     for k, (linear, angular) in enumerate(columns):
@@ -164,7 +168,7 @@ def outward_solution(link: Any) -> None:
         rate = left * as_tuple(link.inverse)[k]
         da, dalpha = add(da, scale(linear, rate)), add(dalpha, scale(angular, rate))
         result.append(rate)
-    link.da, link.dalpha = da, dalpha
+    link.w, link.dw = da, dalpha
     link.a = as_scalar_or_tuple(tuple(result))
 
 
@@ -179,10 +183,11 @@ def articulated_body(external: bool = False) -> Kernel:
             start,
             Loop("links", (outward, take_external) if external else (outward,)),
             Loop("links_down", (inward,)),
+            start_solution,
             Loop("links", (outward_solution,)),
         ),
         link_fields={
-            "R": 9, "d": 3, "w": 3, "dw": 3, "acc": 3, "f": 3, "n": 3, "P": 6, "H": 9, "J": 6, "da": 3, "dalpha": 3,
+            "R": 9, "d": 3, "w": 3, "dw": 3, "acc": 3, "f": 3, "n": 3, "P": 6, "H": 9, "J": 6,
         },
         dof_fields={"U": 6, "u": 1, "inverse": 1},
         regrouped=True,

@@ -57,7 +57,7 @@ def _own_body(link: Any) -> None:
 
 def _gather(link: Any) -> None:
     """Add the subtree to the parent's (1)."""
-    parent, R, p, m = link.parent, link.R, link.p, link.mc
+    parent, R, p, m = link.parent, link.R, newton_euler_link.origin(link), link.mc
     s = rotate(R, link.sc)
     # p sᵀ + s pᵀ + m p pᵀ = p yᵀ + y pᵀ with y = s + m p / 2
     y = add(s, scale(p, 0.5 * m))
@@ -89,7 +89,7 @@ def _entries(matrix: str, both: bool) -> Any:
             place = link
             while True:
                 f = rotate(place.R, f)  # (3)
-                n = add(rotate(place.R, n), cross(place.p, f))
+                n = add(rotate(place.R, n), cross(newton_euler_link.origin(place), f))
                 place = place.parent
                 if place.is_world:
                     break
@@ -148,6 +148,7 @@ def forward_dynamics_composite_link() -> Kernel:
         outputs=(Array("a", "v"),),
         phases=(
             newton_euler_link.start,
+            newton_euler_link.start_matrix,
             _start,
             Loop("links", (newton_euler_link.outward_bias, _own_body)),
             Loop("links_down", (_right_hand_side, newton_euler_link.hand_on, _gather)),
@@ -156,7 +157,7 @@ def forward_dynamics_composite_link() -> Kernel:
             *SOLVE,
             Loop("dofs", (_give,)),
         ),
-        link_fields={**newton_euler_link.FIELDS, **_BODY_FIELDS},
+        link_fields={**newton_euler_link.FIELDS, "U": 9, **_BODY_FIELDS},
         dof_fields={"y": 1, "ratio": 1, "inverse": 1},
         matrices=("H",),
         regrouped=True,

@@ -56,46 +56,84 @@ __all__ = [
     "hand_on",
     "inverse_dynamics_link",
     "joint_wrenches",
+    "origin",
     "outward_bias",
     "start",
+    "start_matrix",
 ]
 
 
 def start(world: Any) -> None:
     """The world rests and accelerates against gravity."""
     world.w = world.dw = world.f = world.n = ZERO
-    world.U = (0.0,) * 9
     world.acc = negative(world.gravity)
 
 
 def outward(link: Any) -> None:
     """Motion of the link, and the force it needs."""
-    _outward(link, link.a)
+    p = joint_pose(link)[1]
+    w, dw = link.parent.w, link.parent.dw
+    # U_i p without U_i: storing the matrix would cost loops more than the products
+    _move(link, link.a, add(cross(dw, p), cross(w, cross(w, p))))
+    _need(link, acceleration_matrix(link.w, link.dw))
+
+
+def start_matrix(world: Any) -> None:
+    """U of the resting world."""
+    world.U = (0.0,) * 9
+
+
+def outward_straight(link: Any) -> None:
+    """The same for straight-line code, which keeps U: there it costs no memory and saves operations."""
+    _outward_straight(link, link.a)
 
 
 def outward_bias(link: Any) -> None:
     """The same with all joint accelerations zero."""
-    _outward(link, 0.0 if link.kind.nv == 1 else (0.0,) * link.kind.nv)
+    _outward_straight(link, 0.0 if link.kind.nv == 1 else (0.0,) * link.kind.nv)
 
 
-def _outward(link: Any, a: Any) -> None:
+def _outward_straight(link: Any, a: Any) -> None:
+    R, p = joint_pose(link)
+    _move(link, a, rotate(link.parent.U, p))
+    axis = column(R, 2)
+    if link.kind == Kind.REVOLUTE and unit_axis_of(axis) is not None:
+        third = rotate_back(R, rotate(link.parent.U, axis))
+        link.U, link.dw = _matrix_from_parent(link.w, link.dw[2], third)
+    else:
+        link.U = acceleration_matrix(link.w, link.dw)
+    _need(link, link.U)
+
+
+def _move(link: Any, a: Any, acc_of_origin: Vector) -> None:
+    """Motion of the link; `acc_of_origin` is U_i p, the acceleration of its origin relative to the parent's."""
     R, p = joint_pose(link)
     vj, wj = joint_motion(link, link.v)
     dvj, dwj = joint_motion(link, a)
     w_parent = rotate_back(R, link.parent.w)
     w = add(w_parent, wj)  # (1)
-    dw = add(add(rotate_back(R, link.parent.dw), cross(w_parent, wj)), dwj)  # (2)
-    acc = rotate_back(R, add(link.parent.acc, rotate(link.parent.U, p)))
-    acc = add(add(acc, dvj), cross(add(w, w_parent), vj))  # (3)
-    axis = column(R, 2)
-    if link.kind == Kind.REVOLUTE and unit_axis_of(axis) is not None:
-        U, dw = _matrix_from_parent(w, dw[2], rotate_back(R, rotate(link.parent.U, axis)))
-    else:
-        U = acceleration_matrix(w, dw)
+    link.dw = add(add(rotate_back(R, link.parent.dw), cross(w_parent, wj)), dwj)  # (2)
+    acc = rotate_back(R, add(link.parent.acc, acc_of_origin))
+    link.acc = add(add(acc, dvj), cross(add(w, w_parent), vj))  # (3)
+    link.R, link.w = R, w
+    if link.kind not in _FIXED_ORIGIN:
+        link.p = p
+
+
+def _need(link: Any, U: Matrix) -> None:
+    """Force and moment the motion needs (4)."""
     s = link.moment
-    link.f = add(scale(acc, link.mass), rotate(U, s))  # (4)
-    link.n = add(cross(s, acc), moment_of_acceleration(U, link.second_moment))
-    link.R, link.p, link.w, link.dw, link.U, link.acc = R, p, w, dw, U, acc
+    link.f = add(scale(link.acc, link.mass), rotate(U, s))
+    link.n = add(cross(s, link.acc), moment_of_acceleration(U, link.second_moment))
+
+
+# Joints that leave the link origin where it is: p is a constant and needs no field.
+_FIXED_ORIGIN = (Kind.REVOLUTE, Kind.SPHERICAL)
+
+
+def origin(link: Any) -> Vector:
+    """Position of the link origin in the parent link frame."""
+    return link.translation if link.kind in _FIXED_ORIGIN else link.p
 
 
 def _matrix_from_parent(w: Vector, dw_z: Scalar, third: Vector) -> tuple[Matrix, Vector]:
@@ -131,7 +169,7 @@ def hand_on(link: Any) -> None:
     """Add the link's wrench to the parent's (5)."""
     f = rotate(link.R, link.f)
     link.parent.f = add(link.parent.f, f)
-    link.parent.n = add(link.parent.n, add(rotate(link.R, link.n), cross(link.p, f)))
+    link.parent.n = add(link.parent.n, add(rotate(link.R, link.n), cross(origin(link), f)))
 
 
 def wrench_in_body_axes(link: Any) -> None:
@@ -153,7 +191,7 @@ def wrench_in_world_axes(link: Any) -> None:
     link.wrenches = (*rotate(R_world, link.f), *rotate(R_world, link.n))
 
 
-FIELDS = {"R": 9, "p": 3, "w": 3, "dw": 3, "U": 9, "acc": 3, "f": 3, "n": 3}
+FIELDS = {"R": 9, "w": 3, "dw": 3, "acc": 3, "f": 3, "n": 3, "p": 3}
 _STATE = (Array("q", "q"), Array("v", "v"), Array("a", "v"))
 _EXTERNAL = Array("external", "body", 6)
 _TORQUE = Array("tau", "v")
@@ -171,32 +209,42 @@ def _kernel(
     output: Array = _TORQUE,
     regrouped: bool = True,
     zeros: tuple[str, ...] = (),
+    world_axes: bool = False,
+    straight: bool = False,
 ) -> Kernel:
+    turned = external or world_axes
+    move = outward_straight if straight else outward
     state = tuple(array for array in _STATE if array.name not in zeros)
     return Kernel(
-        name=name + ("_external" if external else ""),
+        name=name + ("_external" if external else "") + ("_straight" if straight else ""),
         inputs=(*state, _EXTERNAL) if external else state,
         outputs=(output,),
         zeros=zeros,
-        link_fields={**FIELDS, "R_world": 9},
+        link_fields={**FIELDS, **({"R_world": 9} if turned else {}), **({"U": 9} if straight else {})},
         phases=(
             start,
-            _start_turned,
-            Loop("links", (outward, take_external) if external else (outward,)),
+            *((start_matrix,) if straight else ()),
+            *((_start_turned,) if turned else ()),
+            Loop("links", (move, take_external) if external else (move,)),
             *inward_phases,
         ),
         regrouped=regrouped,
+        straight_only=straight,
     )
 
 
-def inverse_dynamics_link(external: bool = False) -> Kernel:
-    """Joint torques for a motion; with `external`, wrenches (bodies, 6) act on the bodies."""
-    return _kernel("inverse_dynamics_link", (Loop("links_down", (inward,)),), external=external)
+def inverse_dynamics_link(external: bool = False, straight: bool = False) -> Kernel:
+    """Joint torques for a motion; with `external`, wrenches (bodies, 6) act on the bodies.
+
+    straight: the form with the fewest operations in straight-line code.
+    """
+    phases = (Loop("links_down", (inward,)),)
+    return _kernel("inverse_dynamics_link", phases, external=external, straight=straight)
 
 
-def bias_torque() -> Kernel:
+def bias_torque(straight: bool = False) -> Kernel:
     """Torques with all joint accelerations zero: velocity terms, gravity, friction, joint springs."""
-    return _kernel("bias_torque", (Loop("links_down", (inward,)),), zeros=("a",))
+    return _kernel("bias_torque", (Loop("links_down", (inward,)),), zeros=("a",), straight=straight)
 
 
 def gravity_torque() -> Kernel:
@@ -211,6 +259,7 @@ def joint_wrenches(external: bool = False, world_axes: bool = False) -> Kernel:
         "joint_wrenches_world" if world_axes else "joint_wrenches",
         (Loop("links_down", (hand_on,)), Loop("links", (give,))),
         external=external,
+        world_axes=world_axes,
         output=Array("wrenches", "body", 6),
         regrouped=False,
     )

@@ -85,7 +85,7 @@ class NativeFunction:
     def _lanes(self) -> int:
         """States per tile; the results do not depend on it."""
         width = lanes()
-        while width > 2 and self._scratch * width * 8 > _SCRATCH_BYTES:
+        while width > 4 and (self._scratch + sum(self._sizes)) * width * 8 > _SCRATCH_BYTES and not self.specialised:
             width //= 2
         return width
 
