@@ -18,7 +18,7 @@ _RECORDS = {
     "inverse_dynamics_derivatives": InverseDynamicsDerivatives,
     "forward_dynamics_derivatives": ForwardDynamicsDerivatives,
 }
-_BY_BODY = ("point_jacobian", "point_jacobian_rate")
+_BY_BODY = ("frame_jacobian", "point_jacobian", "point_jacobian_rate")
 _COMPILABLE = tuple(name for name in KERNELS if " " not in name and name not in _BY_BODY)
 
 

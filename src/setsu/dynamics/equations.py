@@ -171,14 +171,12 @@ def _checked(m: Mechanism, name: str, state: Sequence[ArrayLike], external: Arra
     return [*taken, None] if external is None else list(taken)
 
 
-def _unit_vectors(m: Mechanism, q: Floats, v: Floats, external: Floats | None) -> tuple[Floats, Floats]:
-    """Bias c = Γ(q, v, 0) and matrix with columns Γ(q, v, e_i) - c: yamamoto2022 (36)-(38)."""
+def _unit_vector_mass_matrix(m: Mechanism, q: Floats) -> Floats:
+    """Columns Γ(q, 0, e_i) - Γ(q, 0, 0): yamamoto2022 (36)-(38), at rest so that friction does not drown the inertia."""
     accelerations = np.concatenate([np.zeros((1, m.nv)), np.eye(m.nv)])
     # One more batch axis: the rows of `accelerations`, for every state.
-    wrenches = None if external is None else external[..., None, :, :]
-    torques = inverse_dynamics(m, q[..., None, :], v[..., None, :], accelerations, wrenches)
-    bias = torques[..., 0, :]
-    return bias, np.swapaxes(torques[..., 1:, :] - bias[..., None, :], -1, -2)
+    torques = native_function(m, "inverse_dynamics")(q[..., None, :], np.zeros(m.nv), accelerations)
+    return np.swapaxes(torques[..., 1:, :] - torques[..., :1, :], -1, -2)
 
 
 def _forward_by_unit_vectors(

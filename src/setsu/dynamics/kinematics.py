@@ -15,6 +15,7 @@ __all__ = [
     "body_poses",
     "body_velocities",
     "difference",
+    "frame_jacobian",
     "integrate",
     "point_jacobian",
     "point_jacobian_rate",
@@ -50,6 +51,11 @@ def point_jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLi
         point: in that body's frame (..., 3), m.
     """
     return _jacobian(mechanism, "point_jacobian", body, point, (q,))
+
+
+def frame_jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
+    """Return J (..., 6, nv), world axes: velocity of a point fixed on a body, and the body's angular velocity, = J v."""
+    return _jacobian(mechanism, "frame_jacobian", body, point, (q,))
 
 
 def point_jacobian_rate(

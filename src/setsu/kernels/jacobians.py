@@ -14,6 +14,7 @@ O does not move (the first link's origin is taken at one instant). Cost O(N) for
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from setsu.kernels.program import Array, Kernel, Loop
@@ -28,7 +29,7 @@ from setsu.kernels.world_motion import (
     start_frame,
 )
 
-__all__ = ["point_jacobian", "point_jacobian_rate"]
+__all__ = ["frame_jacobian", "point_jacobian", "point_jacobian_rate"]
 
 
 def _start_rest(world: Any) -> None:
@@ -55,6 +56,11 @@ def _column(d: Any) -> None:
     d.J = add(S[:3], cross(S[3:], d.world.P))  # (1)
 
 
+def _column_with_rotation(d: Any) -> None:
+    S = d.S
+    d.J6 = (*add(S[:3], cross(S[3:], d.world.P)), *S[3:])
+
+
 def _column_rate(d: Any) -> None:
     S, dS = d.S, d.dS
     d.dJ = add(add(dS[:3], cross(dS[3:], d.world.P)), cross(S[3:], d.world.dP))  # (2)
@@ -66,15 +72,24 @@ _POINT = Array("point", "total", 3)
 
 def point_jacobian() -> Kernel:
     """(3, nv) Jacobian of a point given in the target body's frame."""
+    return _jacobian("point_jacobian", Array("J", "dof", 3), _column)
+
+
+def frame_jacobian() -> Kernel:
+    """(6, nv) Jacobian of a frame at a point of the target body: velocity of the point, angular velocity."""
+    return _jacobian("frame_jacobian", Array("J6", "dof", 6), _column_with_rotation)
+
+
+def _jacobian(name: str, output: Array, column: Callable[[Any], None]) -> Kernel:
     return Kernel(
-        name="point_jacobian",
+        name=name,
         inputs=(Array("q", "q"), _POINT),
-        outputs=(Array("J", "dof", 3),),
+        outputs=(output,),
         phases=(
             start_frame,
             Loop("links", (outward_frame, outward_columns)),
             _find_point,
-            Loop("target_dofs", (_column,)),
+            Loop("target_dofs", (column,)),
         ),
         link_fields=_FIELDS,
         dof_fields={"S": 6},
