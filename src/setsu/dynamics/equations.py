@@ -93,7 +93,7 @@ def mass_matrix(mechanism: Mechanism, q: ArrayLike, method: str = "composite_bod
     _choice("mass_matrix", "method", method, {"composite_body": "", "unit_vector": ""})
     require_mechanism(mechanism, "mass_matrix")
     configuration = _checked(mechanism, "mass_matrix", (q,))[0]
-    return _unit_vectors(mechanism, configuration, np.zeros(mechanism.nv), None)[1]
+    return _unit_vector_mass_matrix(mechanism, configuration)
 
 
 def bias_torque(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> Floats:
@@ -172,7 +172,7 @@ def _checked(m: Mechanism, name: str, state: Sequence[ArrayLike], external: Arra
 
 
 def _unit_vector_mass_matrix(m: Mechanism, q: Floats) -> Floats:
-    """Columns Γ(q, 0, e_i) - Γ(q, 0, 0): yamamoto2022 (36)-(38), at rest so that friction does not drown the inertia."""
+    """Columns Γ(q, 0, e_i) - Γ(q, 0, 0): yamamoto2022 (36)-(38), at rest lest friction drown the inertia."""
     accelerations = np.concatenate([np.zeros((1, m.nv)), np.eye(m.nv)])
     # One more batch axis: the rows of `accelerations`, for every state.
     torques = native_function(m, "inverse_dynamics")(q[..., None, :], np.zeros(m.nv), accelerations)
@@ -184,7 +184,8 @@ def _forward_by_unit_vectors(
 ) -> Floats:
     require_mechanism(m, "forward_dynamics")
     checked_q, checked_v, torque, wrenches = _checked(m, "forward_dynamics", (q, v, tau), external)
-    bias, M = _unit_vectors(m, checked_q, checked_v, wrenches)
+    bias = inverse_dynamics(m, checked_q, checked_v, np.zeros(m.nv), wrenches)
+    M = _unit_vector_mass_matrix(m, checked_q)
     try:
         return np.asarray(np.linalg.solve(M, (torque - bias)[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:

@@ -54,7 +54,7 @@ def point_jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLi
 
 
 def frame_jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """Return J (..., 6, nv), world axes: velocity of a point fixed on a body, and the body's angular velocity, = J v."""
+    """Return J (..., 6, nv), world axes: velocity of a point of a body, and the body's angular velocity, = J v."""
     return _jacobian(mechanism, "frame_jacobian", body, point, (q,))
 
 
