@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from setsu.benchmarks.dynamics import OURS, Row, Study
+from setsu.benchmarks.engines.setsu_engine import NATIVE_LOOP
 from setsu.benchmarks.ratios import Ratio, ratios
 
 __all__ = ["Goal", "goals"]
@@ -23,7 +24,7 @@ WANTED = (
     ("inverse_dynamics", "single", "compiled", "Pinocchio", "panda", 3.0),
     ("forward_dynamics", "single", "compiled", "Pinocchio", "panda", 3.0),
     ("mass_matrix", "single", "compiled", "Pinocchio", "panda", 3.0),
-    ("inverse_dynamics", "single", "compiled", "CasADi", "panda", 1.5),
+    ("inverse_dynamics", "single", NATIVE_LOOP, "CasADi", "panda", 1.5),
     ("inverse_dynamics_derivatives", "batch", "compiled", "Pinocchio", "panda", 10.0),
     ("inverse_dynamics_derivatives", "batch", "compiled", "Pinocchio", "talos", 10.0),
     ("forward_dynamics_derivatives", "batch", "compiled", "Pinocchio", "panda", 10.0),

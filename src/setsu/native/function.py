@@ -180,17 +180,31 @@ class NativeFunction:
 
     def __call__(self, *args: ArrayLike) -> Any:
         """Run on arrays with leading axes that broadcast against each other."""
+        return self._compute(args, self._lanes)
+
+    def one_by_one(self, *args: ArrayLike) -> Any:
+        """The same by scalar code, state after state: what a native loop around single calls costs."""
+        return self._compute(args, 0)
+
+    def _compute(self, args: Sequence[ArrayLike], width: int) -> Any:
         taken, batch = self.arguments.take(args)
         results = [np.empty((*batch, *shape)) for shape in self._result_shapes]
         count = math.prod(batch)
         if count:
-            self._run(self.arguments.rows(taken, batch), results, count, batch)
+            self._run(self.arguments.rows(taken, batch), results, count, batch, width)
         # [()] turns an array without axes into a plain number and leaves others as they are.
         return results[0][()] if len(results) == 1 else tuple(results)
 
-    def _run(self, rows: list[tuple[Floats, int]], results: list[Floats], count: int, batch: tuple[int, ...]) -> None:
-        width = self._lanes
-        many = count >= width
+    def _run(
+        self,
+        rows: list[tuple[Floats, int]],
+        results: list[Floats],
+        count: int,
+        batch: tuple[int, ...],
+        width: int,
+    ) -> None:
+        """Compute all states in tiles of `width` of them, or one by one when they fill no tile."""
+        many = 0 < width <= count
         descriptions = self._describe(rows, results, width if many else 1)
         where = ctypes.addressof(descriptions)
         if not many:

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 import setsu
 from setsu.benchmarks.engines import QUANTITIES, Call, States
+from setsu.dynamics.catalogue import native_function
 
-__all__ = ["Engine"]
+__all__ = ["NATIVE_LOOP", "Engine"]
+
+NATIVE_LOOP = "compiled, native loop"
 
 Array = NDArray[np.float64]
 CHECKED = 4
@@ -41,7 +44,18 @@ class Engine:
             fast: Any = setsu.compile(m, list(QUANTITIES))
             for quantity in QUANTITIES:
                 calls += self._calls(quantity, "compiled", getattr(fast, quantity))
+            calls.append(self._native_loop("inverse_dynamics"))
         return calls
+
+    def _native_loop(self, quantity: str) -> Call:
+        """Compiled scalar code in a native loop, to stand beside other generated code in a C loop."""
+        loop = native_function(self.mechanism, quantity, specialised=True).one_by_one
+        arrays = (self.states.q, self.states.v, self.states.a)
+
+        def result() -> Array:
+            return _stacked(loop(*(array[:CHECKED] for array in arrays)))
+
+        return Call(quantity, "single", NATIVE_LOOP, partial(loop, *arrays), result, self.states.count)
 
     def _calls(self, quantity: str, variant: str, function: Callable[..., Any]) -> list[Call]:
         states = self.states
