@@ -158,8 +158,8 @@ def _with_wrenches(mechanism: Mechanism, name: str, state: Sequence[ArrayLike], 
         springs = spring_wrenches(mechanism, state[0], state[1])
         wrenches = springs if wrenches is None else wrenches + springs
     if wrenches is None:
-        return native_function(mechanism, name)(*state)
-    return native_function(mechanism, f"{name} external")(*state, wrenches)
+        return fast_function(mechanism, name)(*state)
+    return fast_function(mechanism, f"{name} external")(*state, wrenches)
 
 
 def _checked(m: Mechanism, name: str, state: Sequence[ArrayLike], external: ArrayLike | None = None) -> list[Any]:

@@ -140,9 +140,8 @@ class NativeFunction:
         n_out = len(self.kernel.outputs)
 
         def drivers() -> str:
-            if self.specialised:
-                return batch_driver(self._limited, n_out, "body", self._lanes, self._sizes, "body_constants")
-            return batch_driver(self._limited, n_out, "body", self._lanes)
+            widths = self._sizes if self.specialised else None
+            return batch_driver(self._limited, n_out, "body", self._lanes, "body_constants", widths)
 
         module, (address,) = self._load(self._lanes, drivers, ["batch"])
         builtin = self.__dict__.get("_builtin")

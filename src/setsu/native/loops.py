@@ -210,8 +210,20 @@ class _Variable:
 
 
 def loop_body(kernel: Kernel, variant: Variant, lanes: int, name: str) -> str:
-    """LLVM text of `void name(ints, floats, work, inputs..., outputs...)` for any mechanism of the variant."""
-    return _LoopPrinter(kernel, variant, lanes).text(name)
+    """LLVM text of `void name(ints, floats, work, inputs..., outputs...)` for any mechanism of the variant.
+
+    With several lanes, zeros between branches are left to `void name_constants(ints, inputs..., outputs...)`: a tile
+    keeps them from one group of states to the next.
+    """
+    parts = [_LoopPrinter(kernel, variant, lanes).text(name), _MEMSET]
+    if lanes > 1:
+        parts.append(_LoopPrinter(kernel, variant, lanes).clearing_text(f"{name}_constants"))
+    return "\n".join(parts)
+
+
+def _define(name: str, parameters: list[str], lines: list[str]) -> str:
+    signature = ", ".join(f"ptr noalias {parameter}" for parameter in parameters)
+    return "\n".join([f"define internal void @{name}({signature}) {{", "entry:", *lines, "  ret void", "}"])
 
 
 class _LoopPrinter:
@@ -225,9 +237,7 @@ class _LoopPrinter:
     def text(self, name: str) -> str:
         emit, kernel = self.emit, self.kernel
         arrays = [f"%{array.name}" for array in (*kernel.inputs, *kernel.outputs)]
-        self.n_links, self.nv, self.n_bodies, self.target, self.target_link = (
-            emit.let(f"load i64, ptr {self.at('%ints', k, 'i64')}, align 8") for k in range(HEADER_INTS)
-        )
+        self.read_header()
         self.link_rows = self.at("%ints", HEADER_INTS, "i64")
         self.dof_rows = self.at(self.link_rows, self.times(self.n_links, LINK_INTS), "i64")
         self.link_floats = self.at("%floats", HEADER_FLOATS)
@@ -239,24 +249,38 @@ class _LoopPrinter:
         self.matrix = {
             matrix: self.at(matrices, self.times(square, k * emit.lanes)) for k, matrix in enumerate(kernel.matrices)
         }
-        for array in kernel.outputs:
-            if array.over in ("matrix", "dof", "dof_body"):
-                self.clear(array.name, array.over, array.width)
+        if emit.lanes == 1:
+            self.clear_outputs()
         self.phases(kernel.phases)
-        parameters = ", ".join(f"ptr noalias {p}" for p in ("%ints", "%floats", "%work", *arrays))
-        return "\n".join(
-            [f"define internal void @{name}({parameters}) {{", "entry:", *emit.lines, "  ret void", "}", _MEMSET]
+        return _define(name, ["%ints", "%floats", "%work", *arrays], emit.lines)
+
+    def clearing_text(self, name: str) -> str:
+        """LLVM text of `void name(ints, inputs..., outputs...)` that sets the outputs to zero."""
+        arrays = [f"%{array.name}" for array in (*self.kernel.inputs, *self.kernel.outputs)]
+        self.read_header()
+        self.clear_outputs()
+        return _define(name, ["%ints", *arrays], self.emit.lines)
+
+    def read_header(self) -> None:
+        self.n_links, self.nv, self.n_bodies, self.target, self.target_link = (
+            self.emit.let(f"load i64, ptr {self.at('%ints', k, 'i64')}, align 8") for k in range(HEADER_INTS)
         )
 
-    def clear(self, name: str, over: str, width: int) -> None:
+    def clear_outputs(self) -> None:
+        """Set outputs to zero of which the phases may leave some entries out: those between branches of a tree."""
         emit = self.emit
-        count = {
-            "matrix": lambda: emit.let(f"mul i64 {self.nv}, {self.nv}"),
-            "dof": lambda: self.nv,
-            "dof_body": lambda: emit.let(f"mul i64 {self.nv}, {self.n_bodies}"),
-        }[over]()
-        size = self.times(count, width * emit.lanes * 8)
-        emit.do(f"call void @llvm.memset.p0.i64(ptr %{name}, i8 0, i64 {size}, i1 false)")
+        for array in self.kernel.outputs:
+            match array.over:
+                case "matrix":
+                    count = emit.let(f"mul i64 {self.nv}, {self.nv}")
+                case "dof":
+                    count = self.nv
+                case "dof_body":
+                    count = emit.let(f"mul i64 {self.nv}, {self.n_bodies}")
+                case _:
+                    continue
+            size = self.times(count, array.width * emit.lanes * 8)
+            emit.do(f"call void @llvm.memset.p0.i64(ptr %{array.name}, i8 0, i64 {size}, i1 false)")
 
     def at(self, pointer: str, offset: int | str, kind: str = "double") -> str:
         return self.emit.let(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {offset}")

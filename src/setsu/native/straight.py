@@ -50,8 +50,8 @@ def trace(kernel: Kernel, tables: Tables, nq: int, *, target: int = -1) -> Trace
 def straight_body(kernel: Kernel, traced: Trace, lanes: int, name: str) -> str:
     """LLVM text of `void name(ints, floats, work, inputs..., outputs...)` on tiles of `lanes` states.
 
-    With several lanes, outputs that are constant are left to `void name_constants(inputs..., outputs...)`: a tile keeps
-    them from one group of states to the next.
+    With several lanes, outputs that are constant are left to `void name_constants(ints, inputs..., outputs...)`: a tile
+    keeps them from one group of states to the next.
     """
     arrays = [f"%{array.name}" for array in (*kernel.inputs, *kernel.outputs)]
     flat = [(array, k, value) for array, values in traced.outputs.items() for k, value in enumerate(values)]
@@ -62,7 +62,7 @@ def straight_body(kernel: Kernel, traced: Trace, lanes: int, name: str) -> str:
     return "\n".join(
         [
             _function(name, ["%ints", "%floats", "%work", *arrays], traced.graph, changing, lanes),
-            _function(f"{name}_constants", arrays, traced.graph, constant, lanes),
+            _function(f"{name}_constants", ["%ints", *arrays], traced.graph, constant, lanes),
         ]
     )
 

@@ -167,14 +167,14 @@ def batch_driver(
     n_outputs: int,
     body: str,
     lanes: int,
+    prepare: str,
     widths: Sequence[int] | None = None,
-    prepare: str = "",
 ) -> str:
     """LLVM text of `i64 batch(ints, floats, work, arrays, start, stop)` for the states start…stop-1, at least `lanes`.
 
     Returns -1, or the first state of the first tile with a bad number, times two, plus one if it is a result.
     limited: for each input, whether its scale is to be looked at. widths: of all arrays where known beforehand.
-    prepare: function of the tiles to call once before the loop.
+    prepare: function of the integers and the tiles to call once before the loop.
     """
     n_inputs = len(limited)
     emit = Emitter(lanes)
@@ -183,8 +183,7 @@ def batch_driver(
     for k in range(n):
         tile = emit.let(f"getelementptr double, ptr %work, i64 {_described(emit, k, 3)}")
         facts.append((_pointer(emit, k), _described(emit, k, 1), _described(emit, k, 2), tile, _scale(emit, k)))
-    if prepare:
-        emit.do(f"call void @{prepare}({', '.join(f'ptr {fact[3]}' for fact in facts)})")
+    emit.do(f"call void @{prepare}(ptr %ints, {', '.join(f'ptr {fact[3]}' for fact in facts)})")
     emit.do(f"%last = sub i64 %stop, {lanes}")
     emit.do("br label %tile")
     emit.label("tile")
