@@ -222,4 +222,5 @@ def forward_dynamics_derivatives() -> Kernel:
         dof_fields={**_DOF_FIELDS, "a": 1, "y": 1, "ratio": 1, "inverse": 1},
         matrices=("H",),
         regrouped=True,
+        accumulates=True,
     )

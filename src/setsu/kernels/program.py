@@ -107,6 +107,7 @@ class Kernel:
 
     zeros: arrays over "v" that steps read but nobody gives. straight_only: steps walk the tree themselves, through
     `is_world` and `dofs` (views of a link's velocities, with their `number`), which loops over tables cannot.
+    accumulates: steps read entries of results before they write them, and expect zeros.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Kernel:
     zeros: tuple[str, ...] = ()
     regrouped: bool = False
     straight_only: bool = False
+    accumulates: bool = False
 
     def array(self, name: str) -> Array | None:
         """The input or output of this name."""

@@ -249,7 +249,7 @@ class _LoopPrinter:
         self.matrix = {
             matrix: self.at(matrices, self.times(square, k * emit.lanes)) for k, matrix in enumerate(kernel.matrices)
         }
-        if emit.lanes == 1:
+        if emit.lanes == 1 or kernel.accumulates:
             self.clear_outputs()
         self.phases(kernel.phases)
         return _define(name, ["%ints", "%floats", "%work", *arrays], emit.lines)
