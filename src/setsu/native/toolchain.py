@@ -1,14 +1,15 @@
 """LLVM text to machine code, with a cache on disk.
 
-The cache key is a hash of the text itself, the CPU, LLVM's version and the options, so that code made from other
-sources can never be picked up. Callers that know a cheaper key for the text (a hash of the kernel sources and of the
-mechanism) pass `make` instead of text: it runs only when the key is new.
+The cache key is a hash of the kernel sources, the caller's own key (kernel, mechanism, lanes), the processor, LLVM's
+version and the options, so that code made from other sources or for another processor can never be picked up. LLVM is
+loaded only when code has to be made: cached code is placed in memory by our own loader, in a tenth of the time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 import sys
 import tempfile
@@ -18,10 +19,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from setsu.native.object_loader import UnsupportedObjectError, load_object
+from setsu.native.processor import llvm_host, processor_identity, vector_width
+
 __all__ = ["NativeModule", "cache_folder", "lanes", "load_native", "source_fingerprint"]
 
 _LOCK = threading.RLock()
 _LOADED: dict[str, NativeModule] = {}
+
+# A process that forks while another of its threads compiles waits for it: the child would find the lock taken for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 def cache_folder() -> Path:
@@ -37,90 +45,83 @@ def cache_folder() -> Path:
     return Path(base or tempfile.gettempdir()) / "setsu"
 
 
-@cache
+# What the cache key is made of -----------------------------------------------------------------------------------
+
+
 def source_fingerprint() -> str:
-    """Hash of every source file that decides what code is made: editing one makes all cached code invisible."""
-    package = Path(__file__).parent.parent
-    files = [
-        *(path for folder in ("kernels", "symbolic", "native") for path in sorted((package / folder).glob("*.py"))),
-        package / "mechanism" / "tables.py",
-        package / "spatial.py",
-    ]
+    """Hash of every source file that decides what code is made: editing one makes all cached code invisible.
+
+    Where sources cannot be read (a package of byte code alone) each call gives another text: nothing is found on disk.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    try:
+        files = [
+            os.path.join(package, folder, name)
+            for folder in ("kernels", "symbolic", "native")
+            for name in sorted(os.listdir(os.path.join(package, folder)))
+            if name.endswith(".py")
+        ]
+        for path in (*files, os.path.join(package, "mechanism", "tables.py"), os.path.join(package, "spatial.py")):
+            with open(path, "rb", buffering=0) as file:
+                digest.update(os.path.basename(path).encode() + b"\0" + file.read() + b"\0")
+    except OSError:
+        return os.urandom(32).hex()
     return digest.hexdigest()
 
 
-@cache
-def _host() -> tuple[str, str]:
-    """CPU name and features as LLVM sees them."""
-    import llvmlite.binding as llvm
-
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+# Taken while the sources are imported: what is edited later is not what runs in this process.
+_IMPORTED_SOURCES = source_fingerprint()
 
 
 @cache
-def _host_fingerprint() -> str:
+def _llvm_version() -> str:
+    """Version of llvmlite, which brings its own LLVM; read from its folder because importing it takes 20 ms."""
+    found = importlib.util.find_spec("llvmlite")
+    if found is not None and found.origin is not None:
+        with contextlib.suppress(OSError):
+            return Path(found.origin).with_name("_version.py").read_text()
     import llvmlite
 
-    return f"{llvmlite.__version__} {_host()}"
+    return llvmlite.__version__
 
 
 @cache
 def lanes() -> int:
-    """Doubles per SIMD instruction: 8 with AVX-512, 4 with AVX2, else 2. $SETSU_LANES overrides."""
+    """Doubles per SIMD instruction: 8 with AVX-512, 4 with AVX, else 2. $SETSU_LANES overrides."""
     given = os.environ.get("SETSU_LANES")
-    if given in ("1", "2", "4", "8", "16"):
-        return int(given)
-    features = _host()[1].split(",")
-    if "+avx512f" in features:
-        return 8
-    return 4 if "+avx2" in features or "+avx" in features else 2
+    return int(given) if given in ("1", "2", "4", "8", "16") else vector_width()
 
 
-@cache
-def _target_machine(optimise: int) -> Any:
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    name, features = _host()
-    # Small code with constants addressed relative to it: absolute addressing costs an instruction per constant.
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=name, features=features, opt=optimise, reloc="pic", codemodel="small"
-    )
+# Loaded code -----------------------------------------------------------------------------------------------------
 
 
 class NativeModule:
     """Loaded machine code; keep it alive as long as one of its addresses is in use."""
 
     def __init__(self, image: bytes) -> None:
-        import llvmlite.binding as llvm
-
-        _target_machine(1)
-        builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
-        self._names: list[str] = []
-        self._builder = builder
-        self._library: Any = None
         self._image = image
+        self._linked: Any = None
+        try:
+            self._addresses = load_object(image)
+        except UnsupportedObjectError:
+            self._addresses = {}
 
     def addresses(self, *names: str) -> list[int]:
         """Return the addresses of functions in this module."""
         with _LOCK:
-            if self._library is None:
-                for name in names:
-                    self._builder.export_symbol(name)
-                self._library = self._builder.link(_jit(), f"setsu{id(self)}")
-                self._names = list(names)
-            return [self._library[name] for name in names]
+            if not all(name in self._addresses for name in names):
+                self._link_by_llvm(names)
+            return [self._addresses[name] for name in names]
 
+    def _link_by_llvm(self, names: tuple[str, ...]) -> None:
+        import llvmlite.binding as llvm
 
-@cache
-def _jit() -> Any:
-    import llvmlite.binding as llvm
-
-    return llvm.create_lljit_compiler(_target_machine(1), use_jit_link=False, suppress_errors=False)
+        builder = llvm.JITLibraryBuilder().add_object_img(self._image).add_current_process()
+        for name in names:
+            builder.export_symbol(name)
+        self._linked = builder.link(_jit(), f"setsu{id(self)}")
+        self._addresses = {name: self._linked[name] for name in names}
 
 
 def load_native(key: str, make: Callable[[], str], *, optimise: int = 1, passes: bool = False) -> NativeModule:
@@ -130,7 +131,7 @@ def load_native(key: str, make: Callable[[], str], *, optimise: int = 1, passes:
     passes: run LLVM's middle-end on the text first (worth it for loops, not for straight-line code).
     """
     name = hashlib.sha256(
-        f"{key}|{optimise}|{passes}|{source_fingerprint()}|{_host_fingerprint()}".encode()
+        "|".join([key, str(optimise), str(passes), _IMPORTED_SOURCES, processor_identity(), _llvm_version()]).encode()
     ).hexdigest()
     with _LOCK:
         module = _LOADED.get(name)
@@ -144,7 +145,9 @@ def load_native(key: str, make: Callable[[], str], *, optimise: int = 1, passes:
         return module
 
 
-_MAGIC = b"setsu-object-1\n"
+# Files -----------------------------------------------------------------------------------------------------------
+
+_MAGIC = b"setsu-object-2\n"
 
 
 def _read_image(path: Path) -> bytes | None:
@@ -163,11 +166,38 @@ def _read_image(path: Path) -> bytes | None:
 def _write_image(path: Path, image: bytes) -> None:
     """Store code atomically; a cache that cannot be written is no error."""
     with contextlib.suppress(OSError):
+        # Modules imported after an edit of theirs do not belong under the name of the sources from before.
+        if source_fingerprint() != _IMPORTED_SOURCES:
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(image).digest() + image)
         os.replace(temporary, path)
+
+
+# LLVM ------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _target_machine(optimise: int) -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    name, features = llvm_host()
+    # Small code with constants addressed relative to it: absolute addressing costs an instruction per constant, and
+    # our loader knows no other.
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=name, features=features, opt=optimise, reloc="pic", codemodel="small"
+    )
+
+
+@cache
+def _jit() -> Any:
+    import llvmlite.binding as llvm
+
+    return llvm.create_lljit_compiler(_target_machine(1), use_jit_link=False, suppress_errors=False)
 
 
 def _compile(text: str, optimise: int, passes: bool) -> bytes:
