@@ -53,6 +53,21 @@ def test_a_jacobian_maps_velocities_to_a_point(name: str) -> None:
 
 
 @over_the_zoo
+def test_a_frame_jacobian_holds_the_point_jacobian_and_the_turning(name: str) -> None:
+    """First three rows = point_jacobian; the last three times v = angular velocity of the body."""
+    x = animal(name)
+    m = x.mechanism
+    velocities = setsu.body_velocities(m, x.q, x.v)
+    for body in (m.bodies[0], m.bodies[-1]):
+        J = setsu.frame_jacobian(m, x.q, body.name, POINT)
+        points = setsu.point_jacobian(m, x.q, body.name, POINT)
+        assert_law(J[:, :3], points, [points], c=10)
+        carrier = m.frame(body.name).body
+        turning = velocities[:, carrier, 3:] if carrier >= 0 else np.zeros((STATES, 3))
+        assert_law(times(J[:, 3:], x.v), turning, [velocities], c=100)
+
+
+@over_the_zoo
 def test_the_rate_of_a_jacobian_is_its_derivative(name: str) -> None:
     x = animal(name)
     m = x.mechanism

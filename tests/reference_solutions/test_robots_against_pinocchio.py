@@ -44,7 +44,7 @@ def errors_of(twin: PinocchioTwin, q: np.ndarray, v: np.ndarray, a: np.ndarray, 
     M = np.triu(pin.crba(model, data, qp))
     errors["mass matrix"] = relative_error(setsu.mass_matrix(m, q), twin.matrix(M + np.triu(M, 1).T))
     accelerations = twin.vector(pin.aba(model, data, qp, vp, taup))
-    for method in ("articulated_body", "composite_body"):
+    for method in ("articulated_body", "composite_body", "unit_vector"):
         ours = setsu.forward_dynamics(m, q, v, tau + friction, method=method)
         errors[f"forward dynamics, {method}"] = relative_error(ours, accelerations)
     pin.forwardKinematics(model, data, qp)
