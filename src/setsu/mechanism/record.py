@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -187,6 +187,10 @@ class Mechanism:
 
     def __hash__(self) -> int:
         return int(self.digest[:15], 16)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels to another process or into a copy: the content; all that follows from it is made anew."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def neutral(self) -> NDArray[np.float64]:
         """Return the configuration with every coordinate 0 and every quaternion the identity, (nq,)."""
