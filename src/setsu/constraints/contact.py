@@ -1,0 +1,73 @@
+"""A point of a body held on a surface, with friction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from setsu.constraints.surfaces import Surface
+from setsu.errors import InputError
+from setsu.mechanism import WORLD, Mechanism
+from setsu.mechanism.checks import finite_number, vector3
+
+__all__ = ["SurfaceContact", "checked_contacts"]
+
+
+@dataclass(frozen=True)
+class SurfaceContact:
+    """A point of a body that rests or slides on a surface C(r) = 0.
+
+    Args:
+        body: name of a body, also one behind a fixed joint.
+        point: in that body's frame, m.
+        surface: Plane, Sphere, Cylinder or ImplicitSurface; the body is on the side where C > 0.
+        friction: coefficient K; friction is K times the normal force against the sliding velocity, and holds the
+            point up to that size when it is at rest.
+        bilateral: hold the point for ever, pulling if need be; otherwise the contact releases instead of pulling.
+        name: for messages; the body's name when not given.
+
+    >>> from setsu.constraints.surfaces import Plane
+    >>> SurfaceContact("link2", point=(0.5, 0, 0), surface=Plane((0, 0, 1), 0.0), friction=0.2).name
+    'link2'
+    """
+
+    body: str
+    point: Sequence[float]
+    surface: Surface
+    friction: float = 0.0
+    bilateral: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.body, str):
+            raise InputError(f"SurfaceContact body: expected the name of a body, got {self.body!r}")
+        what = f'SurfaceContact on "{self.body}"'
+        if not isinstance(self.surface, Surface):
+            raise InputError(
+                f"{what} surface: expected Plane, Sphere, Cylinder or ImplicitSurface, got {self.surface!r}"
+            )
+        if not isinstance(self.name, str):
+            raise InputError(f"{what} name: expected a text, got {self.name!r}")
+        object.__setattr__(self, "point", vector3(self.point, f"{what} point"))
+        object.__setattr__(self, "friction", finite_number(self.friction, f"{what} friction", minimum=0.0))
+        object.__setattr__(self, "bilateral", bool(self.bilateral))
+        object.__setattr__(self, "name", self.name or self.body)
+
+
+def checked_contacts(
+    mechanism: Mechanism, contacts: Iterable[SurfaceContact], function: str
+) -> tuple[SurfaceContact, ...]:
+    """Return the contacts as a tuple; InputError for what is no contact, or one on an unknown body or the world."""
+    if isinstance(contacts, SurfaceContact):
+        contacts = (contacts,)
+    try:
+        result = tuple(contacts)
+    except TypeError:
+        raise InputError(f"{function}: contacts: expected a list of SurfaceContact, got {contacts!r:.80}") from None
+    for contact in result:
+        if not isinstance(contact, SurfaceContact):
+            raise InputError(f"{function}: contacts: expected SurfaceContact entries, got {contact!r:.80}")
+        if mechanism.frame(contact.body).body < 0:
+            kind = "the world" if contact.body == WORLD else "a body fixed to the world"
+            raise InputError(f'{function}: contact "{contact.name}": expected a body that moves, got {kind}')
+    return result

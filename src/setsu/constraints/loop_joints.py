@@ -1,0 +1,211 @@
+"""What a loop joint holds and what it leaves free, as constant tables over all loops of a mechanism.
+
+Frame A sits on body_a, frame B on body_b; both coincide at joint coordinate 0. With
+    V = [v, ω]   velocity of B's origin relative to body a, and angular velocity of b relative to a, in axes of A,
+every row is c·V = 0 with a wrench c of length 6 in axes of A: the reaction of a on b at B's origin is the sum of λ c.
+
+| joint | rows held (u: axis, e1 e2: normal to it) | free |
+|---|---|---|
+| Fixed | v, ω | |
+| Revolute | v, e1·ω, e2·ω | u·ω |
+| Prismatic | e1·v, e2·v, ω | u·v |
+| Helical | e1·v, e2·v, e1·ω, e2·ω, u·v - pitch u·ω | u·ω |
+| Cylindrical | e1·v, e2·v, e1·ω, e2·ω | u·v, u·ω |
+| Universal | v, ĉ·ω with ĉ normal to both axes, so varying | both axis rates |
+| Spherical | v | ω in axes of B |
+| Planar | u·v, e1·ω, e2·ω | e1·v, e2·v, u·ω |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.mechanism import (
+    Cylindrical,
+    Fixed,
+    Helical,
+    Joint,
+    Loop,
+    Mechanism,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from setsu.spatial import axis_to_z_rotation
+
+__all__ = ["LoopTables", "loop_tables"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LoopTables:
+    """Arrays over loops (n), held rows (k) and free axes (f); body index -1 is the world."""
+
+    names: tuple[str, ...]
+    body_a: Ints  # (n,) moving body that carries frame A
+    body_b: Ints
+    rotation_a: Floats  # (n, 3, 3) frame A in the moving body's frame
+    origin_a: Floats  # (n, 3)
+    rotation_b: Floats
+    origin_b: Floats
+    axis: Floats  # (n, 3) in A (and in B)
+    second_axis: Floats  # (n, 3)
+    normal: Floats  # (n, 3) a direction normal to the axis, in A
+    turn_locked: NDArray[np.bool_]  # (n,) no rotation at all is free
+    row_loop: Ints  # (k,) loop each row belongs to
+    row_wrench: Floats  # (k, 6) c in axes of A; overwritten at universal rows
+    row_names: tuple[str, ...]
+    helical_rows: Ints  # rows that tie travel to turn
+    pitch: Floats  # (n,) m/rad
+    universal_rows: Ints
+    free_loop: Ints  # (f,)
+    free_wrench: Floats  # (f, 6) rate = row · V; overwritten at universal and spherical axes
+    universal_free: Ints  # (f_u,) first free axis of each universal loop, in the order of universal_rows
+    spherical_free: Ints
+    spherical_loops: Ints
+    damping: Floats  # (f,)
+    coulomb: Floats
+    stiffness: Floats
+    spring_rest: Floats
+    armature: Floats
+
+    @cached_property
+    def universal_loops(self) -> Ints:
+        """Loops closed by a universal joint."""
+        return self.row_loop[self.universal_rows]
+
+    @property
+    def has_joint_forces(self) -> bool:
+        """Whether any loop joint has a damper, dry friction or a spring."""
+        return bool(self.damping.any() or self.coulomb.any() or self.stiffness.any())
+
+
+def loop_tables(mechanism: Mechanism) -> LoopTables:
+    """Return the tables of all loops of a mechanism."""
+    loops = mechanism.loops
+    frames = [(mechanism.frame(loop.body_a), mechanism.frame(loop.body_b)) for loop in loops]
+    placements_a = [a.pose.matrix @ loop.pose_a.matrix for (a, _), loop in zip(frames, loops, strict=True)]
+    placements_b = [b.pose.matrix @ loop.pose_b.matrix for (_, b), loop in zip(frames, loops, strict=True)]
+    stack_a = np.array(placements_a).reshape(-1, 4, 4)
+    stack_b = np.array(placements_b).reshape(-1, 4, 4)
+    held = [(k, *row) for k, loop in enumerate(loops) for row in _held_rows(loop.joint)]
+    free = [(k, row) for k, loop in enumerate(loops) for row in _free_rows(loop.joint)]
+    firsts = np.cumsum([0, *(loop.joint.nv for loop in loops)])
+    universal = [k for k, loop in enumerate(loops) if isinstance(loop.joint, Universal)]
+    spherical = [k for k, loop in enumerate(loops) if isinstance(loop.joint, Spherical)]
+    return LoopTables(
+        names=tuple(loop.name for loop in loops),
+        body_a=_ints([a.body for a, _ in frames]),
+        body_b=_ints([b.body for _, b in frames]),
+        rotation_a=stack_a[:, :3, :3].copy(),
+        origin_a=stack_a[:, :3, 3].copy(),
+        rotation_b=stack_b[:, :3, :3].copy(),
+        origin_b=stack_b[:, :3, 3].copy(),
+        axis=_floats([loop.joint.axis for loop in loops], 3),
+        second_axis=_floats([getattr(loop.joint, "second_axis", loop.joint.axis) for loop in loops], 3),
+        normal=_floats([_directions(loop.joint)[0] for loop in loops], 3),
+        turn_locked=np.array([isinstance(loop.joint, (Fixed, Prismatic)) for loop in loops], dtype=bool),
+        row_loop=_ints([k for k, *_ in held]),
+        row_wrench=_floats([wrench for _, wrench, _ in held], 6),
+        row_names=tuple(f'loop "{loops[k].name}": {name}' for k, _, name in held),
+        helical_rows=_ints([row for row, (_, _, name) in enumerate(held) if name == _SCREW]),
+        pitch=np.array([getattr(loop.joint, "pitch", 0.0) for loop in loops], dtype=np.float64),
+        universal_rows=_ints([row for row, (_, _, name) in enumerate(held) if name == _CROSS]),
+        free_loop=_ints([k for k, _ in free]),
+        free_wrench=_floats([row for _, row in free], 6),
+        universal_free=_ints([int(firsts[k]) for k in universal]),
+        spherical_free=_ints([int(firsts[k]) for k in spherical]),
+        spherical_loops=_ints(spherical),
+        damping=_per_axis(loops, "damping"),
+        coulomb=_per_axis(loops, "coulomb"),
+        stiffness=_per_axis(loops, "stiffness"),
+        spring_rest=_per_axis(loops, "spring_rest"),
+        armature=_per_axis(loops, "armature"),
+    )
+
+
+_SCREW = "travel against turn"
+_CROSS = "rotation normal to both axes"
+_ZERO = (0.0, 0.0, 0.0)
+_XYZ = tuple(np.eye(3))
+
+
+def _held_rows(joint: Joint) -> list[tuple[tuple[float, ...], str]]:
+    """Wrench and name of each row a joint holds."""
+    e1, e2, u = _directions(joint)
+    match joint:
+        case Fixed():
+            return [*_translations(*_XYZ), *_rotations(*_XYZ)]
+        case Revolute():
+            return [*_translations(*_XYZ), *_rotations(e1, e2)]
+        case Prismatic():
+            return [*_translations(e1, e2), *_rotations(*_XYZ)]
+        case Helical():
+            screw = (*u, *(-joint.pitch * u))
+            return [*_translations(e1, e2), *_rotations(e1, e2), (screw, _SCREW)]
+        case Cylindrical():
+            return [*_translations(e1, e2), *_rotations(e1, e2)]
+        case Universal():
+            return [*_translations(*_XYZ), ((0.0,) * 6, _CROSS)]
+        case Spherical():
+            return _translations(*_XYZ)
+        case Planar():
+            return [*_translations(u), *_rotations(e1, e2)]
+    raise TypeError(f"no loop is closed by {type(joint).__name__}")
+
+
+def _free_rows(joint: Joint) -> list[tuple[float, ...]]:
+    """Rates of the joint's own coordinates as rows on V; zeros where they vary with the configuration."""
+    e1, e2, u = _directions(joint)
+    travel, turn = (*u, *_ZERO), (*_ZERO, *u)
+    match joint:
+        case Revolute() | Helical():
+            return [turn]
+        case Prismatic():
+            return [travel]
+        case Cylindrical():
+            return [travel, turn]
+        case Planar():
+            return [(*e1, *_ZERO), (*e2, *_ZERO), turn]
+    return [(0.0,) * 6] * joint.nv
+
+
+def _directions(joint: Joint) -> Floats:
+    """Two directions normal to the axis and the axis itself, as rows, (3, 3)."""
+    return axis_to_z_rotation(joint.axis).T
+
+
+def _translations(*directions: Floats) -> list[tuple[tuple[float, ...], str]]:
+    return [((*map(float, d), *_ZERO), f"translation along {_name(d)}") for d in directions]
+
+
+def _rotations(*directions: Floats) -> list[tuple[tuple[float, ...], str]]:
+    return [((*_ZERO, *map(float, d)), f"rotation about {_name(d)}") for d in directions]
+
+
+def _name(direction: Floats) -> str:
+    """x, y or z where the direction is one of frame A's axes, its numbers otherwise."""
+    for letter, axis in zip("xyz", np.eye(3), strict=True):
+        if np.array_equal(np.abs(direction), axis):
+            return letter
+    return "(" + ", ".join(f"{entry:.3g}" for entry in direction) + ")"
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def _floats(rows: list, width: int) -> Floats:
+    return np.array(rows, dtype=np.float64).reshape(-1, width)
+
+
+def _per_axis(loops: tuple[Loop, ...], key: str) -> Floats:
+    return np.array([value for loop in loops for value in getattr(loop.joint, key)], dtype=np.float64)

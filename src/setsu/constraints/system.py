@@ -1,0 +1,334 @@
+"""All constraints of a mechanism as one stacked system G(q) a + γ(q, v) = 0: loops, couplings, surface contacts.
+
+Symbols:
+    G      Jacobian (..., n, nv): rate of each row = G v                                      m/s or rad/s
+    γ      velocity term (..., n): acceleration of each row at a = 0                          m/s² or rad/s²
+    error  position error (..., n): what each row should keep at zero                         m or rad
+    w      wrench of a row on a body at its origin per unit of its multiplier, world axes     [f, n]
+
+    loop row       G = w_bᵀ J_b - w_aᵀ J_a,  γ from loop_motion (5)                           (1)
+    coupling row   G = its factors, γ = 0                                                     (2)
+    contact row    n = ∂C/∂r / |∂C/∂r|,  G = nᵀ J_p                                           (3)
+                   γ = nᵀ dJ_p/dt v + vᵀ J_pᵀ (∂²C/∂r∂r) J_p v / |∂C/∂r|                      (4)
+
+Source: nishiguchi2014 (1), (11), (12), (22), for any number of contacts; J_b, J_a, J_p are Jacobians of body origins
+(6 x nv) and of the contact point (3 x nv), world axes. Rows come in the order loops, couplings, contacts.
+Cost: one Jacobian per body that takes part, then products over all rows at once.
+Refuses: contradictory couplings, a surface without a normal at the contact point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.constraints.contact import SurfaceContact, checked_contacts
+from setsu.constraints.loop_joints import LoopTables, loop_tables
+from setsu.constraints.loop_motion import LoopMotion, LoopPlaces, loop_coordinates, loop_motion, loop_places
+from setsu.constraints.states import checked_arrays
+from setsu.dynamics.catalogue import native_function
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+
+__all__ = ["ConstraintRows", "ConstraintSystem", "Linearisation", "constraint_system"]
+
+Floats = NDArray[np.float64]
+
+
+class ConstraintRows(NamedTuple):
+    """Rows G a + γ = 0 with their position errors and names."""
+
+    jacobian: Floats  # (..., n, nv)
+    velocity_term: Floats  # (..., n)
+    error: Floats  # (..., n) m or rad
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """Everything the solvers need at a state; rows in the order loops, couplings, contact normals."""
+
+    jacobian: Floats  # (..., n, nv)
+    velocity_term: Floats  # (..., n)
+    error: Floats  # (..., n)
+    size: Floats  # (..., n, nv) bound of |G| from the lengths of wrenches and Jacobian columns: what rounding goes by
+    places: LoopPlaces
+    motion: LoopMotion
+    loop_wrench: Floats  # (..., k, 6) loop rows on body_b at the joint, world axes
+    free_jacobian: Floats  # (..., f, nv) rates of the loop joints' own coordinates
+    free_wrench: Floats  # (..., f, 6) of a unit force along each free axis, on body_b at the joint, world axes
+    normal: Floats  # (..., c, 3)
+    contact_arm: Floats  # (..., c, 3) from the body's origin to the contact point
+    contact_velocity: Floats  # (..., c, 3)
+    contact_jacobian: Floats  # (..., c, 3, nv)
+    contact_velocity_term: Floats  # (..., c, 3) acceleration of the contact point at a = 0
+
+
+class ConstraintSystem:
+    """The constraints of a mechanism, evaluated at any states; made by `constraint_system`.
+
+    names: one per row. n_rows: their number.
+    """
+
+    def __init__(self, mechanism: Mechanism, contacts: tuple[SurfaceContact, ...]) -> None:
+        self.mechanism, self.contacts = mechanism, contacts
+        self.loops: LoopTables = loop_tables(mechanism)
+        self.coupling_jacobian, self.coupling_offset = _coupling_rows(mechanism)
+        _refuse_contradiction(mechanism, self.coupling_jacobian, self.coupling_offset)
+        self.names = (
+            *self.loops.row_names,
+            *(f'coupling "{coupling.name}"' for coupling in mechanism.couplings),
+            *(f'contact "{contact.name}": normal' for contact in contacts),
+        )
+        self.n_loop_rows = len(self.loops.row_names)
+        self.n_held = self.n_loop_rows + len(mechanism.couplings)
+        self.n_rows = self.n_held + len(contacts)
+        self.contact_body = np.array([mechanism.frame(c.body).body for c in contacts], dtype=np.int64)
+        self._contact_point = np.array([_point_on_carrier(mechanism, c) for c in contacts]).reshape(-1, 3)
+        self.friction = np.array([contact.friction for contact in contacts])
+        self.bilateral = np.array([contact.bilateral for contact in contacts], dtype=bool)
+        involved = {*self.loops.body_a.tolist(), *self.loops.body_b.tolist(), *self.contact_body.tolist()} - {-1}
+        self._involved = sorted(int(body) for body in involved)
+        self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
+        self._place_of[self._involved] = np.arange(len(self._involved))
+        self._single_coordinates = _single_coordinates(mechanism)
+
+    def evaluate(self, q: ArrayLike, v: ArrayLike) -> ConstraintRows:
+        """Return Jacobian, velocity term, position error and names of all rows for states q (..., nq), v (..., nv)."""
+        m = self.mechanism
+        (q, v), _ = checked_arrays("constraint_system", m, (("q", q, (m.nq,)), ("v", v, (m.nv,))))
+        rows = self.linearise(q, v)
+        return ConstraintRows(rows.jacobian, rows.velocity_term, rows.error, self.names)
+
+    def position_error(self, q: Floats) -> Floats:
+        """Return the position error of all rows, (..., n), for checked coordinates (..., nq)."""
+        return self._join(q, loop_places(self.loops, self._poses(q)).error, self._distances(q))
+
+    def jacobian_and_error(self, q: Floats) -> tuple[Floats, Floats]:
+        """Return G (..., n, nv) and the position error (..., n): what a projection needs, without velocities."""
+        poses = self._poses(q)
+        places = loop_places(self.loops, poses)
+        J = self._body_jacobians(q)
+        G, _ = self._loop_jacobian(places, self.loop_row_wrenches(places), self.loops.row_loop, J)
+        points, arms = self._contact_points(poses)
+        distance, normal, _ = self._surfaces(points)
+        contact = np.sum(normal[..., None] * self._contact_jacobian(arms, J), axis=-2)
+        couplings = np.broadcast_to(self.coupling_jacobian, (*q.shape[:-1], *self.coupling_jacobian.shape))
+        return np.concatenate([G, couplings, contact], axis=-2), self._join(q, places.error, distance)
+
+    def linearise(self, q: Floats, v: Floats) -> Linearisation:
+        """Return all there is to know at checked states q (..., nq), v (..., nv) of the same leading axes."""
+        m, t = self.mechanism, self.loops
+        poses = self._poses(q)
+        velocities = _with_world(native_function(m, "body_velocities").fast(q, v))
+        accelerations = _with_world(native_function(m, "body_accelerations").fast(q, v, np.zeros(m.nv)))
+        places = loop_places(t, poses)
+        motion = loop_motion(t, places, velocities, accelerations)
+        J = self._body_jacobians(q)
+        wrench = self.loop_row_wrenches(places)
+        G_loop, size_loop = self._loop_jacobian(places, wrench, t.row_loop, J)  # (1)
+        free_wrench = places.in_world(places.free, t.free_loop)
+        G_free, _ = self._loop_jacobian(places, free_wrench, t.free_loop, J)
+
+        points, arms = self._contact_points(poses)
+        distance, normal, curvature = self._surfaces(points)
+        J_p = self._contact_jacobian(arms, J)
+        V, A = velocities[..., self.contact_body, :], accelerations[..., self.contact_body, :]
+        swing = np.cross(V[..., 3:], arms)
+        speed = V[..., :3] + swing
+        acceleration = A[..., :3] + np.cross(A[..., 3:], arms) + np.cross(V[..., 3:], swing)
+        bend = np.sum(speed * np.matmul(curvature, speed[..., None])[..., 0], axis=-1)
+        G_contact = np.sum(normal[..., None] * J_p, axis=-2)  # (3)
+        gamma_contact = np.sum(normal * acceleration, axis=-1) + bend  # (4)
+
+        batch = q.shape[:-1]
+        G_coupling = np.broadcast_to(self.coupling_jacobian, (*batch, *self.coupling_jacobian.shape))  # (2)
+        size_contact = np.linalg.norm(J_p, axis=-2)
+        return Linearisation(
+            jacobian=np.concatenate([G_loop, G_coupling, G_contact], axis=-2),
+            velocity_term=np.concatenate(
+                [motion.velocity_term, np.zeros((*batch, len(m.couplings))), gamma_contact], axis=-1
+            ),
+            error=self._join(q, places.error, distance),
+            size=np.concatenate([size_loop, np.abs(G_coupling), size_contact], axis=-2),
+            places=places,
+            motion=motion,
+            loop_wrench=wrench,
+            free_jacobian=G_free,
+            free_wrench=free_wrench,
+            normal=normal,
+            contact_arm=arms,
+            contact_velocity=speed,
+            contact_jacobian=J_p,
+            contact_velocity_term=acceleration,
+        )
+
+    def loop_row_wrenches(self, places: LoopPlaces) -> Floats:
+        """Return the wrench of each loop row on body_b at the joint, world axes, (..., k, 6)."""
+        return places.in_world(places.wrench, self.loops.row_loop)
+
+    def loop_coordinates(self, places: LoopPlaces) -> Floats:
+        """Return the loop joints' own coordinates (..., f), m or rad."""
+        return loop_coordinates(self.loops, places)
+
+    def body_wrenches(self, rows: Linearisation, loop_wrench: Floats, contact_force: Floats) -> Floats:
+        """Return loop wrenches (..., n_loops, 6; on body_b at the joint) and contact forces (..., c, 3) as wrenches on
+        the bodies at their origins, world axes, (..., n_bodies, 6)."""
+        t, places = self.loops, rows.places
+        batch = np.broadcast_shapes(loop_wrench.shape[:-2], contact_force.shape[:-2])
+        total = np.zeros((*batch, self.mechanism.n_bodies + 1, 6))
+        for bodies, arms, sign in ((t.body_b, places.arm_b, 1.0), (t.body_a, places.arm_a, -1.0)):
+            moved = _at_origin(loop_wrench, arms)
+            for loop, body in enumerate(bodies):
+                total[..., body, :] += sign * moved[..., loop, :]
+        for contact, body in enumerate(self.contact_body):
+            force = contact_force[..., contact, :]
+            total[..., body, :3] += force
+            total[..., body, 3:] += np.cross(rows.contact_arm[..., contact, :], force)
+        return total[..., :-1, :]
+
+    def _poses(self, q: Floats) -> Floats:
+        """Poses of all bodies, the world as the last one."""
+        poses = native_function(self.mechanism, "body_poses").fast(q)
+        return np.concatenate([poses, np.broadcast_to(np.eye(4), (*poses.shape[:-3], 1, 4, 4))], axis=-3)
+
+    def _body_jacobians(self, q: Floats) -> Floats:
+        """Jacobians of the origins of all bodies that take part, (..., bodies + 1, 6, nv); the world's is zero."""
+        m, origin = self.mechanism, np.zeros(3)
+        J = np.zeros((*q.shape[:-1], len(self._involved) + 1, 6, m.nv))
+        for place, body in enumerate(self._involved):
+            J[..., place, :, :] = native_function(m, "frame_jacobian", target=body).fast(q, origin)
+        return J
+
+    def _loop_jacobian(
+        self, places: LoopPlaces, wrench: Floats, loops: NDArray[np.int64], J: Floats
+    ) -> tuple[Floats, Floats]:
+        """Rows w_bᵀ J_b - w_aᵀ J_a for wrenches (..., k, 6) at the joints, and a bound of their entries before the
+        difference cancels."""
+        G = np.zeros((*wrench.shape[:-1], self.mechanism.nv))
+        size = np.zeros(G.shape)
+        t = self.loops
+        for bodies, arms, sign in ((t.body_b, places.arm_b, 1.0), (t.body_a, places.arm_a, -1.0)):
+            moved = _at_origin(wrench, arms[..., loops, :])
+            J_rows = J[..., self._place_of[bodies[loops]], :, :]
+            G += sign * np.matmul(moved[..., None, :], J_rows)[..., 0, :]
+            size += np.linalg.norm(moved[..., None, :3], axis=-1) * np.linalg.norm(J_rows[..., :3, :], axis=-2)
+            size += np.linalg.norm(moved[..., None, 3:], axis=-1) * np.linalg.norm(J_rows[..., 3:, :], axis=-2)
+        return G, size
+
+    def _contact_points(self, poses: Floats) -> tuple[Floats, Floats]:
+        """World positions of the contact points and their arms from the bodies' origins, (..., c, 3)."""
+        carriers = poses[..., self.contact_body, :, :]
+        arms = np.matmul(carriers[..., :3, :3], self._contact_point[..., None])[..., 0]
+        return carriers[..., :3, 3] + arms, arms
+
+    def _contact_jacobian(self, arms: Floats, J: Floats) -> Floats:
+        """Jacobians of the contact points, (..., c, 3, nv)."""
+        J_rows = J[..., self._place_of[self.contact_body], :, :]
+        return J_rows[..., :3, :] + np.cross(J_rows[..., 3:, :], arms[..., None], axis=-2)
+
+    def _surfaces(self, points: Floats) -> tuple[Floats, Floats, Floats]:
+        """Distance (..., c), normal (..., c, 3) and curvature (..., c, 3, 3) of each contact's surface."""
+        batch = points.shape[:-2]
+        distance, normal = np.zeros((*batch, len(self.contacts))), np.zeros((*batch, len(self.contacts), 3))
+        curvature = np.zeros((*batch, len(self.contacts), 3, 3))
+        for k, contact in enumerate(self.contacts):
+            found = contact.surface.frame(points[..., k, :], f'contact "{contact.name}"')
+            distance[..., k], normal[..., k, :], curvature[..., k, :, :] = found[:3]
+        return distance, normal, curvature
+
+    def _distances(self, q: Floats) -> Floats:
+        if not self.contacts:
+            return np.zeros((*q.shape[:-1], 0))
+        return self._surfaces(self._contact_points(self._poses(q))[0])[0]
+
+    def _join(self, q: Floats, loops: Floats, contacts: Floats) -> Floats:
+        couplings = q[..., self._single_coordinates] @ self.coupling_jacobian[:, self._single_velocities].T
+        return np.concatenate([loops, couplings + self.coupling_offset, contacts], axis=-1)
+
+    @property
+    def _single_velocities(self) -> list[int]:
+        return _single_velocities(self.mechanism)
+
+
+def constraint_system(mechanism: Mechanism, contacts: Iterable[SurfaceContact] = ()) -> ConstraintSystem:
+    """Return the constraint system of a mechanism with surface contacts; kept with the mechanism and made once.
+
+    Args:
+        mechanism: its loops and couplings are rows of the system.
+        contacts: points held on surfaces; one row each, the normal.
+
+    Raises:
+        InputError: contradictory couplings, a contact on an unknown body.
+
+    >>> import setsu, numpy as np
+    >>> m = setsu.sample_mechanisms.four_bar()
+    >>> G, gamma, error, names = constraint_system(m).evaluate(m.neutral(), np.zeros(m.nv))
+    >>> G.shape, float(np.abs(error).max()) < 1e-12, names[0]
+    ((5, 3), True, 'loop "pin": translation along x')
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise InputError(
+            f"constraint_system: expected a Mechanism (from setsu.load or MechanismBuilder), got {mechanism!r:.80}"
+        )
+    checked = checked_contacts(mechanism, contacts, "constraint_system")
+    known = mechanism.__dict__.setdefault("_constraint_systems", {})
+    if checked not in known:
+        if len(known) >= 64:
+            # Contacts that change from call to call must not fill the memory.
+            known.clear()
+        known[checked] = ConstraintSystem(mechanism, checked)
+    return known[checked]
+
+
+def _coupling_rows(m: Mechanism) -> tuple[Floats, Floats]:
+    rows = np.zeros((len(m.couplings), m.nv))
+    for k, coupling in enumerate(m.couplings):
+        for name, factor in coupling.factors:
+            rows[k, m.v_slices[m.joint_index(name)].start] += factor
+    return rows, np.array([coupling.offset for coupling in m.couplings], dtype=np.float64)
+
+
+def _refuse_contradiction(m: Mechanism, rows: Floats, offset: Floats) -> None:
+    """Couplings contradict each other when a combination of them leaves 0 = a number other than 0."""
+    if not len(rows):
+        return
+    length = np.linalg.norm(rows, axis=1)
+    U, s, _ = np.linalg.svd(rows / length[:, None])
+    rank = int(np.sum(s > len(rows) * 1e-12))
+    for combination in U[:, rank:].T:
+        left = float(combination @ (offset / length))
+        if abs(left) > 1e-9 * max(1.0, float(np.abs(offset / length).max())):
+            names = [f'"{c.name}"' for c, part in zip(m.couplings, combination, strict=True) if abs(part) > 1e-9]
+            raise InputError(
+                f"couplings {' and '.join(names)} of {m.name} contradict each other: "
+                f"together they ask for 0 = {abs(left):.6g}; expected relations that some configuration satisfies"
+            )
+
+
+def _single_coordinates(m: Mechanism) -> list[int]:
+    """Coordinates of joints with one of them: those a coupling may name."""
+    return [where.start for body, where in zip(m.moving, m.q_slices, strict=True) if body.joint.nv == 1]
+
+
+def _single_velocities(m: Mechanism) -> list[int]:
+    return [where.start for body, where in zip(m.moving, m.v_slices, strict=True) if body.joint.nv == 1]
+
+
+def _point_on_carrier(m: Mechanism, contact: SurfaceContact) -> Floats:
+    T = m.frame(contact.body).pose.matrix
+    return T[:3, :3] @ np.array(contact.point) + T[:3, 3]
+
+
+def _at_origin(wrench: Floats, arm: Floats) -> Floats:
+    """Wrench (..., 6) at a point as one at the origin that the arm (..., 3) starts from."""
+    return np.concatenate([wrench[..., :3], wrench[..., 3:] + np.cross(arm, wrench[..., :3])], axis=-1)
+
+
+def _with_world(motion: Floats) -> Floats:
+    """Append the world, which does not move, to (..., n_bodies, 6)."""
+    return np.concatenate([motion, np.zeros((*motion.shape[:-2], 1, 6))], axis=-2)
