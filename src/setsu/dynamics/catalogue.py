@@ -14,10 +14,12 @@ from setsu.kernels.composite_body_link import forward_dynamics_composite_link, m
 from setsu.kernels.coriolis import coriolis_matrix
 from setsu.kernels.forward_dynamics_composite import forward_dynamics_composite
 from setsu.kernels.interpreter import exceeds_operations
+from setsu.kernels.loop_closures import loop_kinematics
 from setsu.kernels.newton_euler_link import bias_torque, gravity_torque, inverse_dynamics_link, joint_wrenches
 from setsu.kernels.newton_euler_world import inverse_dynamics_world
 from setsu.kernels.program import Kernel
 from setsu.kernels.regressor import regressor
+from setsu.kernels.springs import spring_wrenches, with_springs
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
 
@@ -41,6 +43,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "forward_dynamics composite external": partial(forward_dynamics_composite, external=True),
     "mass_matrix": mass_matrix,
     "bias_torque": bias_torque,
+    "bias_torque external": partial(bias_torque, external=True),
     "gravity_torque": gravity_torque,
     "coriolis_matrix": coriolis_matrix,
     "joint_wrenches": joint_wrenches,
@@ -57,7 +60,15 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "momentum": momentum.momentum,
     "integrate": configuration.integrate,
     "difference": configuration.difference,
+    "spring_wrenches": spring_wrenches,
+    "loop_kinematics": loop_kinematics,
 }
+
+# The same for mechanisms with springs between points; where wrenches are given too, they come as "applied".
+for _name in [name for name in KERNELS if name.endswith("external")]:
+    _kernel = KERNELS[_name]
+    KERNELS[f"{_name} springs"] = lambda kernel=_kernel: with_springs(kernel(), applied=True)
+    KERNELS[f"{_name.removesuffix(' external')} springs"] = lambda kernel=_kernel: with_springs(kernel())
 
 # Where another kernel needs fewer operations once the mechanism's constants are folded in.
 STRAIGHT_KERNELS: dict[str, Callable[[], Kernel]] = {
@@ -74,7 +85,7 @@ _LARGEST_STRAIGHT = 24_000
 
 def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
     """Public shapes of arrays that are not flat vectors, by the names kernels give them."""
-    square = (m.nv, m.nv)
+    square, n_loops = (m.nv, m.nv), len(m.loops)
     return {
         "poses": (m.n_bodies, 4, 4),
         "velocities": (m.n_bodies, 6),
@@ -84,6 +95,11 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
         "J": (3, m.nv),
         "dJ": (3, m.nv),
         "J6": (6, m.nv),
+        "loop_J": (n_loops, 6, m.nv),
+        "placement": (n_loops, 4, 4),
+        "twist": (n_loops, 6),
+        "bias": (n_loops, 6),
+        "applied": (m.n_bodies, 6),
         "A": (6, m.nv),
         "Y": (m.nv, 10 * m.n_bodies),
         "energy": (),

@@ -66,13 +66,14 @@ def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:
     for name in wanted:
         if name not in _COMPILABLE:
             raise InputError(f"compile: no function {name!r}{nearest_names(name, _COMPILABLE)}")
-    if mechanism.springs:
-        raise InputError(f"compile: {mechanism.name} has springs between points, which compiled functions do not cover")
+        if mechanism.springs and name in _RECORDS:
+            raise InputError(f"compile: {mechanism.name} has springs between points, which {name} does not cover")
     return CompiledFunctions(mechanism, wanted)
 
 
 def _function(mechanism: Mechanism, name: str) -> Any:
-    return native_function(mechanism, name, specialised=True)
+    variant = f"{name} springs" if mechanism.springs and f"{name} springs" in KERNELS else name
+    return native_function(mechanism, variant, specialised=True)
 
 
 def _callable(mechanism: Mechanism, name: str) -> Callable[..., Any]:

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function
-from setsu.dynamics.springs import spring_energy
 from setsu.mechanism import Mechanism
 
 __all__ = ["center_of_mass", "centroidal_matrix", "kinetic_energy", "momentum", "potential_energy"]
@@ -21,8 +20,7 @@ def kinetic_energy(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> Floats:
 
 def potential_energy(mechanism: Mechanism, q: ArrayLike) -> Floats:
     """Return the energy of masses against gravity and of all springs (J), (...); masses count from the world origin."""
-    energy = fast_function(mechanism, "potential_energy")(q)
-    return energy + spring_energy(mechanism, q) if mechanism.springs else energy
+    return fast_function(mechanism, "potential_energy")(q)
 
 
 def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Floats:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function, native_function, require_mechanism
-from setsu.dynamics.springs import spring_wrenches
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
@@ -98,9 +97,7 @@ def mass_matrix(mechanism: Mechanism, q: ArrayLike, method: str = "composite_bod
 
 def bias_torque(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> Floats:
     """Return the torques with all accelerations zero (..., nv): velocity terms, gravity, friction, springs."""
-    if _springless(mechanism):
-        return fast_function(mechanism, "bias_torque")(q, v)
-    return inverse_dynamics(mechanism, q, v, np.zeros(mechanism.nv))
+    return _with_wrenches(mechanism, "bias_torque", (q, v), None)
 
 
 def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Floats:
@@ -150,16 +147,12 @@ def _choice(function: str, option: str, value: str, choices: dict[str, str]) -> 
 
 
 def _with_wrenches(mechanism: Mechanism, name: str, state: Sequence[ArrayLike], external: ArrayLike | None) -> Floats:
-    """Call a kernel with or without external wrenches; the forces of point springs are external to it."""
+    """Call a kernel with or without external wrenches and springs between points."""
     require_mechanism(mechanism, name.split()[0])
-    wrenches = external
+    variant = name if external is None else f"{name} external"
     if mechanism.springs:
-        *state, wrenches = _checked(mechanism, name, state, external)
-        springs = spring_wrenches(mechanism, state[0], state[1])
-        wrenches = springs if wrenches is None else wrenches + springs
-    if wrenches is None:
-        return fast_function(mechanism, name)(*state)
-    return fast_function(mechanism, f"{name} external")(*state, wrenches)
+        variant += " springs"
+    return fast_function(mechanism, variant)(*state, *(() if external is None else (external,)))
 
 
 def _checked(m: Mechanism, name: str, state: Sequence[ArrayLike], external: ArrayLike | None = None) -> list[Any]:

@@ -7,7 +7,7 @@
 | total | energy of the subtree (J) | |
 
     T = ½ m v² + v · (w x s) + ½ w · I w                                      (1)
-    V = -g · (m x + s) + ½ stiffness (q - rest)²                              (2)  of masses and joint springs
+    V = -g · (m x + s) + ½ stiffness (q - rest)² + springs between points     (2)
     T += ½ armature v²                                                        (3)
 
 Cost O(N).
@@ -20,6 +20,7 @@ from typing import Any
 from setsu.kernels.joint_forces import as_tuple
 from setsu.kernels.kinematics import outward_pose, outward_velocity, start_pose, start_velocity
 from setsu.kernels.program import Array, Kernel, Loop
+from setsu.kernels.springs import add_spring_energy
 from setsu.kernels.vectors import add, cross, dot, inertia_times, rotate, rotate_back, scale
 from setsu.mechanism.tables import Kind
 
@@ -56,7 +57,7 @@ def _give(world: Any) -> None:
 
 
 _ENERGY = (Array("energy", "total"),)
-_GATHER = (Loop("links_down", (_gather,)), _give)
+_GATHER = Loop("links_down", (_gather,))
 
 
 def kinetic_energy() -> Kernel:
@@ -70,18 +71,26 @@ def kinetic_energy() -> Kernel:
             start_velocity,
             _start,
             Loop("links", (outward_pose, outward_velocity, _kinetic)),
-            *_GATHER,
+            _GATHER,
+            _give,
         ),
         link_fields={"R": 9, "x": 3, "w": 3, "v_origin": 3, "total": 1},
     )
 
 
 def potential_energy() -> Kernel:
-    """Potential energy of masses and joint springs, zero at the world origin and at slack springs."""
+    """Potential energy of masses and springs, zero at the world origin and at slack springs."""
     return Kernel(
         name="potential_energy",
         inputs=(Array("q", "q"),),
         outputs=_ENERGY,
-        phases=(start_pose, _start, Loop("links", (outward_pose, _potential)), *_GATHER),
+        phases=(
+            start_pose,
+            _start,
+            Loop("links", (outward_pose, _potential)),
+            _GATHER,
+            Loop("springs", (add_spring_energy,)),
+            _give,
+        ),
         link_fields={"R": 9, "x": 3, "total": 1},
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from setsu.kernels.program import DOF_CONSTANTS, LINK_CONSTANTS, Kernel, Loop, MatrixRow, Phase, View
+from setsu.kernels.program import DOF_CONSTANTS, LINK_CONSTANTS, TIE_CONSTANTS, Kernel, Loop, MatrixRow, Phase, View
 from setsu.mechanism.tables import Kind, Tables
 
 __all__ = ["exceeds_operations", "run"]
@@ -83,10 +83,14 @@ class _Machine:
             "second_moment": inertias.second_moment.tolist(),
             **{name: getattr(tables, name).tolist() for name in DOF_CONSTANTS},
             "gravity": tuple(tables.gravity.tolist()),
+            **{
+                name: np.reshape(getattr(tables.ties, name), (-1, width)).tolist()
+                for name, width in TIE_CONSTANTS.items()
+            },
             **constants,
         }
         nq = sum(Kind(k).nq for k in tables.kind)
-        sizes = {array.name: array.size(nq, tables.nv, self.n_bodies) for array in kernel.outputs}
+        sizes = {array.name: array.size(nq, tables.nv, self.n_bodies, tables.n_loops) for array in kernel.outputs}
         self.outputs: dict[str, list[Any]] = {name: [0.0] * size for name, size in sizes.items()}
 
     def perform(self, phases: tuple[Phase, ...], around: tuple[View, ...]) -> None:
@@ -108,11 +112,18 @@ class _Machine:
                 return [("dof", i) for i in range(tables.nv)]
             case "dofs_down":
                 return [("dof", i) for i in reversed(range(tables.nv))]
+            case "springs":
+                return [("tie", i) for i in range(tables.n_springs)]
+            case "closures":
+                return [("tie", tables.n_springs + i) for i in range(tables.n_loops)]
             case "target_dofs":
                 return self.upwards(self.last_dof(int(tables.body_link[self.target])) if self.target >= 0 else -1)
         number = around[loop.of]._place[1]
         if loop.over == "link_dofs":
             return self.upwards(self.last_dof(number))
+        if loop.over in ("a_dofs", "b_dofs"):
+            link = int((tables.ties.link_a if loop.over == "a_dofs" else tables.ties.link_b)[number])
+            return self.upwards(self.last_dof(link) if link >= 0 else -1)
         if loop.over == "ancestors":
             return self.upwards(number)
         if loop.over == "strict_ancestors":
@@ -138,13 +149,17 @@ class _Machine:
         number = place[1]
         if name == "gravity":
             return self.constants["gravity"]
-        if name in LINK_CONSTANTS:
+        if name in LINK_CONSTANTS or name in TIE_CONSTANTS:
             return _scalar_or_tuple(self.constants[name][number])
         match name:
             case "kind":
                 return Kind(self.tables.kind[number])
             case "parent":
                 return View(self, ("link", int(self.tables.parent[number])))
+            case "a" if place[0] == "tie":
+                return View(self, ("link", int(self.tables.ties.link_a[number])))
+            case "b" if place[0] == "tie":
+                return View(self, ("link", int(self.tables.ties.link_b[number])))
             case "world":
                 return View(self, _WORLD)
             case "is_world":
@@ -179,6 +194,9 @@ class _Machine:
             case "body":
                 start = int(self.tables.body[number]) * array.width
                 return _scalar_or_tuple(values[start : start + array.width])
+            case "loop":
+                start = (number - self.tables.n_springs) * array.width
+                return _scalar_or_tuple(values[start : start + array.width])
             case "total":
                 return _scalar_or_tuple(values)
             case "dof":
@@ -211,6 +229,9 @@ class _Machine:
             case "body":
                 start = int(self.tables.body[number]) * array.width
                 result[start : start + array.width] = values
+            case "loop":
+                start = (number - self.tables.n_springs) * array.width
+                result[start : start + array.width] = values
             case "total":
                 result[:] = values
             case "dof":
@@ -221,7 +242,15 @@ class _Machine:
             case _:
                 raise AttributeError(f"write {name!r} by row and column")
 
+    def loop_entries(self, row: tuple[str, int], name: str, column: tuple[str, int], width: int) -> list[int]:
+        """Positions of a loop joint's numbers at one velocity."""
+        first = (row[1] - self.tables.n_springs) * width
+        return [(first + k) * self.tables.nv + column[1] for k in range(width)]
+
     def read_entry(self, row: tuple[str, int], name: str, column: tuple[str, int]) -> Any:
+        array = self.kernel.array(name)
+        if array is not None and array.over == "loop_dof":
+            return tuple(self.outputs[name][k] for k in self.loop_entries(row, name, column, array.width))
         if name in self.outputs:
             return self.outputs[name][row[1] * self.tables.nv + column[1]]
         return self.fields[name, row[1], column[1]]
@@ -230,6 +259,9 @@ class _Machine:
         array = self.kernel.array(name)
         if array is None:
             self.fields[name, row[1], column[1]] = value
+        elif array.over == "loop_dof":
+            for k, entry in zip(self.loop_entries(row, name, column, array.width), value, strict=True):
+                self.outputs[name][k] = entry
         elif array.over == "matrix":
             self.outputs[name][row[1] * self.tables.nv + column[1]] = value
         else:

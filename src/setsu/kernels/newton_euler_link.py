@@ -242,9 +242,10 @@ def inverse_dynamics_link(external: bool = False, straight: bool = False) -> Ker
     return _kernel("inverse_dynamics_link", phases, external=external, straight=straight)
 
 
-def bias_torque(straight: bool = False) -> Kernel:
+def bias_torque(external: bool = False, straight: bool = False) -> Kernel:
     """Torques with all joint accelerations zero: velocity terms, gravity, friction, joint springs."""
-    return _kernel("bias_torque", (Loop("links_down", (inward,)),), zeros=("a",), straight=straight)
+    phases = (Loop("links_down", (inward,)),)
+    return _kernel("bias_torque", phases, external=external, zeros=("a",), straight=straight)
 
 
 def gravity_torque() -> Kernel:

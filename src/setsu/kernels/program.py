@@ -27,6 +27,10 @@ What a name means on a view:
 Numbers come as a tuple, or as one scalar when there is one; so do entries per velocity. Links also have `kind` (steps
 may branch on it) and `parent`, which for the first links is the world: fields only. Every view has `world`, and
 `target`, the last link of the target body. Arrays named in `Kernel.zeros` read as zeros.
+
+Springs and loop joints are ties between two links, `tie.a` and `tie.b` (fields only; either may be the world), with
+constants of their own (TIE_CONSTANTS). An array over "loop" is read and written from a loop joint's view; one over
+"loop_dof": (loops, width, nv) by row, loop.J[d], tuple of width.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ __all__ = [
     "DOF_CONSTANTS",
     "INERTIAL_CONSTANTS",
     "LINK_CONSTANTS",
+    "TIE_CONSTANTS",
     "Array",
     "Kernel",
     "Loop",
@@ -56,6 +61,16 @@ LINK_CONSTANTS = {
     "carried": 1,
     **INERTIAL_CONSTANTS,
 }
+# Frames of a spring's ends or of a loop joint's halves in the axes of their links, and what a spring has besides.
+TIE_CONSTANTS = {
+    "rotation_a": 9,
+    "position_a": 3,
+    "rotation_b": 9,
+    "position_b": 3,
+    "tie_stiffness": 1,
+    "tie_rest": 1,
+    "tie_damping": 1,
+}
 DOF_CONSTANTS = {"armature": 1, "damping": 1, "coulomb": 1, "stiffness": 1, "spring_rest": 1}
 
 
@@ -67,7 +82,7 @@ class Array:
     over: str
     width: int = 1
 
-    def size(self, nq: int, nv: int, n_bodies: int) -> int:
+    def size(self, nq: int, nv: int, n_bodies: int, n_loops: int) -> int:
         """How many numbers for a mechanism of this size."""
         count = {
             "q": nq,
@@ -76,6 +91,8 @@ class Array:
             "body": n_bodies,
             "matrix": nv * nv,
             "dof_body": nv * n_bodies,
+            "loop": n_loops,
+            "loop_dof": n_loops * nv,
             "total": 1,
         }
         return count[self.over] * self.width
@@ -88,7 +105,8 @@ class Loop:
     over: "links", "links_down", "dofs", "dofs_down" (down: tips first), or, for the velocity or link of the loop
     around it numbered `of` (0 = outermost): "ancestors" (itself and what it rides on), "strict_ancestors",
     "above_joint" (those of other joints only), "joint_dofs" (those of its own joint), "link_dofs" (all that move a
-    link), "target_dofs" (all that move the target body). light: its steps take a few operations each.
+    link), "target_dofs" (all that move the target body), "a_dofs", "b_dofs" (all that move one end of a tie). Also
+    "springs" and "closures" (loop joints). light: its steps take a few operations each.
     """
 
     over: str

@@ -33,12 +33,12 @@ from setsu.mechanism.joints import (
     Spherical,
     Universal,
 )
-from setsu.spatial import axis_to_z_rotation
+from setsu.spatial import axis_to_z_rotation, placement
 
 if TYPE_CHECKING:
     from setsu.mechanism.record import Mechanism
 
-__all__ = ["Inertias", "Kind", "Tables", "make_tables"]
+__all__ = ["Inertias", "Kind", "Tables", "Ties", "make_tables"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,6 +74,21 @@ class Inertias:
 
 
 @dataclass(frozen=True)
+class Ties:
+    """Pairs of frames on two links (-1: the world), in link axes: ends of springs, or the two halves of loop joints."""
+
+    link_a: Ints
+    link_b: Ints
+    rotation_a: Floats  # (n, 3, 3)
+    position_a: Floats  # (n, 3)
+    rotation_b: Floats
+    position_b: Floats
+    tie_stiffness: Floats  # N/m; these three are zero for loops
+    tie_rest: Floats  # m
+    tie_damping: Floats  # N s/m
+
+
+@dataclass(frozen=True)
 class Tables:
     """Arrays over links (n), velocities (nv) and bodies; parents and indices as integers, -1 for the world or none."""
 
@@ -99,6 +114,9 @@ class Tables:
     stiffness: Floats
     spring_rest: Floats
     gravity: Floats
+    ties: Ties  # springs, then loops
+    n_springs: int
+    n_loops: int
 
     @property
     def n_links(self) -> int:
@@ -185,6 +203,46 @@ def make_tables(mechanism: Mechanism) -> Tables:
         stiffness=per_velocity("stiffness"),
         spring_rest=per_velocity("spring_rest"),
         gravity=np.array(mechanism.gravity),
+        ties=_make_ties(mechanism, axes, body_link),
+        n_springs=len(mechanism.springs),
+        n_loops=len(mechanism.loops),
+    )
+
+
+def _make_ties(mechanism: Mechanism, axes: list[Floats], body_link: list[int]) -> Ties:
+    """Frames of springs and loops on their links; a spring within one body does nothing and gets no stiffness."""
+
+    def end(body: str, T: Floats) -> tuple[int, Floats, Floats]:
+        frame = mechanism.frame(body)
+        T = frame.pose.matrix @ T
+        if frame.body < 0:
+            return -1, T[:3, :3], T[:3, 3]
+        link = body_link[frame.body]
+        return link, axes[link].T @ T[:3, :3], axes[link].T @ T[:3, 3]
+
+    pairs = []
+    for spring in mechanism.springs:
+        ends = [(spring.body_a, spring.point_a), (spring.body_b, spring.point_b)]
+        a, b = (end(body, placement(translation=point)) for body, point in ends)
+        numbers = (spring.stiffness, spring.rest_length, spring.damping) if a[0] != b[0] else (0.0, 0.0, 0.0)
+        pairs.append((*a, *b, *numbers))
+    for loop in mechanism.loops:
+        pairs.append((*end(loop.body_a, loop.pose_a.matrix), *end(loop.body_b, loop.pose_b.matrix), 0.0, 0.0, 0.0))
+    columns = list(zip(*pairs, strict=True)) if pairs else [()] * 9
+
+    def floats(column: int, *shape: int) -> Floats:
+        return np.array(columns[column], dtype=np.float64).reshape(-1, *shape)
+
+    return Ties(
+        link_a=np.array(columns[0], dtype=np.int64),
+        link_b=np.array(columns[3], dtype=np.int64),
+        rotation_a=floats(1, 3, 3),
+        position_a=floats(2, 3),
+        rotation_b=floats(4, 3, 3),
+        position_b=floats(5, 3),
+        tie_stiffness=floats(6),
+        tie_rest=floats(7),
+        tie_damping=floats(8),
     )
 
 

@@ -65,7 +65,9 @@ class NativeFunction:
         self.specialised, self.target = specialised, target
         self.tables = mechanism.tables
         given = shapes or {}
-        sizes = {a.name: a.size(mechanism.nq, mechanism.nv, mechanism.n_bodies) for a in self._arrays}
+        sizes = {
+            a.name: a.size(mechanism.nq, mechanism.nv, mechanism.n_bodies, len(mechanism.loops)) for a in self._arrays
+        }
         self._sizes = list(sizes.values())
         self.arguments = Arguments(
             name, mechanism, kernel.inputs, [given.get(a.name, (sizes[a.name],)) for a in kernel.inputs]

@@ -1,7 +1,7 @@
 """How a mechanism is packed for the generic loops: one table of integers, one of floats, one work space.
 
-Integers: HEADER_INTS, then LINK_INTS per link, then DOF_INTS per velocity.
-Floats: gravity in HEADER_FLOATS, then the link constants, then the constants of the velocities.
+Integers: HEADER_INTS, then LINK_INTS per link, DOF_INTS per velocity, TIE_INTS per spring and loop joint.
+Floats: gravity in HEADER_FLOATS, then the constants of the links, the velocities, the springs and loop joints.
 Work space, in entries of `lanes` doubles: the fields of the world and of each link, the fields of each velocity, the
 scratch matrices; then the tiles of the arrays.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.kernels.program import DOF_CONSTANTS, INERTIAL_CONSTANTS, LINK_CONSTANTS, Kernel
+from setsu.kernels.program import DOF_CONSTANTS, INERTIAL_CONSTANTS, LINK_CONSTANTS, TIE_CONSTANTS, Kernel
 from setsu.mechanism.tables import Kind, Tables
 
 __all__ = [
@@ -25,6 +25,9 @@ __all__ = [
     "LINK_INTS",
     "LINK_OFFSET",
     "LINK_STRIDE",
+    "TIE_INTS",
+    "TIE_OFFSET",
+    "TIE_STRIDE",
     "Variant",
     "offsets",
     "pack",
@@ -32,12 +35,14 @@ __all__ = [
     "work_entries",
 ]
 
-# n_links, nv, n_bodies, last velocity and last link of the target body
-HEADER_INTS = 5
+# n_links, nv, n_bodies, last velocity and last link of the target body, n_springs, n_loops
+HEADER_INTS = 7
 # kind, parent + 1, q_index, v_index, body, last velocity
 LINK_INTS = 6
 # parent velocity, first velocity of the joint, number of velocities of the joint
 DOF_INTS = 3
+# link_a + 1, link_b + 1, last velocity of either
+TIE_INTS = 4
 HEADER_FLOATS = 3
 
 
@@ -52,6 +57,7 @@ def offsets(widths: dict[str, int]) -> tuple[dict[str, int], int]:
 
 LINK_OFFSET, LINK_STRIDE = offsets(LINK_CONSTANTS)
 DOF_OFFSET, DOF_STRIDE = offsets(DOF_CONSTANTS)
+TIE_OFFSET, TIE_STRIDE = offsets(TIE_CONSTANTS)
 
 
 @dataclass(frozen=True)
@@ -84,8 +90,11 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     target_dof = last[target_link] if target >= 0 else -1
     links = np.stack([tables.kind, tables.parent + 1, tables.q_index, tables.v_index, tables.body, last], axis=1)
     dofs = np.stack([tables.dof_parent, tables.v_index[tables.dof_link], counts[tables.dof_link]], axis=1)
-    header = np.array([n, nv, len(tables.body_link), target_dof, target_link])
-    ints = np.concatenate([header, links.ravel(), dofs.ravel()]).astype(np.int64)
+    header = np.array([n, nv, len(tables.body_link), target_dof, target_link, tables.n_springs, tables.n_loops])
+    ties = tables.ties
+    ends = [np.where(link >= 0, last[link], -1) if n else link for link in (ties.link_a, ties.link_b)]
+    tie_ints = np.stack([ties.link_a + 1, ties.link_b + 1, *ends], axis=1)
+    ints = np.concatenate([header, links.ravel(), dofs.ravel(), tie_ints.ravel()]).astype(np.int64)
     inertias = tables.regrouped if kernel.regrouped else tables.true
     columns = {
         name: getattr(inertias if name in INERTIAL_CONSTANTS else tables, name).reshape(n, width)
@@ -93,7 +102,9 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     }
     link_floats = np.concatenate([columns[name] for name in LINK_CONSTANTS], axis=1)
     dof_floats = np.stack([getattr(tables, name) for name in DOF_CONSTANTS], axis=1).reshape(nv, DOF_STRIDE)
-    floats = np.concatenate([tables.gravity, link_floats.ravel(), dof_floats.ravel()])
+    tie_floats = [getattr(ties, name).reshape(-1, width) for name, width in TIE_CONSTANTS.items()]
+    tie_rows = np.concatenate(tie_floats, axis=1)
+    floats = np.concatenate([tables.gravity, link_floats.ravel(), dof_floats.ravel(), tie_rows.ravel()])
     return ints, np.ascontiguousarray(floats)
 
 

@@ -6,198 +6,26 @@ In a loop inside a loop, what belongs to the outer place is loaded before the in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from setsu.kernels.program import DOF_CONSTANTS, LINK_CONSTANTS, Kernel, Loop, MatrixRow, Phase, Step, View
+from setsu.kernels.program import Kernel, Loop, Phase, Step, View
 from setsu.mechanism.tables import Kind
 from setsu.native.emit import Emitter
 from setsu.native.layout import (
     DOF_INTS,
-    DOF_OFFSET,
     DOF_STRIDE,
     HEADER_FLOATS,
     HEADER_INTS,
     LINK_INTS,
-    LINK_OFFSET,
     LINK_STRIDE,
+    TIE_INTS,
+    TIE_STRIDE,
     Variant,
-    offsets,
 )
-from setsu.symbolic import Graph
-from setsu.symbolic.graph import Scalar
+from setsu.native.step_trace import Location, Place, Traced, Tracer
 
 __all__ = ["loop_body"]
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A place seen by a step: sort is "link" or "dof" (a loop variable), "parent" (of a link), "world", "target"."""
-
-    sort: str
-    depth: int
-
-
-@dataclass(frozen=True)
-class _Location:
-    """A number in memory: `region` and `places` tell the pointer, `offset` the entry; shared: one for all lanes."""
-
-    region: str
-    name: str
-    places: tuple[_Place, ...]
-    offset: int
-    shared: bool = False
-    row: int = 0
-
-
-@dataclass
-class _Traced:
-    """What a group of steps computes: a graph over loaded locations, and what is stored where."""
-
-    graph: Graph = field(default_factory=Graph)
-    stores: dict[_Location, Scalar] = field(default_factory=dict)
-    loads: dict[_Location, Scalar] = field(default_factory=dict)
-
-
-class _Tracer:
-    """Runs steps on symbols; every read is a load, every write a store at the end."""
-
-    def __init__(self, kernel: Kernel, variant: Variant, kind: Kind | None) -> None:
-        self.kernel, self.kind = kernel, kind
-        self.uniform = dict(variant.uniform)
-        self.link_field_offset, _ = offsets(kernel.link_fields)
-        self.dof_field_offset, self.dof_field_stride = offsets(kernel.dof_fields)
-        self.traced = _Traced()
-
-    def load(self, location: _Location) -> Scalar:
-        stored = self.traced.stores.get(location)
-        if stored is not None:
-            return stored
-        if location not in self.traced.loads:
-            self.traced.loads[location] = self.traced.graph.input(location)
-        return self.traced.loads[location]
-
-    def numbers(self, region: str, name: str, places: tuple[_Place, ...], start: int, width: int, shared: bool) -> Any:
-        values = tuple(self.load(_Location(region, name, places, start + k, shared)) for k in range(width))
-        return values[0] if width == 1 else values
-
-    def read(self, place: _Place, name: str) -> Any:
-        if name == "gravity":
-            return self.numbers("header", "", (), 0, 3, True)
-        if name == "kind":
-            return self.kind
-        if name in ("parent", "world", "target"):
-            return View(self, _Place(name, place.depth if name == "parent" else -1))
-        if name in self.kernel.zeros:
-            count = 1 if place.sort == "dof" else self.nv
-            return 0.0 if count == 1 else (0.0,) * count
-        if name in LINK_CONSTANTS:
-            return self.link_constant(place, name)
-        if name in DOF_CONSTANTS:
-            if self.uniform.get(name) == 0.0:
-                return 0.0 if place.sort == "dof" or self.nv == 1 else (0.0,) * self.nv
-            count = 1 if place.sort == "dof" else self.nv
-            starts = [k * DOF_STRIDE + DOF_OFFSET[name] for k in range(count)]
-            return _map_locations(
-                _flat([_Location("dof_constants", name, (place,), start, True) for start in starts]), self.load
-            )
-        locations = self.locations(place, name)
-        if locations is None:
-            return MatrixRow(self, place, name)
-        return _map_locations(locations, self.load)
-
-    @property
-    def nv(self) -> int:
-        if self.kind is None:
-            raise AttributeError("a step in a loop inside a loop over links cannot depend on the joint kind")
-        return self.kind.nv
-
-    def link_constant(self, place: _Place, name: str) -> Any:
-        if name in self.uniform:
-            return self.uniform[name]
-        width = LINK_CONSTANTS[name]
-        values = self.numbers("link_constants", name, (place,), LINK_OFFSET[name], width, True)
-        if self.kernel.regrouped:
-            match name, self.kind:
-                case ("mass", Kind.REVOLUTE | Kind.SPHERICAL):
-                    return 0.0
-                case ("moment", Kind.REVOLUTE):
-                    return (*values[:2], 0.0)
-                case ("second_moment", Kind.REVOLUTE | Kind.HELICAL):
-                    return (*values[:5], 0.0)
-                case ("second_moment", Kind.PRISMATIC):
-                    return (0.0,) * 6
-        return values
-
-    def locations(self, place: _Place, name: str) -> Any:
-        """Locations behind a name as (nested) tuples in the shape the step sees; None for matrices."""
-        kernel = self.kernel
-        if name in kernel.link_fields:
-            start = self.link_field_offset[name]
-            return _flat([_Location("link_fields", name, (place,), start + k) for k in range(kernel.link_fields[name])])
-        if name in kernel.dof_fields:
-            start, width = self.dof_field_offset[name], kernel.dof_fields[name]
-
-            def entries(k: int) -> Any:
-                first = k * self.dof_field_stride + start
-                return _flat([_Location("dof_fields", name, (place,), first + j) for j in range(width)])
-
-            return entries(0) if place.sort == "dof" or self.nv == 1 else tuple(entries(k) for k in range(self.nv))
-        array = kernel.array(name)
-        if array is None and name not in kernel.matrices:
-            raise AttributeError(f"kernel {kernel.name} knows no {name!r}")
-        match array.over if array else "matrix":
-            case "q":
-                assert self.kind is not None
-                return _flat([_Location("over_q", name, (place,), k) for k in range(self.kind.nq)])
-            case "v":
-                if place.sort == "dof":
-                    return _Location("over_v", name, (place,), 0)
-                return _flat([_Location("over_v", name, (place,), k) for k in range(self.nv)])
-            case "body":
-                return _flat([_Location("over_body", name, (place,), k) for k in range(array.width)])  # type: ignore[union-attr]
-            case "total":
-                return _flat([_Location("total", name, (), k) for k in range(array.width)])  # type: ignore[union-attr]
-            case "dof":
-
-                def rows(k: int) -> tuple:
-                    width = array.width  # type: ignore[union-attr]
-                    return tuple(_Location("over_dof", name, (place,), k, row=row) for row in range(width))
-
-                return rows(0) if place.sort == "dof" or self.nv == 1 else tuple(rows(k) for k in range(self.nv))
-            case _:
-                return None
-
-    def write(self, place: _Place, name: str, value: Any) -> None:
-        self.store(self.locations(place, name), value)
-
-    def store(self, locations: Any, value: Any) -> None:
-        if isinstance(locations, _Location):
-            self.traced.stores[locations] = value[0] if isinstance(value, tuple) else value
-        else:
-            for location, entry in zip(locations, value, strict=True):
-                self.store(location, entry)
-
-    def read_entry(self, row: _Place, name: str, column: _Place) -> Any:
-        return self.load(_Location("matrix", name, (row, column), 0))
-
-    def write_entry(self, row: _Place, name: str, column: _Place, value: Any) -> None:
-        array = self.kernel.array(name)
-        if array is None or array.over == "matrix":
-            self.traced.stores[_Location("matrix", name, (row, column), 0)] = value
-        else:
-            for k, entry in enumerate(value if isinstance(value, tuple) else (value,)):
-                self.traced.stores[_Location("dof_body", name, (row, column), k)] = entry
-
-
-def _flat(locations: list[_Location]) -> Any:
-    return locations[0] if len(locations) == 1 else tuple(locations)
-
-
-def _map_locations(locations: Any, function: Any) -> Any:
-    if isinstance(locations, _Location):
-        return function(locations)
-    return tuple(_map_locations(entry, function) for entry in locations)
 
 
 @dataclass
@@ -242,6 +70,8 @@ class _LoopPrinter:
         self.dof_rows = self.at(self.link_rows, self.times(self.n_links, LINK_INTS), "i64")
         self.link_floats = self.at("%floats", HEADER_FLOATS)
         self.dof_floats = self.at(self.link_floats, self.times(self.n_links, LINK_STRIDE))
+        self.tie_rows = self.at(self.dof_rows, self.times(self.nv, DOF_INTS), "i64")
+        self.tie_floats = self.at(self.dof_floats, self.times(self.nv, DOF_STRIDE))
         links = emit.let(f"add i64 {self.n_links}, 1")
         self.dof_work = self.at("%work", self.times(links, self.link_stride * emit.lanes))
         matrices = self.at(self.dof_work, self.times(self.nv, self.dof_stride * emit.lanes))
@@ -262,7 +92,7 @@ class _LoopPrinter:
         return _define(name, ["%ints", *arrays], self.emit.lines)
 
     def read_header(self) -> None:
-        self.n_links, self.nv, self.n_bodies, self.target, self.target_link = (
+        self.n_links, self.nv, self.n_bodies, self.target, self.target_link, self.n_springs, self.n_loops = (
             self.emit.let(f"load i64, ptr {self.at('%ints', k, 'i64')}, align 8") for k in range(HEADER_INTS)
         )
 
@@ -277,6 +107,8 @@ class _LoopPrinter:
                     count = self.nv
                 case "dof_body":
                     count = emit.let(f"mul i64 {self.nv}, {self.n_bodies}")
+                case "loop_dof":
+                    count = emit.let(f"mul i64 {self.nv}, {self.n_loops}")
                 case _:
                     continue
             size = self.times(count, array.width * emit.lanes * 8)
@@ -288,7 +120,7 @@ class _LoopPrinter:
     def times(self, register: str, factor: int) -> str:
         return register if factor == 1 else self.emit.let(f"mul i64 {register}, {factor}")
 
-    def phases(self, phases: tuple[Phase, ...], known: dict[_Location, str] | None = None) -> None:
+    def phases(self, phases: tuple[Phase, ...], known: dict[Location, str] | None = None) -> None:
         """Print phases in order; neighbouring steps are traced together."""
         group: list[Step] = []
         for phase in (*phases, None):
@@ -301,18 +133,18 @@ class _LoopPrinter:
             if phase is not None:
                 self.loop(phase)
 
-    def views(self, tracer: _Tracer) -> tuple[View, ...]:
-        places = [_Place(variable.sort, depth) for depth, variable in enumerate(self.variables)]
-        return tuple(View(tracer, place) for place in places or [_Place("world", -1)])
+    def views(self, tracer: Tracer) -> tuple[View, ...]:
+        places = [Place(variable.sort, depth) for depth, variable in enumerate(self.variables)]
+        return tuple(View(tracer, place) for place in places or [Place("world", -1)])
 
-    def trace(self, steps: list[Step], kind: Kind | None) -> _Traced:
-        tracer = _Tracer(self.kernel, self.variant, kind)
+    def trace(self, steps: list[Step], kind: Kind | None) -> Traced:
+        tracer = Tracer(self.kernel, self.variant, kind)
         views = self.views(tracer)
         for step in steps:
             step(*views)
         return tracer.traced
 
-    def steps(self, steps: list[Step], known: dict[_Location, str]) -> None:
+    def steps(self, steps: list[Step], known: dict[Location, str]) -> None:
         emit = self.emit
         if not self.variables or self.variables[-1].sort != "link":
             self.print_traced(self.trace(steps, None), known)
@@ -331,15 +163,15 @@ class _LoopPrinter:
             emit.do(f"br label %{after}")
         emit.label(after)
 
-    def print_traced(self, traced: _Traced, known: dict[_Location, str]) -> None:
+    def print_traced(self, traced: Traced, known: dict[Location, str]) -> None:
         pointers: dict[tuple, str] = {}
         targets = list(traced.stores)
-        finished: list[tuple[str, _Location]] = []
+        finished: list[tuple[str, Location]] = []
 
         def load(location: Any) -> str:
             return known[location] if location in known else self.load(location, pointers)
 
-        def put(register: str, location: _Location) -> None:
+        def put(register: str, location: Location) -> None:
             self.emit.store(register, self.pointer(location, pointers), location.offset)
 
         # Two velocities may be the same one: there all loads come before the first store. Links and parents differ.
@@ -361,13 +193,13 @@ class _LoopPrinter:
             return self.emit.load_shared(pointer, location.offset)
         return self.emit.load(pointer, location.offset)
 
-    def pointer(self, location: _Location, pointers: dict[tuple, str]) -> str:
+    def pointer(self, location: Location, pointers: dict[tuple, str]) -> str:
         key = (location.region, location.places, location.row, location.name if location.region not in _FIELDS else "")
         if key not in pointers:
             pointers[key] = self.find(location)
         return pointers[key]
 
-    def find(self, location: _Location) -> str:
+    def find(self, location: Location) -> str:
         """Print the address of a location's row."""
         lanes, array = self.emit.lanes, f"%{location.name}"
         if location.region == "header":
@@ -383,7 +215,9 @@ class _LoopPrinter:
                 return self.at("%work", self.times(number, self.link_stride * lanes))
             return self.at(self.link_floats, self.times(self.target_link, LINK_STRIDE))
         variable = self.variables[place.depth]
-        first = variable.number if variable.sort == "dof" else variable.row["v_index"]
+        if variable.sort == "tie" and len(location.places) == 1:
+            return self.find_at_tie(location, variable)
+        first = variable.row["v_index"] if variable.sort == "link" else variable.number
         match location.region:
             case "link_constants":
                 return self.at(self.link_floats, self.times(variable.number, LINK_STRIDE))
@@ -409,6 +243,13 @@ class _LoopPrinter:
                 )
                 return self.at(array, self.times(start, lanes))
         column = self.variables[location.places[1].depth]
+        if location.region == "loop_dof":
+            width = self.kernel.array(location.name).width  # type: ignore[union-attr]
+            start = self.times(variable.row["loop"], width)
+            start = self.emit.let(f"add i64 {start}, {location.row}")
+            start = self.emit.let(f"mul i64 {start}, {self.nv}")
+            start = self.emit.let(f"add i64 {start}, {column.number}")
+            return self.at(array, self.times(start, lanes))
         if location.region == "matrix":
             base = self.matrix.get(location.name, array)
             start = self.emit.let(f"mul i64 {variable.number}, {self.nv}")
@@ -418,6 +259,18 @@ class _LoopPrinter:
         start = self.emit.let(f"mul i64 {variable.number}, {self.n_bodies}")
         start = self.emit.let(f"add i64 {start}, {column.row['body']}")
         return self.at(array, self.times(start, width * lanes))
+
+    def find_at_tie(self, location: Location, variable: _Variable) -> str:
+        """Print the address of what a tie or one of its ends holds."""
+        lanes = self.emit.lanes
+        match location.region:
+            case "tie_constants":
+                return self.at(self.tie_floats, self.times(variable.number, TIE_STRIDE))
+            case "link_fields":
+                return self.at("%work", self.times(variable.row[location.places[0].sort], self.link_stride * lanes))
+            case _:
+                width = self.kernel.array(location.name).width  # type: ignore[union-attr]
+                return self.at(f"%{location.name}", self.times(variable.row["loop"], width * lanes))
 
     def loop(self, loop: Loop) -> None:
         emit = self.emit
@@ -431,7 +284,7 @@ class _LoopPrinter:
         emit.do(f"{number} = phi i64 [{start}, %{before}], [{following}, %{latch}]")
         emit.do(f"br i1 {emit.let(condition.format(number))}, label %{body}, label %{end}")
         emit.label(body)
-        sort = "link" if loop.over in ("links", "links_down") else "dof"
+        sort = _SORTS.get(loop.over, "dof")
         self.variables.append(_Variable(sort, number, self.table_row(sort, number)))
         self.phases(loop.body, known)
         variable = self.variables.pop()
@@ -458,6 +311,11 @@ class _LoopPrinter:
                 return emit.let(f"sub i64 {self.nv}, 1"), "icmp sge i64 {}, 0", -1
             case "target_dofs":
                 return self.target, "icmp sge i64 {}, 0", None
+            case "springs":
+                return "0", f"icmp slt i64 {{}}, {self.n_springs}", 1
+            case "closures":
+                stop = emit.let(f"add i64 {self.n_springs}, {self.n_loops}")
+                return self.n_springs, f"icmp slt i64 {{}}, {stop}", 1
         around = self.variables[loop.of]
         match loop.over:
             case "ancestors":
@@ -466,6 +324,8 @@ class _LoopPrinter:
                 start = around.row["parent"]
             case "link_dofs":
                 start = around.row["last"]
+            case "a_dofs" | "b_dofs":
+                start = around.row[f"last_{loop.over[0]}"]
             case "above_joint":
                 first_row = self.at(self.dof_rows, self.times(around.row["first"], DOF_INTS), "i64")
                 start = emit.let(f"load i64, ptr {first_row}, align 8")
@@ -481,19 +341,23 @@ class _LoopPrinter:
         if sort == "link":
             rows, width = self.link_rows, LINK_INTS
             names = ("kind", "parent", "q_index", "v_index", "body", "last")
+        elif sort == "tie":
+            rows, width = self.tie_rows, TIE_INTS
+            names = ("a", "b", "last_a", "last_b")
         else:
             rows, width = self.dof_rows, DOF_INTS
             names = ("parent", "first", "count")
         base = self.at(rows, self.times(number, width), "i64")
-        return {
-            name: self.emit.let(f"load i64, ptr {self.at(base, k, 'i64')}, align 8") for k, name in enumerate(names)
-        }
+        row = {name: self.emit.let(f"load i64, ptr {self.at(base, k, 'i64')}, align 8") for k, name in enumerate(names)}
+        if sort == "tie":
+            row["loop"] = self.emit.let(f"sub i64 {number}, {self.n_springs}")
+        return row
 
-    def hoist(self, loop: Loop) -> dict[_Location, str]:
+    def hoist(self, loop: Loop) -> dict[Location, str]:
         """Load before an inner loop what its own steps read of outer places, unless something in the loop writes it."""
         depth = len(self.variables)
         self.variables.append(_Variable("dof", "", {}))
-        read: dict[_Location, None] = {}
+        read: dict[Location, None] = {}
         written: set[str] = set()
 
         def look(phases: tuple[Phase, ...], nested: int) -> None:
@@ -519,5 +383,7 @@ class _LoopPrinter:
 
 
 # Fields of one place share one pointer.
-_FIELDS = ("link_fields", "dof_fields", "link_constants", "dof_constants")
+_FIELDS = ("link_fields", "dof_fields", "link_constants", "dof_constants", "tie_constants")
+# What a loop runs over; the others run over velocities.
+_SORTS = {"links": "link", "links_down": "link", "springs": "tie", "closures": "tie"}
 _MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"

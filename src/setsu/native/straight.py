@@ -36,7 +36,7 @@ def trace(kernel: Kernel, tables: Tables, nq: int, *, target: int = -1) -> Trace
     graph = Graph()
     n_bodies = len(tables.body_link)
     inputs = {
-        array.name: [graph.input((array.name, k)) for k in range(array.size(nq, tables.nv, n_bodies))]
+        array.name: [graph.input((array.name, k)) for k in range(array.size(nq, tables.nv, n_bodies, tables.n_loops))]
         for array in kernel.inputs
     }
     try:
