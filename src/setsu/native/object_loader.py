@@ -99,8 +99,8 @@ def _link(image: bytes) -> tuple[bytes, dict[str, int]]:
             name = name_of(start)
             if section == _UNDEFINED:
                 position = _append_jump(code, name)
-            elif position is None:
-                raise UnsupportedObjectError(f"{name} stands in a section that is not loaded")
+            elif position is None or value >= sections[section].size:
+                raise UnsupportedObjectError(f"{name} stands outside the sections that are loaded")
             else:
                 functions[name] = position
         positions.append(position)

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import llvmlite
 import pytest
 
 import setsu
 from setsu.native import toolchain
+from setsu.native.executable_memory import runs_x86_64_code
 
 PACKAGE = Path(setsu.__file__).parent
 ASK = """
@@ -72,6 +74,92 @@ def test_editing_a_source_never_yields_stale_results(tmp_path: Path, answer: str
             result = ask(cache, package, where)
             assert result not in seen, file
             seen.add(result)
+
+
+@pytest.mark.slow
+def test_sources_edited_while_a_process_runs_are_not_taken_for_those_it_imported(tmp_path: Path, answer: str) -> None:
+    """Imported, then edited, then called: the process answers as imported and stores nothing that others could find."""
+    package, cache = tmp_path / "copy" / "setsu", tmp_path / "cache"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    edit = """
+import pathlib, setsu
+path = pathlib.Path(setsu.__file__).parent / "mechanism" / "tables.py"
+text = path.read_text()
+path.write_text(text.replace("mass[link] += body.mass\\n", "mass[link] += 2.0 * body.mass\\n"))
+assert path.read_text() != text
+"""
+    assert ask(cache, package, edit + ASK) == answer
+    assert not checksum(cache)
+    assert ask(cache, package) != answer
+
+
+@pytest.mark.slow
+def test_cached_code_runs_without_llvm(tmp_path: Path, answer: str) -> None:
+    """LLVM takes longer to load than anything else; where our loader works, only making code needs it."""
+    tell = "import sys; print('llvmlite' in sys.modules)"
+    assert ask(tmp_path, code=ASK + tell) == f"{answer}True\n"
+    assert ask(tmp_path, code=ASK + tell) == f"{answer}{not runs_x86_64_code()}\n"
+
+
+TEXT = "define i64 @answer() {\n ret i64 42\n}"
+
+
+@pytest.mark.parametrize("part", ["processor_identity", "_llvm_version"])
+def test_code_of_another_processor_or_compiler_is_not_found(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SETSU_CACHE_DIR", str(tmp_path))
+    made = []
+
+    def make() -> str:
+        made.append(None)
+        return TEXT
+
+    counts = []
+    for identity in ("one", "two", "one"):
+        monkeypatch.setattr(toolchain, "_LOADED", {})
+        monkeypatch.setattr(toolchain, part, lambda identity=identity: identity)
+        toolchain.load_native("answer", make)
+        counts.append(len(made))
+    assert counts == [1, 2, 2]
+    assert len(checksum(tmp_path)) == 2
+
+
+def test_the_version_of_the_compiler_is_read_without_loading_it() -> None:
+    assert llvmlite.__version__ in toolchain._llvm_version()
+
+
+FORK = """
+import os, signal, threading, time
+from setsu.native import toolchain
+inside = threading.Event()
+def slow():
+    inside.set()
+    time.sleep(0.2)
+    return "define i64 @answer() { ret i64 1 }"
+before = toolchain.load_native("before", lambda: "define i64 @answer() { ret i64 2 }").addresses("answer")
+thread = threading.Thread(target=lambda: toolchain.load_native("slow", slow))
+thread.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    import ctypes
+    signal.alarm(60)
+    after = [m.addresses("answer")[0] for m in (
+        toolchain.load_native("slow", slow), toolchain.load_native("new", lambda: "define i64 @answer() { ret i64 3 }")
+    )]
+    values = [ctypes.CFUNCTYPE(ctypes.c_int64)(address)() for address in (*before, *after)]
+    os._exit(0 if values == [2, 1, 3] else 1)
+thread.join()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.slow
+def test_a_process_may_fork_while_a_thread_compiles(tmp_path: Path) -> None:
+    """The child runs the code of its parent, finds what the thread was making, and can make more."""
+    if hasattr(os, "fork"):
+        assert ask(tmp_path, code=FORK) == "0\n"
 
 
 @pytest.mark.slow
