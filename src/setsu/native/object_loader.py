@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from setsu.native.executable_memory import place_code, runs_x86_64_code
 
@@ -44,15 +44,19 @@ class UnsupportedObjectError(Exception):
     """The object holds something this loader does not know; LLVM's linker may."""
 
 
-@dataclass(frozen=True)
-class _Section:
+class _Section(NamedTuple):
+    """An entry of the section table; addresses are not used in relocatable objects."""
+
+    name: int
     kind: int
     flags: int
+    address: int
     start: int
     size: int
     link: int
     target: int
     alignment: int
+    entry_size: int
 
 
 def load_object(image: bytes) -> dict[str, int]:
@@ -116,12 +120,7 @@ def _sections(image: bytes) -> list[_Section]:
         raise UnsupportedObjectError("not a relocatable ELF object for x86-64")
     if size != _SECTION.size or not 0 < count < _FIRST_RESERVED_SECTION:
         raise UnsupportedObjectError(f"section table of {count} entries of {size} bytes")
-    sections = [
-        _Section(kind, flags, start, size, link, target, alignment)
-        for _, kind, flags, _, start, size, link, target, alignment, _ in _SECTION.iter_unpack(
-            image[table : table + count * size]
-        )
-    ]
+    sections = [_Section._make(row) for row in _SECTION.iter_unpack(image[table : table + count * size])]
     if len(sections) != count:
         raise UnsupportedObjectError("the section table is cut off")
     return sections
