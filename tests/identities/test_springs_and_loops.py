@@ -113,3 +113,30 @@ def test_loop_kinematics_against_differences(make) -> None:
     np.testing.assert_allclose(turning, twist[..., 3:], rtol=1e-6, atol=1e-6)
     slope = (ahead[1] - behind[1]) / (2 * h)
     np.testing.assert_allclose(slope, np.einsum("bkij,bj->bki", jacobian, a) + bias, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("floating_base", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_derivatives_with_springs_against_differences(seed: int, floating_base: bool) -> None:
+    """Exact derivatives = central differences along velocities, within the error of the differences."""
+    m = sprung_tree(seed, floating_base)
+    rng = np.random.default_rng(seed)
+    q, v, a, tau = m.random_configuration(rng), *(rng.standard_normal(m.nv) for _ in range(3))
+    h = 1e-6
+
+    def slopes(function) -> np.ndarray:
+        steps = np.eye(m.nv) * h
+        return np.stack([(function(step) - function(-step)) / (2 * h) for step in steps], axis=-1)
+
+    inverse = setsu.inverse_dynamics_derivatives(m, q, v, a)
+    forward = setsu.forward_dynamics_derivatives(m, q, v, tau)
+    found = {
+        "inverse dq": (inverse.dq, slopes(lambda d: setsu.inverse_dynamics(m, setsu.integrate(m, q, d, 1.0), v, a))),
+        "inverse dv": (inverse.dv, slopes(lambda d: setsu.inverse_dynamics(m, q, v + d, a))),
+        "inverse da": (inverse.da, setsu.mass_matrix(m, q)),
+        "forward dq": (forward.dq, slopes(lambda d: setsu.forward_dynamics(m, setsu.integrate(m, q, d, 1.0), v, tau))),
+        "forward dv": (forward.dv, slopes(lambda d: setsu.forward_dynamics(m, q, v + d, tau))),
+        "forward dtau": (forward.dtau, np.linalg.inv(setsu.mass_matrix(m, q))),
+    }
+    for name, (exact, difference) in found.items():
+        np.testing.assert_allclose(exact, difference, rtol=1e-6, atol=1e-7 * np.abs(difference).max(), err_msg=name)

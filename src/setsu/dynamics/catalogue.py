@@ -70,6 +70,9 @@ for _name in [name for name in KERNELS if name.endswith("external")]:
     KERNELS[f"{_name} springs"] = lambda kernel=_kernel: with_springs(kernel(), applied=True)
     KERNELS[f"{_name.removesuffix(' external')} springs"] = lambda kernel=_kernel: with_springs(kernel())
 
+KERNELS["inverse_dynamics_derivatives springs"] = partial(derivatives.inverse_dynamics_derivatives, springs=True)
+KERNELS["forward_dynamics_derivatives springs"] = partial(derivatives.forward_dynamics_derivatives, springs=True)
+
 # Where another kernel needs fewer operations once the mechanism's constants are folded in.
 STRAIGHT_KERNELS: dict[str, Callable[[], Kernel]] = {
     "inverse_dynamics": partial(inverse_dynamics_link, straight=True),

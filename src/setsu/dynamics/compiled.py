@@ -66,8 +66,6 @@ def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:
     for name in wanted:
         if name not in _COMPILABLE:
             raise InputError(f"compile: no function {name!r}{nearest_names(name, _COMPILABLE)}")
-        if mechanism.springs and name in _RECORDS:
-            raise InputError(f"compile: {mechanism.name} has springs between points, which {name} does not cover")
     return CompiledFunctions(mechanism, wanted)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function, require_mechanism
-from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 
 __all__ = [
@@ -43,20 +43,16 @@ def inverse_dynamics_derivatives(
     mechanism: Mechanism, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> InverseDynamicsDerivatives:
     """Return the exact derivatives of `inverse_dynamics`; those by q are along velocities, as `integrate` adds them."""
-    _refuse_point_springs(mechanism, "inverse_dynamics_derivatives")
-    return InverseDynamicsDerivatives(*fast_function(mechanism, "inverse_dynamics_derivatives")(q, v, a))
+    return InverseDynamicsDerivatives(*_function(mechanism, "inverse_dynamics_derivatives")(q, v, a))
 
 
 def forward_dynamics_derivatives(
     mechanism: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike
 ) -> ForwardDynamicsDerivatives:
     """Return the exact derivatives of `forward_dynamics`; those by q are along velocities, as `integrate` adds them."""
-    _refuse_point_springs(mechanism, "forward_dynamics_derivatives")
-    return ForwardDynamicsDerivatives(*fast_function(mechanism, "forward_dynamics_derivatives")(q, v, tau))
+    return ForwardDynamicsDerivatives(*_function(mechanism, "forward_dynamics_derivatives")(q, v, tau))
 
 
-def _refuse_point_springs(mechanism: Mechanism, function: str) -> None:
-    require_mechanism(mechanism, function)
-    if mechanism.springs:
-        names = ", ".join(spring.name for spring in mechanism.springs[:3])
-        raise InputError(f"{function}: {mechanism.name} has springs between points ({names}), which it does not cover")
+def _function(mechanism: Mechanism, name: str) -> Callable[..., tuple]:
+    require_mechanism(mechanism, name)
+    return fast_function(mechanism, f"{name} springs" if mechanism.springs else name)

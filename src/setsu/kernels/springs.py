@@ -37,7 +37,7 @@ from setsu.kernels.vectors import (
     sub,
 )
 
-__all__ = ["add_spring_energy", "spring_wrenches", "with_springs"]
+__all__ = ["add_spring_energy", "spring_direction", "spring_wrenches", "with_springs"]
 
 
 def with_springs(kernel: Kernel, applied: bool = False) -> Kernel:
@@ -80,7 +80,7 @@ def _take_applied(link: Any) -> None:
 def _pull(spring: Any) -> None:
     a, b = spring.a, spring.b
     arm_a, arm_b = rotate(a.R_w, spring.position_a), rotate(b.R_w, spring.position_b)
-    n, length = _direction(sub(add(b.x_w, arm_b), add(a.x_w, arm_a)))
+    n, length, _ = spring_direction(sub(add(b.x_w, arm_b), add(a.x_w, arm_a)))
     velocity_a, velocity_b = (add(end.v_w, cross(end.w_w, arm)) for end, arm in ((a, arm_a), (b, arm_b)))
     rate = dot(n, sub(velocity_b, velocity_a))  # (1)
     force = scale(n, spring.tie_stiffness * (length - spring.tie_rest) + spring.tie_damping * rate)  # (2)
@@ -108,7 +108,7 @@ def add_spring_energy(spring: Any) -> None:
     """Add a spring's energy to the world's total, from the links' R and x (4)."""
     a, b = spring.a, spring.b
     x_a, x_b = add(a.x, rotate(a.R, spring.position_a)), add(b.x, rotate(b.R, spring.position_b))
-    stretch = _direction(sub(x_b, x_a))[1] - spring.tie_rest
+    stretch = spring_direction(sub(x_b, x_a))[1] - spring.tie_rest
     spring.world.total = spring.world.total + 0.5 * spring.tie_stiffness * (stretch * stretch)
 
 
@@ -117,8 +117,9 @@ _ACT = (_start, Loop("links", (_motion, _take_nothing)), Loop("springs", (_pull,
 _ACT_WITH_APPLIED = (_start, Loop("links", (_motion, _take_applied)), Loop("springs", (_pull,)))
 
 
-def _direction(r: Vector) -> tuple[Vector, Scalar]:
-    """Unit vector along r (zero where r is) and its length."""
+def spring_direction(r: Vector) -> tuple[Vector, Scalar, Scalar]:
+    """Unit vector along r, its length and the reciprocal of it; zero, zero and zero where r is."""
     square = dot(r, r)
     length = square_root(square)
-    return scale(r, select_negative(square - 1e-300, 0.0, 1.0 / length)), length
+    inverse = select_negative(square - 1e-300, 0.0, 1.0 / length)
+    return scale(r, inverse), length, inverse

@@ -111,13 +111,3 @@ def test_a_spring_of_no_length_pulls_nowhere() -> None:
     builder.add_body("a", joint=setsu.Prismatic((1, 0, 0)), mass=1.0)
     builder.add_spring("k", "world", (0, 0, 0), "a", (0, 0, 0), stiffness=10.0, rest_length=0.2)
     assert setsu.inverse_dynamics(builder.build(), [0.0], [0.0], [0.0])[0] == 0.0
-
-
-def test_what_does_not_cover_point_springs_says_so() -> None:
-    m = block()
-    zero = np.zeros(1)
-    for function in (setsu.inverse_dynamics_derivatives, setsu.forward_dynamics_derivatives):
-        with pytest.raises(setsu.InputError, match=r"block has springs between points \(k\)"):
-            function(m, zero, zero, zero)
-    with pytest.raises(setsu.InputError, match="springs between points"):
-        setsu.compile(m, ["inverse_dynamics"])
