@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.loop_joints import LoopTables
+from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 
 __all__ = ["LoopMotion", "LoopPlaces", "loop_motion", "loop_places"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -66,16 +65,16 @@ def loop_places(t: LoopTables, poses: Floats) -> LoopPlaces:
     pose_a, pose_b = poses[..., t.body_a, :, :], poses[..., t.body_b, :, :]
     R_A = pose_a[..., :3, :3] @ t.rotation_a
     R_B = pose_b[..., :3, :3] @ t.rotation_b
-    arm_b = _times(pose_b[..., :3, :3], t.origin_b)
+    arm_b = times(pose_b[..., :3, :3], t.origin_b)
     arm_a = pose_b[..., :3, 3] + arm_b - pose_a[..., :3, 3]
     R = np.swapaxes(R_A, -1, -2) @ R_B
-    p = _times_transposed(R_A, arm_a - _times(pose_a[..., :3, :3], t.origin_a))
-    turned_axis = _times(R, t.axis)
+    p = transposed_times(R_A, arm_a - times(pose_a[..., :3, :3], t.origin_a))
+    turned_axis = times(R, t.axis)
     epsilon = _axis_error(t, turned_axis)
     if t.turn_locked.any():
         epsilon = np.where(t.turn_locked[:, None], _rotation_vector(R), epsilon)
     deviation = np.concatenate([p, epsilon], axis=-1)
-    error = np.sum(t.row_wrench * deviation[..., t.row_loop, :], axis=-1)  # (2)
+    error = dot(t.row_wrench, deviation[..., t.row_loop, :])  # (2)
     wrench = np.broadcast_to(t.row_wrench, (*error.shape, 6))
     free = np.broadcast_to(t.free_wrench, (*error.shape[:-1], *t.free_wrench.shape))
     if t.helical_rows.size:
@@ -96,35 +95,35 @@ def loop_motion(t: LoopTables, places: LoopPlaces, velocities: Floats, accelerat
     V_a, V_b = velocities[..., t.body_a, :], velocities[..., t.body_b, :]
     A_a, A_b = accelerations[..., t.body_a, :], accelerations[..., t.body_b, :]
     w_a, w_b = V_a[..., 3:], V_b[..., 3:]
-    tip = np.cross(w_b, places.arm_b)
+    tip = cross(w_b, places.arm_b)
     dr = V_b[..., :3] + tip - V_a[..., :3]
-    v = dr - np.cross(w_a, places.arm_a)
+    v = dr - cross(w_a, places.arm_a)
     w = w_b - w_a
-    tip_acceleration = A_b[..., :3] + np.cross(A_b[..., 3:], places.arm_b) + np.cross(w_b, tip)
-    dv = tip_acceleration - A_a[..., :3] - np.cross(A_a[..., 3:], places.arm_a) - np.cross(w_a, dr + v)  # (4)
-    dw = A_b[..., 3:] - A_a[..., 3:] - np.cross(w_a, w)
+    tip_acceleration = A_b[..., :3] + cross(A_b[..., 3:], places.arm_b) + cross(w_b, tip)
+    dv = tip_acceleration - A_a[..., :3] - cross(A_a[..., 3:], places.arm_a) - cross(w_a, dr + v)  # (4)
+    dw = A_b[..., 3:] - A_a[..., 3:] - cross(w_a, w)
     R_A = places.rotation_a
-    motion = np.concatenate([_times_transposed(R_A, v), _times_transposed(R_A, w)], axis=-1)
-    change = np.concatenate([_times_transposed(R_A, dv), _times_transposed(R_A, dw)], axis=-1)
-    rate = np.sum(places.wrench * motion[..., t.row_loop, :], axis=-1)
-    gamma = np.sum(places.wrench * change[..., t.row_loop, :], axis=-1)  # (5)
-    free_rate = np.sum(places.free * motion[..., t.free_loop, :], axis=-1)
-    free_gamma = np.sum(places.free * change[..., t.free_loop, :], axis=-1)
+    motion = np.concatenate([transposed_times(R_A, v), transposed_times(R_A, w)], axis=-1)
+    change = np.concatenate([transposed_times(R_A, dv), transposed_times(R_A, dw)], axis=-1)
+    rate = dot(places.wrench, motion[..., t.row_loop, :])
+    gamma = dot(places.wrench, change[..., t.row_loop, :])  # (5)
+    free_rate = dot(places.free, motion[..., t.free_loop, :])
+    free_gamma = dot(places.free, change[..., t.free_loop, :])
     if t.universal_rows.size:
         loops = t.universal_loops
-        second = _times(places.turn[..., loops, :, :], t.second_axis[loops])
+        second = times(places.turn[..., loops, :, :], t.second_axis[loops])
         spin = motion[..., loops, 3:]
-        swing = np.cross(spin, second)
-        moved = np.cross(t.axis[loops], swing)
+        swing = cross(spin, second)
+        moved = cross(t.axis[loops], swing)
         c = places.wrench[..., t.universal_rows, 3:]
-        length = np.linalg.norm(np.cross(t.axis[loops], second), axis=-1)
-        dc = (moved - c * _dot(c, moved)[..., None]) / np.maximum(length, 1e-9)[..., None]  # (3)
-        gamma[..., t.universal_rows] += _dot(dc, spin)
+        length = length_of(cross(t.axis[loops], second))
+        dc = (moved - c * dot(c, moved)[..., None]) / np.maximum(length, 1e-9)[..., None]  # (3)
+        gamma[..., t.universal_rows] += dot(dc, spin)
         # ω = a1 s1 + R a2 s2: the swing of the second axis is no acceleration of the joint's own coordinates.
         carried = swing * free_rate[..., t.universal_free + 1, None]
         for k in range(2):
             axis = t.universal_free + k
-            free_gamma[..., axis] -= _dot(places.free[..., axis, 3:], carried)
+            free_gamma[..., axis] -= dot(places.free[..., axis, 3:], carried)
     return LoopMotion(rate, gamma, free_rate, free_gamma)
 
 
@@ -132,28 +131,28 @@ def loop_coordinates(t: LoopTables, places: LoopPlaces) -> Floats:
     """Return the loop joints' own coordinates (..., f): travel in m, angles in (-pi, pi]; 0 for spherical joints."""
     R, p = places.turn, places.travel
     turn = _turn_about(t.axis, R)[..., t.free_loop]
-    along = np.sum(t.free_wrench[:, :3] * p[..., t.free_loop, :], axis=-1)
+    along = dot(t.free_wrench[:, :3], p[..., t.free_loop, :])
     rotates = np.abs(t.free_wrench[:, 3:]).max(axis=-1, initial=0.0) > 0.0
     result = np.where(rotates, turn, along)
     screw = np.flatnonzero(rotates & (t.pitch[t.free_loop] != 0.0))
     if screw.size:
         # The travel of a screw tells its angle without the loss of whole turns.
         loops = t.free_loop[screw]
-        result[..., screw] = np.sum(t.axis[loops] * p[..., loops, :], axis=-1) / t.pitch[loops]
+        result[..., screw] = dot(t.axis[loops], p[..., loops, :]) / t.pitch[loops]
     if t.universal_rows.size:
         loops = t.universal_loops
         a1, a2 = t.axis[loops], t.second_axis[loops]
         R_u = R[..., loops, :, :]
-        result[..., t.universal_free] = _angle_about(a1, a2, _times(R_u, a2))
-        back = _times_transposed(R_u, a1)
+        result[..., t.universal_free] = _angle_about(a1, a2, times(R_u, a2))
+        back = transposed_times(R_u, a1)
         result[..., t.universal_free + 1] = _angle_about(a2, back, a1)
     return result
 
 
 def _axis_error(t: LoopTables, turned: Floats) -> Floats:
     """Rotation vector of the smallest turn from the axis u to R u, in A; (1)."""
-    x = np.cross(t.axis, turned)
-    sine, cosine = np.linalg.norm(x, axis=-1), np.sum(t.axis * turned, axis=-1)
+    x = cross(t.axis, turned)
+    sine, cosine = length_of(x), dot(t.axis, turned)
     scale = np.arctan2(sine, cosine) / np.where(sine > 0.0, sine, 1.0)
     epsilon = x * np.where(sine > 0.0, scale, 1.0)[..., None]
     reversed_axis = (sine < 1e-12) & (cosine < 0.0)
@@ -165,7 +164,7 @@ def _rotation_vector(R: Floats) -> Floats:
     sines = 0.5 * np.stack(
         [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1
     )
-    sine = np.linalg.norm(sines, axis=-1)
+    sine = length_of(sines)
     cosine = 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0)
     angle = np.arctan2(sine, cosine)
     vector = sines * np.where(sine > 0.0, angle / np.where(sine > 0.0, sine, 1.0), 1.0)[..., None]
@@ -176,7 +175,7 @@ def _rotation_vector(R: Floats) -> Floats:
         longest = np.argmax(np.diagonal(columns, axis1=-2, axis2=-1), axis=-1)
         axis = np.take_along_axis(columns, longest[..., None, None], axis=-1)[..., 0]
         axis = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
-        axis = axis * np.where(_dot(axis, sines) < 0.0, -1.0, 1.0)[..., None]
+        axis = axis * np.where(dot(axis, sines) < 0.0, -1.0, 1.0)[..., None]
         vector = np.where(near_half_turn[..., None], axis * angle[..., None], vector)
     return vector
 
@@ -185,7 +184,7 @@ def _screw_error(t: LoopTables, p: Floats, R: Floats) -> Floats:
     """Travel that does not fit the turn, whole turns removed: a nut fits its thread at every turn."""
     loops = t.row_loop[t.helical_rows]
     pitch = t.pitch[loops]
-    raw = np.sum(t.axis[loops] * p[..., loops, :], axis=-1) - pitch * _turn_about(t.axis, R)[..., loops]
+    raw = dot(t.axis[loops], p[..., loops, :]) - pitch * _turn_about(t.axis, R)[..., loops]
     whole = 2.0 * np.pi * np.where(pitch == 0.0, 1.0, pitch)
     return raw - np.where(pitch == 0.0, 0.0, whole * np.round(raw / whole))
 
@@ -194,13 +193,13 @@ def _fill_universal(t: LoopTables, R: Floats, error: Floats, wrench: Floats, fre
     """Write error, row ĉ and rates of universal loops."""
     loops = t.universal_loops
     a1, a2 = t.axis[loops], t.second_axis[loops]
-    second = _times(R[..., loops, :, :], a2)
-    cross = np.cross(a1, second)
-    sine, cosine = np.linalg.norm(cross, axis=-1), np.sum(a1 * second, axis=-1)
-    wanted = np.arctan2(np.linalg.norm(np.cross(a1, a2), axis=-1), np.sum(a1 * a2, axis=-1))
+    second = times(R[..., loops, :, :], a2)
+    both = cross(a1, second)
+    sine, cosine = length_of(both), dot(a1, second)
+    wanted = np.arctan2(length_of(cross(a1, a2)), dot(a1, a2))
     error[..., t.universal_rows] = np.arctan2(sine, cosine) - wanted
     degenerate = sine < 1e-9
-    c = np.where(degenerate[..., None], t.normal[loops], cross / np.where(degenerate, 1.0, sine)[..., None])
+    c = np.where(degenerate[..., None], t.normal[loops], both / np.where(degenerate, 1.0, sine)[..., None])
     wrench[..., t.universal_rows, 3:] = c
     # Dual basis of (a1, R a2): each rate is what its axis contributes to ω.
     square = np.where(degenerate, 1.0, sine * sine)[..., None]
@@ -211,23 +210,11 @@ def _fill_universal(t: LoopTables, R: Floats, error: Floats, wrench: Floats, fre
 def _turn_about(axis: Floats, R: Floats) -> Floats:
     """Angle of R about `axis` (n, 3) for rotations that keep it, in (-pi, pi]."""
     sines = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    return np.arctan2(0.5 * _dot(axis, sines), 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0))
+    return np.arctan2(0.5 * dot(axis, sines), 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0))
 
 
 def _angle_about(axis: Floats, start: Floats, end: Floats) -> Floats:
     """Angle that turns `start` into `end` about `axis`."""
-    first = start - axis * _dot(axis, start)[..., None]
-    second = end - axis * _dot(axis, end)[..., None]
-    return np.arctan2(_dot(axis, np.cross(first, second)), _dot(first, second))
-
-
-def _dot(a: Floats, b: Floats) -> Floats:
-    return np.sum(a * b, axis=-1)
-
-
-def _times(R: Floats, x: Floats) -> Floats:
-    return np.matmul(R, x[..., None])[..., 0]
-
-
-def _times_transposed(R: Floats, x: Floats) -> Floats:
-    return np.matmul(np.swapaxes(R, -1, -2), x[..., None])[..., 0]
+    first = start - axis * dot(axis, start)[..., None]
+    second = end - axis * dot(axis, end)[..., None]
+    return np.arctan2(dot(axis, cross(first, second)), dot(first, second))

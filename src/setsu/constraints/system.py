@@ -29,14 +29,13 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.constraints.loop_joints import LoopTables, loop_tables
 from setsu.constraints.loop_motion import LoopMotion, LoopPlaces, loop_coordinates, loop_motion, loop_places
+from setsu.constraints.stacked import Floats, cross, dot, times, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 
 __all__ = ["ConstraintRows", "ConstraintSystem", "Linearisation", "constraint_system"]
-
-Floats = NDArray[np.float64]
 
 
 class ConstraintRows(NamedTuple):
@@ -96,6 +95,8 @@ class ConstraintSystem:
         self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
         self._place_of[self._involved] = np.arange(len(self._involved))
         self._single_coordinates = _single_coordinates(mechanism)
+        self._single_velocities = _single_velocities(mechanism)
+        self.length = _characteristic_length(mechanism, self.loops)
 
     def evaluate(self, q: ArrayLike, v: ArrayLike) -> ConstraintRows:
         """Return Jacobian, velocity term, position error and names of all rows for states q (..., nq), v (..., nv)."""
@@ -116,7 +117,7 @@ class ConstraintSystem:
         G, _ = self._loop_jacobian(places, self.loop_row_wrenches(places), self.loops.row_loop, J)
         points, arms = self._contact_points(poses)
         distance, normal, _ = self._surfaces(points)
-        contact = np.sum(normal[..., None] * self._contact_jacobian(arms, J), axis=-2)
+        contact = transposed_times(self._contact_jacobian(arms, J), normal)
         couplings = np.broadcast_to(self.coupling_jacobian, (*q.shape[:-1], *self.coupling_jacobian.shape))
         return np.concatenate([G, couplings, contact], axis=-2), self._join(q, places.error, distance)
 
@@ -138,12 +139,12 @@ class ConstraintSystem:
         distance, normal, curvature = self._surfaces(points)
         J_p = self._contact_jacobian(arms, J)
         V, A = velocities[..., self.contact_body, :], accelerations[..., self.contact_body, :]
-        swing = np.cross(V[..., 3:], arms)
+        swing = cross(V[..., 3:], arms)
         speed = V[..., :3] + swing
-        acceleration = A[..., :3] + np.cross(A[..., 3:], arms) + np.cross(V[..., 3:], swing)
-        bend = np.sum(speed * np.matmul(curvature, speed[..., None])[..., 0], axis=-1)
-        G_contact = np.sum(normal[..., None] * J_p, axis=-2)  # (3)
-        gamma_contact = np.sum(normal * acceleration, axis=-1) + bend  # (4)
+        acceleration = A[..., :3] + cross(A[..., 3:], arms) + cross(V[..., 3:], swing)
+        bend = dot(speed, times(curvature, speed))
+        G_contact = transposed_times(J_p, normal)  # (3)
+        gamma_contact = dot(normal, acceleration) + bend  # (4)
 
         batch = q.shape[:-1]
         G_coupling = np.broadcast_to(self.coupling_jacobian, (*batch, *self.coupling_jacobian.shape))  # (2)
@@ -188,7 +189,7 @@ class ConstraintSystem:
         for contact, body in enumerate(self.contact_body):
             force = contact_force[..., contact, :]
             total[..., body, :3] += force
-            total[..., body, 3:] += np.cross(rows.contact_arm[..., contact, :], force)
+            total[..., body, 3:] += cross(rows.contact_arm[..., contact, :], force)
         return total[..., :-1, :]
 
     def _poses(self, q: Floats) -> Floats:
@@ -223,13 +224,13 @@ class ConstraintSystem:
     def _contact_points(self, poses: Floats) -> tuple[Floats, Floats]:
         """World positions of the contact points and their arms from the bodies' origins, (..., c, 3)."""
         carriers = poses[..., self.contact_body, :, :]
-        arms = np.matmul(carriers[..., :3, :3], self._contact_point[..., None])[..., 0]
+        arms = times(carriers[..., :3, :3], self._contact_point)
         return carriers[..., :3, 3] + arms, arms
 
     def _contact_jacobian(self, arms: Floats, J: Floats) -> Floats:
         """Jacobians of the contact points, (..., c, 3, nv)."""
         J_rows = J[..., self._place_of[self.contact_body], :, :]
-        return J_rows[..., :3, :] + np.cross(J_rows[..., 3:, :], arms[..., None], axis=-2)
+        return J_rows[..., :3, :] + _cross_rows(J_rows[..., 3:, :], arms)
 
     def _surfaces(self, points: Floats) -> tuple[Floats, Floats, Floats]:
         """Distance (..., c), normal (..., c, 3) and curvature (..., c, 3, 3) of each contact's surface."""
@@ -249,10 +250,6 @@ class ConstraintSystem:
     def _join(self, q: Floats, loops: Floats, contacts: Floats) -> Floats:
         couplings = q[..., self._single_coordinates] @ self.coupling_jacobian[:, self._single_velocities].T
         return np.concatenate([loops, couplings + self.coupling_offset, contacts], axis=-1)
-
-    @property
-    def _single_velocities(self) -> list[int]:
-        return _single_velocities(self.mechanism)
 
 
 def constraint_system(mechanism: Mechanism, contacts: Iterable[SurfaceContact] = ()) -> ConstraintSystem:
@@ -319,6 +316,13 @@ def _single_velocities(m: Mechanism) -> list[int]:
     return [where.start for body, where in zip(m.moving, m.v_slices, strict=True) if body.joint.nv == 1]
 
 
+def _characteristic_length(m: Mechanism, loops: LoopTables) -> float:
+    """Largest distance between neighbouring joints (m), against which position errors are small or not."""
+    offsets = [body.pose.translation for body in m.bodies] + [body.center_of_mass for body in m.bodies]
+    lengths = np.linalg.norm(np.concatenate([np.reshape(offsets, (-1, 3)), loops.origin_a, loops.origin_b]), axis=-1)
+    return float(lengths.max(initial=0.0)) or 1.0
+
+
 def _point_on_carrier(m: Mechanism, contact: SurfaceContact) -> Floats:
     T = m.frame(contact.body).pose.matrix
     return T[:3, :3] @ np.array(contact.point) + T[:3, 3]
@@ -326,9 +330,16 @@ def _point_on_carrier(m: Mechanism, contact: SurfaceContact) -> Floats:
 
 def _at_origin(wrench: Floats, arm: Floats) -> Floats:
     """Wrench (..., 6) at a point as one at the origin that the arm (..., 3) starts from."""
-    return np.concatenate([wrench[..., :3], wrench[..., 3:] + np.cross(arm, wrench[..., :3])], axis=-1)
+    return np.concatenate([wrench[..., :3], wrench[..., 3:] + cross(arm, wrench[..., :3])], axis=-1)
 
 
 def _with_world(motion: Floats) -> Floats:
     """Append the world, which does not move, to (..., n_bodies, 6)."""
     return np.concatenate([motion, np.zeros((*motion.shape[:-2], 1, 6))], axis=-2)
+
+
+def _cross_rows(columns: Floats, arm: Floats) -> Floats:
+    """Cross products of the columns of (..., 3, nv) with an arm (..., 3)."""
+    x, y, z = (arm[..., k, None] for k in range(3))
+    a, b, c = (columns[..., k, :] for k in range(3))
+    return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis=-2)

@@ -1,0 +1,184 @@
+"""Forces of unilateral and frictional contacts: who touches, who sticks, who slides.
+
+Per contact a basis n, t1, t2 and a force f = (f_n, f_1, f_2); all contacts together move with
+    x = B f + b       acceleration of the contact points along the bases                               (1)
+where B (3c, 3c) is the inverse mass seen at the contacts with loops and couplings held. Each contact is
+    open      f = 0,          x_n >= 0                                                                 (2)
+    sliding   x_n = 0,        (f_1, f_2) = -K |f_n| d, d the direction of sliding                      (3)
+    sticking  x = 0,          |(f_1, f_2)| <= K |f_n|                                                  (4)
+    starting  as sliding, from rest: d is the direction of its own acceleration, x_t = |x_t| d         (5)
+with f_n >= 0 unless the contact is bilateral. For one sliding contact (1) and (3) are nishiguchi2014 (21),
+A f_n = a - dᵀτ with A = B_nn - K B_n·d; A <= 0 is friction jamming.
+
+The modes are guessed, the linear system they make is solved (least norm where it is singular), and wrong guesses are
+changed until none is left; after a while one at a time, which cannot go round in circles when B is regular.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.errors import InputError
+
+__all__ = ["OPEN", "SLIDING", "STARTING", "STICKING", "ContactSolution", "refuse_jamming", "solve_contacts"]
+
+Floats = NDArray[np.float64]
+Modes = NDArray[np.int64]
+
+OPEN, SLIDING, STICKING, STARTING = range(4)
+
+_ROUNDS = 400
+_ALL_AT_ONCE = 12
+_TOLERANCE = 1e-11
+
+
+@dataclass(frozen=True)
+class ContactSolution:
+    """Forces (N, c, 3) along n, t1, t2; modes (N, c); whether every condition holds (N,)."""
+
+    force: Floats
+    mode: Modes
+    settled: NDArray[np.bool_]
+
+
+def refuse_jamming(
+    B: Floats,
+    friction: Floats,
+    sliding: NDArray[np.bool_],
+    sign: Floats,
+    names: tuple[str, ...],
+    batch: tuple[int, ...],
+) -> None:
+    """Raise an InputError where A <= 0 for a sliding contact; B (N, c, 3, c, 3) with t1 along the sliding velocity.
+
+    sign (c,): -1 for contacts known to pull.
+    """
+    for k, name in enumerate(names):
+        own = B[:, k, :, k, :]
+        pressing, wedging = own[:, 0, 0], sign[k] * own[:, 0, 1]
+        A = pressing - friction[k] * wedging
+        # A direction the mechanism cannot move in at all is no jamming.
+        scale = np.trace(own, axis1=-2, axis2=-1)
+        bad = sliding[:, k] & (pressing > 1e-12 * scale) & (A - 1e-12 * pressing <= 0.0)
+        if bad.any():
+            state = int(np.argmax(bad))
+            where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
+            critical = pressing[state] / wedging[state]
+            raise InputError(
+                f'contact "{name}"{where}: friction jams: with K = {friction[k]:g} no normal force balances sliding '
+                f"this way; expected K below the critical value {critical:.6g}"
+            )
+
+
+def solve_contacts(
+    B: Floats, b: Floats, friction: Floats, bilateral: NDArray[np.bool_], moving: NDArray[np.bool_]
+) -> ContactSolution:
+    """Return the forces of c contacts in N states.
+
+    Args:
+        B: (N, c, 3, c, 3); t1 of a moving contact is its sliding direction.
+        b: (N, c, 3) accelerations without contact forces.
+        friction, bilateral: (c,) K and whether the contact may pull.
+        moving: (N, c) whether the contact slides now.
+    """
+    count, c = moving.shape
+    slides_now = moving | (friction == 0.0)
+    mode = np.where(slides_now, SLIDING, STICKING)
+    direction = np.zeros((count, c, 2))
+    direction[..., 0] = 1.0
+    sign = np.ones((count, c))
+    force = np.zeros((count, c, 3))
+    settled = np.zeros(count, dtype=bool)
+    for round_number in range(_ROUNDS):
+        left = np.flatnonzero(~settled)
+        if not left.size:
+            break
+        guesses = (mode[left], direction[left], sign[left])
+        state = _State(B[left], b[left], friction, bilateral, slides_now[left], *guesses)
+        force[left] = state.solve()
+        wrong = state.correct(force[left], one_at_a_time=round_number >= _ALL_AT_ONCE)
+        mode[left], direction[left], sign[left] = state.mode, state.direction, state.sign
+        settled[left] = ~wrong
+    return ContactSolution(force, mode, settled)
+
+
+class _State:
+    """The unsettled states with their present guesses, which `correct` changes."""
+
+    def __init__(
+        self,
+        B: Floats,
+        b: Floats,
+        friction: Floats,
+        bilateral: NDArray[np.bool_],
+        slides_now: NDArray[np.bool_],
+        mode: Modes,
+        direction: Floats,
+        sign: Floats,
+    ) -> None:
+        self.B, self.b, self.friction, self.bilateral = B, b, friction, bilateral
+        self.slides_now = slides_now
+        self.mode, self.direction, self.sign = mode, direction, sign
+        self.count, self.c = mode.shape
+        diagonal = np.einsum("nkiki->nki", B)
+        largest = diagonal.max(axis=(-1, -2))
+        self.scale = np.where(largest > 0.0, largest, 1.0)  # (N,) 1/kg
+
+    def solve(self) -> Floats:
+        """Forces under the present guesses: the rows (2), (3) or (4) of each contact."""
+        n, c = self.count, self.c
+        B = self.B / self.scale[:, None, None, None, None]
+        b = self.b / self.scale[:, None, None]
+        identity = np.broadcast_to(np.eye(3 * c).reshape(c, 3, c, 3), B.shape)
+        slides = (self.mode == SLIDING) | (self.mode == STARTING)
+        rows, right = B.copy(), -b
+        opened = self.mode == OPEN
+        rows[opened], right[opened] = identity[opened], 0.0
+        for axis in range(2):
+            tangent = np.where(slides[..., None, None], identity[:, :, axis + 1], rows[:, :, axis + 1])
+            drag = self.friction * self.sign * self.direction[..., axis] * slides
+            tangent[:, np.arange(c), np.arange(c), 0] += drag
+            rows[:, :, axis + 1] = tangent
+            right[:, :, axis + 1] = np.where(slides, 0.0, right[:, :, axis + 1])
+        matrix = rows.reshape(n, 3 * c, 3 * c)
+        return (np.linalg.pinv(matrix, rcond=1e-12) @ right.reshape(n, 3 * c, 1)).reshape(n, c, 3)
+
+    def correct(self, force: Floats, *, one_at_a_time: bool) -> NDArray[np.bool_]:
+        """Change guesses that the forces contradict; return which states had one, (N,)."""
+        x = np.einsum("nkilj,nlj->nki", self.B, force) + self.b
+        size = np.abs(self.b).max(axis=(-1, -2)) + self.scale * np.abs(force).max(axis=(-1, -2))
+        slack_x, slack_f = _TOLERANCE * size[:, None], _TOLERANCE * (size / self.scale)[:, None]
+        normal, tangential = force[..., 0], np.linalg.norm(force[..., 1:], axis=-1)
+        limit = self.friction * np.abs(normal)
+        slip = np.linalg.norm(x[..., 1:], axis=-1)
+        along = np.sum(x[..., 1:] * self.direction, axis=-1)
+
+        starts = self.mode == STARTING
+        pulls = (self.mode != OPEN) & ~self.bilateral & (normal < -slack_f)
+        meets = (self.mode == OPEN) & (x[..., 0] < -slack_x)
+        breaks = (self.mode == STICKING) & (tangential > limit + slack_f) & ~pulls
+        stops = starts & (along < -slack_x) & ~pulls
+        flips = self.bilateral & (self.friction > 0.0) & (self.mode != STICKING) & (normal * self.sign < -slack_f)
+        new_direction = x[..., 1:] / np.where(slip > 0.0, slip, 1.0)[..., None]
+        turns = (
+            starts & ~stops & ~pulls & (slip > slack_x) & (np.abs(new_direction - self.direction).max(axis=-1) > 1e-13)
+        )
+        if one_at_a_time:
+            wrong = pulls | meets | breaks | stops | flips
+            first = np.zeros(wrong.shape, dtype=bool)
+            first[np.arange(self.count), np.argmax(wrong, axis=-1)] = True
+            pulls, meets, breaks, stops, flips = (w & first for w in (pulls, meets, breaks, stops, flips))
+
+        away = -force[..., 1:] / np.where(tangential > 0.0, tangential, 1.0)[..., None]
+        self.direction = np.where(breaks[..., None], away, self.direction)
+        self.direction = np.where(turns[..., None], new_direction, self.direction)
+        self.sign = np.where(flips | (breaks & self.bilateral), np.where(normal < 0.0, -1.0, 1.0), self.sign)
+        self.mode = np.where(pulls, OPEN, self.mode)
+        self.mode = np.where(breaks, STARTING, self.mode)
+        self.mode = np.where(stops, STICKING, self.mode)
+        # A contact that closes again takes up the mode it began with: sliding if it has a direction of its own.
+        self.mode = np.where(meets, np.where(self.slides_now, SLIDING, STICKING), self.mode)
+        return (pulls | meets | breaks | stops | flips | turns).any(axis=-1)

@@ -1,0 +1,42 @@
+"""Vector and matrix products over leading axes, quick also for a single state."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Floats", "cross", "dot", "length_of", "solve", "times", "transposed_times"]
+
+Floats = NDArray[np.float64]
+
+_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+def cross(a: Floats, b: Floats) -> Floats:
+    """Return a x b over the last axis (3)."""
+    return a.take(_NEXT, -1) * b.take(_AFTER, -1) - a.take(_AFTER, -1) * b.take(_NEXT, -1)
+
+
+def dot(a: Floats, b: Floats) -> Floats:
+    """Return a·b over the last axis."""
+    return (a * b).sum(-1)
+
+
+def length_of(a: Floats) -> Floats:
+    """Return |a| over the last axis."""
+    return np.sqrt((a * a).sum(-1))
+
+
+def times(matrix: Floats, vector: Floats) -> Floats:
+    """Return matrix @ vector for (..., m, n) and (..., n)."""
+    return np.matmul(matrix, vector[..., None])[..., 0]
+
+
+def transposed_times(matrix: Floats, vector: Floats) -> Floats:
+    """Return matrixᵀ @ vector for (..., n, m) and (..., n)."""
+    return np.matmul(vector[..., None, :], matrix)[..., 0, :]
+
+
+def solve(matrix: Floats, columns: Floats) -> Floats:
+    """Return matrix⁻¹ columns for (..., n, n) and (..., n, k)."""
+    return np.asarray(np.linalg.solve(matrix, columns), dtype=np.float64)
