@@ -7,6 +7,7 @@
 """
 
 from setsu import sample_mechanisms
+from setsu.code_generation import GeneratedCode, generate
 from setsu.dynamics import (
     CompiledFunctions,
     ForwardDynamicsDerivatives,
@@ -88,6 +89,7 @@ __all__ = [
     "Fixed",
     "ForwardDynamicsDerivatives",
     "Free",
+    "GeneratedCode",
     "Helical",
     "InertiaReport",
     "InputError",
@@ -127,6 +129,7 @@ __all__ = [
     "forward_dynamics_derivatives",
     "frame_jacobian",
     "from_dh",
+    "generate",
     "get_threads",
     "gravity_torque",
     "inertia_report",

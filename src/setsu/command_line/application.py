@@ -26,6 +26,11 @@ COMMANDS = (
         "setsu.command_line.check_command:check",
         "Certify a model: inertias, identities of its dynamics, worst errors.",
     ),
+    (
+        "generate",
+        "setsu.command_line.generate_command:generate",
+        "Write source code (C99 or Python) of one function for one mechanism.",
+    ),
     ("bench", "setsu.command_line.bench_command:bench", "Measure speed beside the other engines that are installed."),
 )
 

@@ -136,6 +136,7 @@ def native_function(mechanism: Mechanism, name: str, *, specialised: bool = Fals
         kernel = (STRAIGHT_KERNELS.get(name, KERNELS[name]) if specialised else KERNELS[name])()
         if specialised and exceeds_operations(kernel, mechanism.tables, _LARGEST_STRAIGHT):
             return native_function(mechanism, name, target=target)
+        with_wrenches = name.replace(" springs", " external springs") if "springs" in name else f"{name} external"
         function = functions[name, specialised, target] = NativeFunction(
             kernel,
             mechanism,
@@ -143,6 +144,9 @@ def native_function(mechanism: Mechanism, name: str, *, specialised: bool = Fals
             shapes=_shapes(mechanism),
             specialised=specialised,
             target=target,
+            with_wrenches=partial(native_function, mechanism, with_wrenches, specialised=specialised)
+            if with_wrenches in KERNELS
+            else None,
         )
     return function
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.errors import InputError
+from setsu.errors import InputError, nearest_names
 from setsu.kernels.program import Array
 from setsu.mechanism import Mechanism
 from setsu.mechanism.tables import Kind
@@ -35,6 +35,25 @@ class Arguments:
         self.function, self.mechanism = function, mechanism
         self.arrays, self.shapes = tuple(arrays), tuple(shapes)
         self.sizes = [math.prod(shape) for shape in shapes]
+
+    def in_order(self, given: Sequence[ArrayLike], named: Mapping[str, ArrayLike]) -> tuple[ArrayLike, ...]:
+        """Return arguments given by position and by name in order; `external_wrenches` may follow as one more."""
+        names = [*(_public(array) for array in self.arrays), "external_wrenches"]
+        left = dict(named)
+        ordered = list(given)
+        for name in names[len(given) :]:
+            if name in left:
+                ordered.append(left.pop(name))
+            elif left:
+                break
+        for name in left:
+            if name in names[: len(given)]:
+                raise InputError(f"{self.function}: {name} is given twice, by position and by name")
+            known = names[:-1]
+            raise InputError(f"{self.function}: unexpected or too early argument {name!r}{nearest_names(name, known)}")
+        if ordered and ordered[-1] is None and len(ordered) > len(self.arrays):
+            ordered.pop()  # external_wrenches=None
+        return tuple(ordered)
 
     def take(self, given: Sequence[ArrayLike]) -> tuple[list[Floats], tuple[int, ...]]:
         """Return the arguments as contiguous float64 arrays and their common leading axes, or raise an InputError."""
@@ -125,4 +144,4 @@ class Arguments:
 
 def _public(array: Array) -> str:
     """The name a user knows an argument by."""
-    return "external_wrenches" if array.name == "external" else array.name
+    return "external_wrenches" if array.name in ("external", "applied") else array.name

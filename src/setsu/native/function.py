@@ -48,7 +48,8 @@ class NativeFunction:
     """Callable on arrays with any leading axes; returns one array, or a tuple when the kernel has several outputs.
 
     name: for messages. shapes: public shape of each argument and result by array name, where it is not flat.
-    target: body whose path the kernel walks (Jacobians).
+    target: body whose path the kernel walks (Jacobians). with_wrenches: gives the function that takes external wrenches
+    as one more argument.
     """
 
     def __init__(
@@ -60,9 +61,10 @@ class NativeFunction:
         shapes: dict[str, tuple[int, ...]] | None = None,
         specialised: bool = False,
         target: int = -1,
+        with_wrenches: Callable[[], NativeFunction] | None = None,
     ) -> None:
         self.kernel, self.mechanism, self.name = kernel, mechanism, name
-        self.specialised, self.target = specialised, target
+        self.specialised, self.target, self.with_wrenches = specialised, target, with_wrenches
         self.tables = mechanism.tables
         given = shapes or {}
         sizes = {
@@ -179,8 +181,12 @@ class NativeFunction:
 
     # Running -----------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: ArrayLike) -> Any:
-        """Run on arrays with leading axes that broadcast against each other."""
+    def __call__(self, *args: ArrayLike, **named: ArrayLike) -> Any:
+        """Run on arrays with leading axes that broadcast against each other, given in order or by name."""
+        if named or len(args) != len(self.kernel.inputs):
+            args = self.arguments.in_order(args, named)
+            if len(args) > len(self.kernel.inputs) and self.with_wrenches is not None:
+                return self.with_wrenches()(*args)
         return self._compute(args, self._lanes)
 
     def one_by_one(self, *args: ArrayLike) -> Any:

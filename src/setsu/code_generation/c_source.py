@@ -1,0 +1,114 @@
+"""C99 source of one function: no allocation, no dependency but libm, a header, and a self-test with vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.code_generation.program_text import Notation, assignments
+from setsu.native.straight import Trace
+from setsu.symbolic import Op
+
+__all__ = ["Signature", "c_header", "c_source", "c_test"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A generated function: its name, what it computes, and its arrays by name with length and meaning."""
+
+    name: str
+    title: str
+    inputs: tuple[tuple[str, int, str], ...]
+    outputs: tuple[tuple[str, int, str], ...]
+
+    @property
+    def guard(self) -> str:
+        """Name of the header's include guard."""
+        return f"{self.name.upper()}_H"
+
+
+def _number(value: float) -> str:
+    text = repr(float(value))
+    return text if any(mark in text for mark in ".en") else text + ".0"
+
+
+_NOTATION = Notation(
+    input=lambda array, position: f"{array}[{position}]",
+    constant=_number,
+    functions={Op.COS: "cos", Op.SIN: "sin", Op.SQRT: "sqrt"},
+    select=lambda x, a, b: f"(({x} < 0.0) ? {a} : {b})",
+)
+
+
+def _prototype(signature: Signature) -> str:
+    parameters = [f"const double {name}[{length}]" for name, length, _ in signature.inputs]
+    parameters += [f"double {name}[{length}]" for name, length, _ in signature.outputs]
+    return f"void {signature.name}({', '.join(parameters)})"
+
+
+def c_source(signature: Signature, trace: Trace) -> str:
+    """Return the text of the .c file."""
+    program = assignments(trace.graph, trace.outputs, _NOTATION)
+    read = {graph_input[0] for op, (graph_input, *_) in _inputs(trace) if op is Op.INPUT}
+    lines = [f'#include "{signature.name}.h"', "", "#include <math.h>", "", f"{_prototype(signature)}", "{"]
+    lines += [f"    (void){name};" for name, _, _ in signature.inputs if name not in read]
+    lines += [f"    const double {name} = {text};" for name, text in program.steps]
+    for name, texts in program.outputs.items():
+        lines += [f"    {name}[{k}] = {text};" for k, text in enumerate(texts)]
+    return "\n".join([*lines, "}", ""])
+
+
+def _inputs(trace: Trace) -> list[tuple[Op, tuple]]:
+    graph = trace.graph
+    needed = graph.needed([value for values in trace.outputs.values() for value in values])
+    return [(graph.ops[index], graph.args[index]) for index in needed if graph.ops[index] is Op.INPUT]
+
+
+def c_header(signature: Signature) -> str:
+    """Return the text of the .h file."""
+    arrays = [("in ", *entry) for entry in signature.inputs] + [("out", *entry) for entry in signature.outputs]
+    lines = [
+        f"/* {signature.title}", " *",
+        *(f" * {way} {name}[{length}]: {meaning}" for way, name, length, meaning in arrays),
+        " *", " * No allocation, no state; thread-safe. Needs libm.", " */",
+        f"#ifndef {signature.guard}", f"#define {signature.guard}", "",
+        "#ifdef __cplusplus", 'extern "C" {', "#endif", "",
+        f"{_prototype(signature)};", "",
+        "#ifdef __cplusplus", "}", "#endif", "", "#endif", "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def c_test(signature: Signature, states: list[Floats], results: list[Floats], tolerance: float) -> str:
+    """Return the text of a program that runs the function on states and compares with results; exit code 0 or 1.
+
+    states, results: per array (count, length).
+    """
+    count = len(states[0])
+    lines = [f'#include "{signature.name}.h"', "", "#include <math.h>", "#include <stdio.h>", ""]
+    for (name, length, _), values in zip((*signature.inputs, *signature.outputs), [*states, *results], strict=True):
+        lines.append(f"static const double given_{name}[{count}][{length}] = {{")
+        lines += [f"    {{{', '.join(_number(x) for x in row)}}}," for row in values.reshape(count, length).tolist()]
+        lines.append("};")
+    arguments = [f"given_{name}[k]" for name, _, _ in signature.inputs] + [name for name, _, _ in signature.outputs]
+    lines += ["", "int main(void)", "{", "    int k, i, bad = 0;", f"    for (k = 0; k < {count}; ++k) {{"]
+    lines += [f"        double {name}[{length}];" for name, length, _ in signature.outputs]
+    lines.append(f"        {signature.name}({', '.join(arguments)});")
+    for (name, length, _), values in zip(signature.outputs, results, strict=True):
+        size = float(np.abs(values).max(initial=1.0))
+        lines += [
+            f"        for (i = 0; i < {length}; ++i) {{",
+            f"            const double off = fabs({name}[i] - given_{name}[k][i]);",
+            f"            if (!(off <= {_number(tolerance * size)})) {{",
+            f'                printf("state %d, {name}[%d]: %.17g, expected %.17g\\n",',
+            f"                       k, i, {name}[i], given_{name}[k][i]);",
+            "                bad = 1;",
+            "            }",
+            "        }",
+        ]
+    lines += ["    }", f'    printf(bad ? "failed\\n" : "{count} states agree\\n");', "    return bad;", "}", ""]
+    return "\n".join(lines)

@@ -1,0 +1,162 @@
+"""`setsu.generate`: choose a function, trace it for a mechanism, print it in a language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
+from setsu.code_generation.python_source import python_source
+from setsu.dynamics.catalogue import KERNELS, native_function, require_mechanism
+from setsu.errors import InputError, nearest_names
+from setsu.kernels.program import Array
+from setsu.mechanism import Mechanism
+from setsu.native.function import NativeFunction
+from setsu.symbolic import OperationCount
+
+__all__ = ["GeneratedCode", "generate"]
+
+_TITLES = {
+    "inverse_dynamics": "Joint torques for a motion",
+    "forward_dynamics": "Joint accelerations under torques",
+    "mass_matrix": "Mass matrix, row by row",
+    "bias_torque": "Joint torques at zero acceleration",
+    "gravity_torque": "Joint torques that hold against gravity",
+    "coriolis_matrix": "Coriolis matrix, row by row",
+    "regressor": "Regressor: torques as a linear function of the inertial parameters, row by row",
+    "inverse_dynamics_derivatives": "Derivatives of the joint torques, row by row",
+    "forward_dynamics_derivatives": "Derivatives of the joint accelerations, row by row",
+    "body_poses": "4x4 placements of the bodies in the world, row by row",
+    "kinetic_energy": "Kinetic energy",
+    "potential_energy": "Potential energy",
+    "center_of_mass": "Centre of mass",
+    "momentum": "Linear momentum, and angular momentum about the centre of mass",
+}
+_MEANINGS = {
+    "q": "coordinates, rad or m (quaternions x y z w)",
+    "v": "velocities, rad/s or m/s",
+    "a": "accelerations, rad/s² or m/s²",
+    "tau": "torques or forces, N m or N",
+    "M": "mass matrix, kg m² or kg",
+    "C": "Coriolis matrix",
+    "Y": "regressor",
+    "dq": "derivatives by coordinates",
+    "dv": "derivatives by velocities",
+    "da": "derivatives by accelerations",
+    "dtau": "derivatives by torques",
+    "poses": "placements",
+    "energy": "J",
+    "center": "m, world axes",
+    "result": "kg m/s and kg m²/s, world axes",
+}
+_LANGUAGES = ("c", "python")
+_TEST_STATES = 8
+_TEST_TOLERANCE = 1e-11
+
+
+@dataclass(frozen=True)
+class GeneratedCode:
+    """Generated source: one function of one mechanism.
+
+    name: of the function and of the files. source, header: text (header empty for Python). test: text of a program that
+    checks the function on a few states (empty for Python). operations: arithmetic operations per call.
+    """
+
+    name: str
+    language: str
+    source: str
+    header: str
+    test: str
+    operations: OperationCount
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write the files into a folder, made if need be, and return their paths."""
+        ending = {"c": ".c", "python": ".py"}[self.language]
+        texts = {f"{self.name}{ending}": self.source, f"{self.name}.h": self.header, f"{self.name}_test.c": self.test}
+        target = Path(folder)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            paths = []
+            for name, text in texts.items():
+                if text:
+                    (target / name).write_text(text, encoding="utf-8")
+                    paths.append(target / name)
+        except OSError as problem:
+            raise InputError(f"write: cannot write into {target}: {problem.strerror}") from None
+        return paths
+
+
+def generate(mechanism: Mechanism, function: str, language: str = "c") -> GeneratedCode:
+    """Return source code of a function of the library for this mechanism alone.
+
+    Args:
+        function: for example "inverse_dynamics", "mass_matrix", "forward_dynamics", "regressor".
+        language: "c" (C99) or "python".
+
+    >>> import setsu
+    >>> code = setsu.generate(setsu.sample_mechanisms.planar_arm(2), "inverse_dynamics")
+    >>> "void two_link_arm_inverse_dynamics(" in code.source or code.name in code.source
+    True
+    """
+    require_mechanism(mechanism, "generate")
+    if function not in _TITLES:
+        raise InputError(f"generate: no function {function!r}{nearest_names(function, _TITLES)}")
+    if language not in _LANGUAGES:
+        raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
+    if mechanism.nv == 0:
+        raise InputError(f"generate: {mechanism.name} has no moving joint")
+    if mechanism.loops or mechanism.couplings:
+        names = ", ".join(element.name for element in (*mechanism.loops, *mechanism.couplings)[:3])
+        raise InputError(f"generate: {mechanism.name} has loops or couplings ({names}); code is made for trees")
+    variant = f"{function} springs" if mechanism.springs and f"{function} springs" in KERNELS else function
+    native = native_function(mechanism, variant, specialised=True)
+    if not native.specialised:
+        raise InputError(f"generate: {function} of {mechanism.name} would be too long as straight-line code")
+    signature = Signature(
+        name=_identifier(f"{mechanism.name}_{function}"),
+        title=f"{_TITLES[function]}: {_one_line(mechanism.name)}",
+        inputs=tuple(_entry(mechanism, array) for array in native.kernel.inputs),
+        outputs=tuple(_entry(mechanism, array) for array in native.kernel.outputs),
+    )
+    trace = native.trace
+    if language == "python":
+        return GeneratedCode(signature.name, language, python_source(signature, trace), "", "", trace.operations)
+    states, results = _test_vectors(mechanism, native)
+    return GeneratedCode(
+        name=signature.name,
+        language=language,
+        source=c_source(signature, trace),
+        header=c_header(signature),
+        test=c_test(signature, states, results, _TEST_TOLERANCE),
+        operations=trace.operations,
+    )
+
+
+def _entry(m: Mechanism, array: Array) -> tuple[str, int, str]:
+    return array.name, array.size(m.nq, m.nv, m.n_bodies, len(m.loops)), _MEANINGS[array.name]
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower()
+    return name if name and not name[0].isdigit() else f"m_{name}"
+
+
+def _one_line(text: str) -> str:
+    """A name as it may stand in a comment."""
+    return re.sub(r"[^ -~]|\*/|/\*|\"|\\", "_", text)
+
+
+def _test_vectors(m: Mechanism, native: NativeFunction) -> tuple[list, list]:
+    """States and what the library computes there, per array."""
+    rng = np.random.default_rng(0)
+    states = [
+        np.array([m.random_configuration(rng) for _ in range(_TEST_STATES)])
+        if array.over == "q"
+        else rng.uniform(-1.0, 1.0, (_TEST_STATES, m.nv))
+        for array in native.kernel.inputs
+    ]
+    results = native(*states)
+    return states, list(results) if isinstance(results, tuple) else [results]

@@ -1,0 +1,60 @@
+"""`setsu generate FILE FUNCTION`: source code of one function of a mechanism."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from setsu.command_line.model_argument import load_model
+from setsu.command_line.output import print_json
+
+__all__ = ["generate"]
+
+
+def generate(
+    file: Path,
+    function: str = "inverse_dynamics",
+    /,
+    *,
+    language: str = "c",
+    out: Path | None = None,
+    floating_base: bool = False,
+    package: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
+    json: bool = False,
+) -> int:
+    """Write source code of one function for this mechanism alone.
+
+    Parameters
+    ----------
+    file
+        URDF, MJCF (.xml) or native (.toml) file.
+    function
+        Function of the library by name, for example inverse_dynamics, mass_matrix, forward_dynamics, regressor.
+    language
+        c (C99: source, header, self-test) or python.
+    out
+        Folder for the files; without it the source is printed.
+    floating_base
+        Put a free joint under the root link (URDF).
+    package
+        Folder that holds the packages of package:// mesh names; may be given several times.
+    json
+        Print what was made as JSON.
+    """
+    from setsu.code_generation import generate as generate_code
+
+    mechanism, _ = load_model(file, floating_base, package)
+    code = generate_code(mechanism, function, language)
+    paths = code.write(out) if out is not None else []
+    count = code.operations
+    if json:
+        operations = {"add": count.add, "mul": count.mul, "func": count.func, "total": count.total}
+        print_json({"name": code.name, "operations": operations, "files": [str(path) for path in paths]})
+    elif out is None:
+        print(code.source, end="")
+    else:
+        print(f"{code.name}: {count.total} operations ({count.add} add, {count.mul} mul, {count.func} functions)")
+        print("written: " + ", ".join(str(path) for path in paths))
+    return 0
