@@ -86,6 +86,18 @@ def install(extra):
         file.write(wanted)
 
 
+def need_compiler():
+    """Generated C is compiled by the tests: find a C compiler, or install Debian's where that is allowed."""
+    if any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+        return
+    if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
+        print("Installing a C compiler ...", flush=True)
+        subprocess.run(["apt-get", "update", "-qq"])
+        subprocess.run(["apt-get", "install", "-y", "-qq", "gcc", "libc6-dev"])
+    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+        fail("the tests compile generated C and found no C compiler.\n  On Debian or Ubuntu:  sudo apt install gcc")
+
+
 def run(*words):
     """Run Python in the environment, from the project's folder; return its exit code."""
     print("$ python " + " ".join(words), flush=True)
@@ -120,6 +132,7 @@ def main():
     if command == "demo":
         return run(os.path.join("examples", "01_tour.py"), *words)
     if command == "test":
+        need_compiler()
         return test(*words)
     if command == "bench":
         return run("-m", "setsu", "bench", *words)
