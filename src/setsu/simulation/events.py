@@ -1,0 +1,92 @@
+"""What happens in mid-run: changes of structure a user asks for, and the report of everything that happened.
+
+CloseLoop, OpenLoop   given to `simulate`
+EventReport           found in `Recording.events`: also stick, slip, release and impact of contacts
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism import Mechanism
+
+__all__ = ["CloseLoop", "EventReport", "OpenLoop", "checked_events", "initially_open"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CloseLoop:
+    """Close the loop `name` of the mechanism at `time` (s), by a plastic impact when its sides move.
+
+    here: join the two sides where they are, as a gripper does, instead of where the loop was declared; otherwise a gap
+    is an error. A loop whose first event closes it is open from the start.
+    """
+
+    time: float
+    name: str
+    here: bool = field(default=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class OpenLoop:
+    """Open the loop `name` of the mechanism at `time` (s)."""
+
+    time: float
+    name: str
+
+
+@dataclass(frozen=True)
+class EventReport:
+    """Something that happened at `time` (s).
+
+    kind: "close", "open" (loops), "stick", "slip", "release", "impact" (contacts).
+    name: the loop or contact. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact;
+    impulse: of the constraint rows that took part (N s or N m s).
+    """
+
+    time: float
+    kind: str
+    name: str
+    velocity_jump: Floats
+    impulse: Floats
+    energy_lost: float = 0.0
+
+    def __str__(self) -> str:
+        lost = f", {self.energy_lost:.6g} J lost" if self.energy_lost else ""
+        return f"t = {self.time:.9g} s: {self.kind} {self.name}{lost}"
+
+
+def checked_events(m: Mechanism, events: Iterable[Any], duration: float) -> list[CloseLoop | OpenLoop]:
+    """Return the events by time; InputError for what is none, for unknown loops and times outside the run."""
+    try:
+        given: Sequence[Any] = list(events)
+    except TypeError:
+        raise InputError(f"simulate: events: expected a list of CloseLoop and OpenLoop, got {events!r:.80}") from None
+    known = [loop.name for loop in m.loops]
+    for event in given:
+        if not isinstance(event, CloseLoop | OpenLoop):
+            raise InputError(f"simulate: events: expected CloseLoop or OpenLoop, got {event!r:.80}")
+        if event.name not in known:
+            raise InputError(f"simulate: events: unknown loop {event.name!r}{nearest_names(event.name, known)}")
+        if not (isinstance(event.time, int | float) and math.isfinite(event.time) and 0.0 <= event.time <= duration):
+            raise InputError(
+                f"simulate: events: {type(event).__name__} of {event.name!r}: expected a time from 0 to "
+                f"{duration:g} s, got {event.time!r}"
+            )
+    return sorted(given, key=lambda event: event.time)
+
+
+def initially_open(events: Sequence[CloseLoop | OpenLoop]) -> set[str]:
+    """Names of the loops whose first event closes them."""
+    first: dict[str, CloseLoop | OpenLoop] = {}
+    for event in events:
+        first.setdefault(event.name, event)
+    return {name for name, event in first.items() if isinstance(event, CloseLoop)}

@@ -1,0 +1,145 @@
+"""What an integrator sees of a mechanism: accelerations, powers, and the way back onto the constraints.
+
+Evaluation   everything known of one state: acceleration, torque, forces of the constraints, and the powers
+             of the energy ledger (W): actuators, joint friction, dampers of point springs, contact friction
+Motion       evaluate(t, q, v), project(q, v); FreeMotion is the one of a mechanism without constraints
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.dynamics import body_poses, body_velocities, forward_dynamics, kinetic_energy, potential_energy
+from setsu.mechanism import Mechanism
+from setsu.simulation.chart import Charts
+from setsu.simulation.torque import Torque
+
+__all__ = ["POWERS", "Evaluation", "FreeMotion", "Motion", "damping_powers", "mechanical_energy"]
+
+Floats = NDArray[np.float64]
+
+POWERS = ("actuators", "joint_friction", "spring_dampers", "contact_friction")
+"""Names of the entries of Evaluation.powers, in order."""
+
+_NONE = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One state and what acts in it.
+
+    acceleration, torque (nv,); powers (4,) W, see POWERS;
+    normal_force (n_contacts,) N and friction_force (n_contacts, 3) N on the mechanism, world axes;
+    loop_wrench (n_loops, 6) by body_a on body_b at the loop joint, world axes, N and N m;
+    external (n_bodies, 6): contact and loop forces as wrenches at the body origins, world axes;
+    sliding (n_contacts, 3): sliding velocity of each contact point along its surface, m/s;
+    guards: numbers that stay positive until an event; error: largest violation of an active constraint, m or rad.
+    """
+
+    t: float
+    q: Floats
+    v: Floats
+    acceleration: Floats
+    torque: Floats
+    powers: Floats
+    normal_force: Floats = field(default_factory=lambda: _NONE)
+    friction_force: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    loop_wrench: Floats = field(default_factory=lambda: np.zeros((0, 6)))
+    external: Floats | None = None
+    sliding: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    guards: Floats = field(default_factory=lambda: _NONE)
+    error: float = 0.0
+
+
+class Motion(Protocol):
+    """A mechanism under torques, with or without constraints."""
+
+    mechanism: Mechanism
+    charts: Charts
+    torque: Torque
+
+    @property
+    def constrained(self) -> bool:
+        """Whether stages have to be projected."""
+        ...
+
+    def energy(self, q: Floats, v: Floats) -> Floats:
+        """Return kinetic and potential energy, springs included (J), (...)."""
+        ...
+
+    def evaluate(self, t: float, q: Floats, v: Floats) -> Evaluation:
+        """Return accelerations and forces at time t (s) in a state that satisfies the constraints."""
+        ...
+
+    def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
+        ...
+
+
+class FreeMotion:
+    """A mechanism without loops, couplings and contacts."""
+
+    constrained = False
+
+    def __init__(self, mechanism: Mechanism, torque: Torque) -> None:
+        self.mechanism, self.torque = mechanism, torque
+        self.charts = Charts(mechanism)
+
+    def evaluate(self, t: float, q: Floats, v: Floats) -> Evaluation:
+        """Return accelerations and powers at time t (s)."""
+        tau = self.torque(t, q, v)
+        a = forward_dynamics(self.mechanism, q, v, tau)
+        powers = damping_powers(self.mechanism, q, v)
+        powers[0] = tau @ v
+        return Evaluation(t, q, v, a, tau, powers)
+
+    def energy(self, q: Floats, v: Floats) -> Floats:
+        """Return kinetic and potential energy, springs included (J), (...)."""
+        return mechanical_energy(self.mechanism, q, v)
+
+    def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Return the state as it is."""
+        return q, v
+
+
+def damping_powers(m: Mechanism, q: Floats, v: Floats) -> Floats:
+    """Return (4,): zeros but for the powers of joint friction and of the dampers of point springs (W)."""
+    powers = np.zeros(len(POWERS))
+    powers[1] = -(m.damping @ (v * v)) - m.coulomb @ np.abs(v)
+    if m.springs:
+        powers[2] = _spring_power(m, q, v)
+    return powers
+
+
+def _spring_power(m: Mechanism, q: Floats, v: Floats) -> float:
+    """Return the power (W) of the dampers between points: minus damping times the square of the spring's rate."""
+    poses, velocities = body_poses(m, q), body_velocities(m, q, v)
+    power = 0.0
+    for spring in m.springs:
+        r_a, v_a = _moving_point(m, poses, velocities, spring.body_a, spring.point_a)
+        r_b, v_b = _moving_point(m, poses, velocities, spring.body_b, spring.point_b)
+        r = r_b - r_a
+        length = float(np.linalg.norm(r))
+        power -= spring.damping * (float(r @ (v_b - v_a)) / length) ** 2 if length > 0.0 else 0.0
+    return power
+
+
+def _moving_point(
+    m: Mechanism, poses: Floats, velocities: Floats, body: str, point: tuple[float, float, float]
+) -> tuple[Floats, Floats]:
+    """Position and velocity of a point of a body, world axes."""
+    frame = m.frame(body)
+    local = frame.pose.matrix[:3, :3] @ np.array(point) + np.array(frame.pose.translation)
+    if frame.body < 0:
+        return local, np.zeros(3)
+    arm = poses[frame.body, :3, :3] @ local
+    return poses[frame.body, :3, 3] + arm, velocities[frame.body, :3] + np.cross(velocities[frame.body, 3:], arm)
+
+
+def mechanical_energy(m: Mechanism, q: Floats, v: Floats) -> Floats:
+    """Return kinetic and potential energy, springs included (J), (...)."""
+    return kinetic_energy(m, q, v) + potential_energy(m, q)

@@ -1,0 +1,127 @@
+"""What a simulation leaves behind: time, state, forces, energy and its ledger, events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.errors import InputError
+from setsu.simulation.events import EventReport
+
+__all__ = ["EnergyLedger", "Recording", "SimulationStopped"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EnergyLedger:
+    """Where the energy went since t = 0 (J), (T,) each; all entries together are energy - energy[0].
+
+    actuators: work of the torques. joint_friction: damping and Coulomb friction of joints. spring_dampers: dampers of
+    springs between points. contact_friction: sliding of contacts. projection: steps back onto the constraints.
+    impacts: velocity jumps of contacts and of loops that close. integration: the rest, the error of the integrator.
+    What springs store is part of the energy.
+    """
+
+    actuators: Floats
+    joint_friction: Floats
+    spring_dampers: Floats
+    contact_friction: Floats
+    projection: Floats
+    impacts: Floats
+    integration: Floats
+
+    @property
+    def total(self) -> Floats:
+        """Sum of all entries (T,)."""
+        return np.sum([getattr(self, entry.name) for entry in fields(self)], axis=0)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A simulated motion; the first axis of every array is time, t = 0 included.
+
+    time (T,) s; q (T, nq); v, acceleration, torque (T, nv); joint_wrenches (T, n_bodies, 6): by the parent on the body
+    at the body origin, body axes, N and N m; normal_force (T, n_contacts) N; friction_force (T, n_contacts, 3) N on the
+    mechanism, world axes; loop_wrench (T, n_loops, 6) by body_a on body_b at the loop joint, world axes;
+    energy (T,) J: kinetic and potential, springs included; constraint_error (T,): largest violation of loops,
+    couplings and contacts at position level, m or rad; ledger: where the energy went; events: what happened in mid-run.
+    """
+
+    name: str
+    integrator: str
+    step: float
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]
+    contact_names: tuple[str, ...]
+    loop_names: tuple[str, ...]
+    time: Floats
+    q: Floats
+    v: Floats
+    acceleration: Floats
+    torque: Floats
+    joint_wrenches: Floats
+    normal_force: Floats
+    friction_force: Floats
+    loop_wrench: Floats
+    energy: Floats
+    constraint_error: Floats
+    ledger: EnergyLedger
+    events: tuple[EventReport, ...] = ()
+
+    @property
+    def contact_force(self) -> Floats:
+        """Magnitude of the whole force of each contact on the mechanism (T, n_contacts), N."""
+        return np.hypot(self.normal_force, np.linalg.norm(self.friction_force, axis=-1))
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        return (
+            f"Recording({self.name!r}, {len(self.time)} states, 0 to {self.time[-1]:g} s, {self.integrator}, "
+            f"{len(self.events)} events)"
+        )
+
+    def to_xarray(self) -> Any:
+        """Return an xarray.Dataset with named axes and units; needs the extra `data`."""
+        from setsu.simulation.recording_files import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write to .npz, or to NetCDF (.nc; needs the extra `data`); `Recording.load` gives back equal numbers."""
+        from setsu.simulation.recording_files import save
+
+        return save(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Recording:
+        """Read what `save` wrote."""
+        from setsu.simulation.recording_files import load
+
+        return load(Path(path))
+
+    def plot(self, quantity: str = "q") -> Any:
+        """Draw a quantity over time, axes labelled with units; return the matplotlib figure (extra `plots`).
+
+        quantity: "q", "v", "acceleration", "torque", "joint_wrenches", "normal_force", "friction_force",
+        "loop_wrench", "energy", "constraint_error" or "ledger".
+        """
+        from setsu.simulation.plotting import plot
+
+        return plot(self, quantity)
+
+
+class SimulationStopped(InputError):  # noqa: N818  (says what happened, as KeyboardInterrupt does)
+    """A run that cannot go on; `recording` holds what was recorded until then."""
+
+    def __init__(self, message: str, recording: Recording) -> None:
+        super().__init__(message)
+        self.recording = recording

@@ -1,0 +1,140 @@
+"""Recordings in files: .npz with NumPy alone, .nc (NetCDF-4) through xarray and h5netcdf; both keep every bit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from setsu.errors import InputError
+from setsu.simulation.events import EventReport
+from setsu.simulation.recording import EnergyLedger, Recording
+
+__all__ = ["load", "save", "to_xarray"]
+
+FORMAT = "setsu recording 1"
+
+# Array, its axes after time, its unit.
+ARRAYS: dict[str, tuple[tuple[str, ...], str]] = {
+    "q": (("coordinate",), "rad or m"),
+    "v": (("velocity",), "rad/s or m/s"),
+    "acceleration": (("velocity",), "rad/s² or m/s²"),
+    "torque": (("velocity",), "N m or N"),
+    "joint_wrenches": (("body", "wrench"), "N, N m"),
+    "normal_force": (("contact",), "N"),
+    "friction_force": (("contact", "xyz"), "N"),
+    "loop_wrench": (("loop", "wrench"), "N, N m"),
+    "energy": ((), "J"),
+    "constraint_error": ((), "m or rad"),
+}
+_NAMES = ("joint_names", "body_names", "velocity_names", "coordinate_names", "contact_names", "loop_names")
+_LEDGER = tuple(entry.name for entry in fields(EnergyLedger))
+
+
+def to_xarray(recording: Recording) -> Any:
+    """Return an xarray.Dataset of the recording."""
+    try:
+        import xarray
+    except ImportError:
+        raise InputError("to_xarray needs xarray: pip install setsu[data]") from None
+    variables: dict[str, Any] = {
+        name: (("time", *axes), getattr(recording, name), {"units": unit}) for name, (axes, unit) in ARRAYS.items()
+    }
+    for name in _LEDGER:
+        variables[f"ledger_{name}"] = (("time",), getattr(recording.ledger, name), {"units": "J"})
+    coordinates = {
+        "time": ("time", recording.time, {"units": "s"}),
+        "coordinate": list(recording.coordinate_names),
+        "velocity": list(recording.velocity_names),
+        "body": list(recording.body_names),
+        "contact": list(recording.contact_names),
+        "loop": list(recording.loop_names),
+        "wrench": ["fx", "fy", "fz", "nx", "ny", "nz"],
+        "xyz": ["x", "y", "z"],
+    }
+    return xarray.Dataset(variables, coordinates, {"title": recording.name, "setsu": _header(recording)})
+
+
+def save(recording: Recording, path: Path) -> Path:
+    """Write the recording; the ending of the path decides the format."""
+    try:
+        if path.suffix == ".npz":
+            arrays = {name: getattr(recording, name) for name in ("time", *ARRAYS)}
+            arrays.update({f"ledger_{name}": getattr(recording.ledger, name) for name in _LEDGER})
+            np.savez_compressed(path, header=np.array(_header(recording)), **arrays)
+        elif path.suffix == ".nc":
+            _require_h5netcdf()
+            to_xarray(recording).to_netcdf(path, engine="h5netcdf")
+        else:
+            raise InputError(f"Recording.save: expected a path that ends in .npz or .nc, got {str(path)!r}")
+    except OSError as problem:
+        raise InputError(f"Recording.save: cannot write {path} ({problem.strerror or problem})") from None
+    return path
+
+
+def load(path: Path) -> Recording:
+    """Read a recording written by `save`."""
+    arrays: dict[str, Any]
+    try:
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as file:
+                arrays = dict(file)
+                header = str(arrays.pop("header"))
+        elif path.suffix == ".nc":
+            _require_h5netcdf()
+            import xarray
+
+            with xarray.open_dataset(path, engine="h5netcdf") as data:
+                arrays = {str(name): np.asarray(data[name].values) for name in ("time", *data.data_vars)}
+                header = str(data.attrs["setsu"])
+        else:
+            raise InputError(f"Recording.load: expected a path that ends in .npz or .nc, got {str(path)!r}")
+        return _rebuild(json.loads(header), arrays)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"Recording.load: there is no file {path}") from None
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as problem:
+        raise InputError(f"Recording.load: {path} is no recording ({problem})") from None
+
+
+def _header(recording: Recording) -> str:
+    """Names, settings and events as text."""
+    events = [
+        {
+            "time": event.time,
+            "kind": event.kind,
+            "name": event.name,
+            "velocity_jump": event.velocity_jump.tolist(),
+            "impulse": event.impulse.tolist(),
+            "energy_lost": event.energy_lost,
+        }
+        for event in recording.events
+    ]
+    settings = {key: getattr(recording, key) for key in ("name", "integrator", "step", *_NAMES)}
+    return json.dumps({"format": FORMAT, **settings, "events": events})
+
+
+def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
+    if header.pop("format") != FORMAT:
+        raise ValueError("its header is not of this format")
+    events = tuple(
+        EventReport(
+            **{**event, "velocity_jump": np.array(event["velocity_jump"]), "impulse": np.array(event["impulse"])}
+        )
+        for event in header.pop("events")
+    )
+    ledger = EnergyLedger(**{name: arrays.pop(f"ledger_{name}") for name in _LEDGER})
+    names = {key: tuple(header.pop(key)) for key in _NAMES}
+    return Recording(**header, **names, **arrays, ledger=ledger, events=events)
+
+
+def _require_h5netcdf() -> None:
+    try:
+        import h5netcdf  # noqa: F401
+        import xarray  # noqa: F401
+    except ImportError:
+        raise InputError("NetCDF files need xarray and h5netcdf: pip install setsu[data]; .npz needs nothing") from None

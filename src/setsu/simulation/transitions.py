@@ -1,0 +1,243 @@
+"""Changes between steps: the beginning of a run, contacts that stick, slip, release or hit, loops that close or open.
+
+A plastic impact brings the new rows to rest by the smallest change in the metric of the mass matrix:
+
+    M (v' - v) = Gᵀ p,  G v' = 0                                             (1)  impulse p
+    energy lost = ½ (v - v')ᵀ M (v - v')                                     (2)  all of it at the impact
+
+A contact that hits sticks if its impulse is within the friction cone and slides otherwise: |p_t| = K p_n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.dynamics import body_poses
+from setsu.errors import InputError
+from setsu.mechanism import Loop, Mechanism, Pose
+from setsu.simulation.constrained_motion import ConstrainedMotion
+from setsu.simulation.contact_modes import REST_SPEED, ContactMode, Mode, tangential
+from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
+from setsu.simulation.mass_metric import MassMetric
+from setsu.simulation.motion import Evaluation, FreeMotion
+from setsu.spatial import inverse_placement
+
+__all__ = ["begin", "change_loop", "settle", "switch"]
+
+Floats = NDArray[np.float64]
+
+LARGEST_START_ERROR = 1e-6
+"""Violation (m, rad, or per second) of a constraint at t = 0 that is mended without a word."""
+_MOST_SWITCHES = 50
+
+
+def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, list[EventReport]]:
+    """Return the state at t = 0 with every contact in its mode; InputError when it violates a constraint."""
+    if isinstance(motion, FreeMotion):
+        return motion.evaluate(0.0, q, v), []
+    rows = motion.system.linearise(q, v)
+    held, names = motion.system.n_held, motion.system.names
+    rates = rows.jacobian @ v
+    for row in range(held):
+        _refuse_violation(names[row], float(rows.error[row]), float(rates[row]), v)
+    for k, contact in enumerate(motion.contacts):
+        distance, rate = float(rows.error[held + k]), float(rates[held + k])
+        if contact.bilateral or distance < -LARGEST_START_ERROR:
+            _refuse_violation(names[held + k], distance, rate if contact.bilateral else 0.0, v)
+        leaving = not contact.bilateral and (distance > LARGEST_START_ERROR or rate > LARGEST_START_ERROR)
+        along = tangential(rows.contact_velocity[k], rows.normal[k])
+        speed = float(np.linalg.norm(along))
+        if leaving:
+            motion.modes[k] = ContactMode(Mode.FREE)
+        elif speed > REST_SPEED or contact.friction == 0.0:
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
+        else:
+            motion.modes[k] = ContactMode(Mode.STICK)
+    before = v
+    motion.prime(q, v)
+    if motion.constrained:
+        q, v = motion.project(q, v)
+    state, reports = switch(motion, motion.evaluate(0.0, q, v), report=False)
+    hit = [k for k in range(len(motion.contacts)) if rates[held + k] < -LARGEST_START_ERROR and motion.modes[k].touches]
+    if hit:
+        jump = state.v - before
+        lost = float(motion.energy(q, before) - motion.energy(q, state.v))
+        reports.append(EventReport(0.0, "impact", motion.contact_names[hit[0]], jump, np.zeros(0), lost))
+    return state, reports
+
+
+def _refuse_violation(name: str, error: float, rate: float, v: Floats) -> None:
+    if abs(error) > LARGEST_START_ERROR:
+        raise InputError(
+            f"simulate: q0 violates {name} by {error:.6g} (m or rad); expected at most {LARGEST_START_ERROR:g}: "
+            "see setsu.close_loops"
+        )
+    if abs(rate) > LARGEST_START_ERROR * (1.0 + float(np.abs(v).max())):
+        raise InputError(
+            f"simulate: v0 violates {name} at a rate of {rate:.6g} (m/s or rad/s); expected velocities that keep it: "
+            "see setsu.consistent_velocity"
+        )
+
+
+def settle(motion: FreeMotion | ConstrainedMotion, end: Evaluation) -> None:
+    """After a step without event: remember the sliding directions for the next one."""
+    if isinstance(motion, FreeMotion) or not motion.contacts:
+        return
+    for k, state in enumerate(motion.modes):
+        speed = float(np.linalg.norm(end.sliding[k]))
+        if state.mode is Mode.SLIDE and speed > REST_SPEED:
+            # Of the two directions along the velocity the one that continues the motion.
+            sign = 1.0 if float(end.sliding[k] @ state.direction) >= 0.0 else -1.0
+            motion.modes[k] = ContactMode(Mode.SLIDE, end.sliding[k] * (sign / speed))
+
+
+def switch(
+    motion: ConstrainedMotion, state: Evaluation, *, report: bool = True
+) -> tuple[Evaluation, list[EventReport]]:
+    """Change the modes of contacts until every guard holds; return the state after it and what happened."""
+    reports: list[EventReport] = []
+    settle(motion, state)
+    for _ in range(_MOST_SWITCHES):
+        bad = np.flatnonzero(state.guards < 0.0)
+        if not bad.size:
+            return state, reports if report else []
+        contact, friction_changes = divmod(int(bad[0]), 2)
+        state, happened = _change(motion, state, contact, bool(friction_changes))
+        reports.extend(happened)
+    names = ", ".join(motion.contact_names)
+    raise InputError(
+        f"simulate: at t = {state.t:.9g} s no combination of sticking, sliding and releasing of the contacts ({names}) "
+        "is consistent; expected smaller friction or a configuration away from a singularity"
+    )
+
+
+def _change(
+    motion: ConstrainedMotion, state: Evaluation, k: int, friction_changes: bool
+) -> tuple[Evaluation, list[EventReport]]:
+    mode = motion.modes[k].mode
+    if mode is Mode.FREE:
+        return _hit(motion, state, k)
+    if not friction_changes:
+        motion.modes[k] = ContactMode(Mode.FREE)
+        return motion.evaluate(state.t, state.q, state.v), [_plain(state, "release", motion.contact_names[k])]
+    if mode is Mode.STICK:
+        motion.modes[k] = ContactMode(Mode.SLIDE, _against(state.friction_force[k]))
+        return motion.evaluate(state.t, state.q, state.v), [_plain(state, "slip", motion.contact_names[k])]
+    along = state.sliding[k]
+    speed = float(np.linalg.norm(along))
+    if speed > 10.0 * REST_SPEED:
+        # It turned by more than a right angle within a step without stopping.
+        motion.modes[k] = ContactMode(Mode.SLIDE, along / speed)
+        return motion.evaluate(state.t, state.q, state.v), []
+    motion.modes[k] = ContactMode(Mode.STICK)
+    motion.prime(state.q, state.v)
+    stuck = motion.evaluate(state.t, *motion.project(state.q, state.v))
+    if stuck.guards[2 * k + 1] >= 0.0:
+        return stuck, [_plain(state, "stick", motion.contact_names[k])]
+    motion.modes[k] = ContactMode(Mode.SLIDE, _against(stuck.friction_force[k]))
+    return motion.evaluate(stuck.t, stuck.q, stuck.v), [_plain(state, "slip", motion.contact_names[k])]
+
+
+def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
+    """Plastic impact of a contact with its surface."""
+    friction = motion.contacts[k].friction
+    rows = motion.system.linearise(state.q, state.v)
+    along = tangential(rows.contact_velocity[k], rows.normal[k])
+    speed = float(np.linalg.norm(along))
+    motion.modes[k] = ContactMode(Mode.STICK if friction > 0.0 else Mode.SLIDE, along / max(speed, REST_SPEED))
+    metric, G = motion.impact_metric(state.q, state.v)
+    p = -metric.impulse(G @ state.v)
+    place = motion.system.n_held + sum(mode.touches for mode in motion.modes[:k])
+    jump = -metric.nearest(G @ state.v)
+    if friction > 0.0:
+        tangent = G.shape[0] - 2 * sum(mode.mode is Mode.STICK for mode in motion.modes[k:])
+        if float(np.linalg.norm(p[tangent : tangent + 2])) > friction * p[place]:
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
+            metric, G = motion.impact_metric(state.q, state.v)
+            p, jump = _sliding_impact(motion, metric, G, rows, state, k, place)
+    before = float(motion.energy(state.q, state.v))
+    q, v = motion.project(state.q, state.v + jump) if motion.constrained else (state.q, state.v + jump)
+    after = motion.evaluate(state.t, q, v)
+    report = EventReport(
+        state.t, "impact", motion.contact_names[k], v - state.v, p, before - float(motion.energy(q, v))
+    )
+    return after, [report]
+
+
+def _sliding_impact(
+    motion: ConstrainedMotion, metric: MassMetric, G: Floats, rows: Any, state: Evaluation, k: int, place: int
+) -> tuple[Floats, Floats]:
+    """Impulse and velocity jump with |p_t| = K p_n against the sliding: as (2) of constrained_motion."""
+    column = -motion.contacts[k].friction * (rows.contact_jacobian[k].T @ motion.modes[k].direction)
+    none = np.zeros(len(G))
+    along = metric.force(column, none)
+    share = float(metric.multipliers(along, none)[place])
+    p0 = -metric.impulse(G @ state.v)
+    normal = float(p0[place]) / max(1.0 - share, 1e-12)
+    jump = metric.acceleration(along * normal, G @ state.v)
+    return p0 + metric.multipliers(along, none) * normal, jump
+
+
+def change_loop(
+    motion: ConstrainedMotion, state: Evaluation, change: CloseLoop | OpenLoop
+) -> tuple[ConstrainedMotion, Evaluation, EventReport]:
+    """Return motion and state after a loop was closed (by a plastic impact) or opened."""
+    declared, names = motion.declared, set(motion.open_loops)
+    closing = isinstance(change, CloseLoop)
+    if closing and change.here:
+        declared = _joined_here(declared, state.q, change.name)
+    names = names - {change.name} if closing else names | {change.name}
+    changed = ConstrainedMotion(declared, motion.torque, motion.contacts, open_loops=names, baumgarte=motion.baumgarte)
+    changed.modes = list(motion.modes)
+    if closing:
+        _refuse_gap(changed, state, change)
+    changed.prime(state.q, state.v)
+    before = float(motion.energy(state.q, state.v))
+    metric, G = changed.impact_metric(state.q, state.v)
+    impulse = -metric.impulse(G @ state.v)
+    v = state.v - metric.nearest(G @ state.v)
+    q, v = changed.project(state.q, v) if changed.constrained else (state.q, v)
+    after, _ = switch(changed, changed.evaluate(state.t, q, v))
+    kind = "close" if closing else "open"
+    lost = before - float(changed.energy(after.q, after.v))
+    impulse = impulse if closing else np.zeros(0)
+    return changed, after, EventReport(state.t, kind, change.name, after.v - state.v, impulse, lost)
+
+
+def _refuse_gap(motion: ConstrainedMotion, state: Evaluation, change: CloseLoop) -> None:
+    error = motion.system.position_error(state.q)
+    worst = int(np.argmax(np.abs(error[: motion.system.n_loop_rows])))
+    if abs(error[worst]) > LARGEST_START_ERROR:
+        raise InputError(
+            f"simulate: CloseLoop at t = {state.t:.9g} s: {motion.system.names[worst]} is open by {error[worst]:.6g} "
+            f'(m or rad); expected at most {LARGEST_START_ERROR:g}, or CloseLoop({change.time:g}, "{change.name}", '
+            "here=True) to join the bodies where they are"
+        )
+
+
+def _joined_here(m: Mechanism, q: Floats, name: str) -> Mechanism:
+    """The mechanism with the loop's frame on body_b moved to where its frame on body_a is."""
+    poses = body_poses(m, q)
+
+    def placed(body: str) -> Floats:
+        frame = m.frame(body)
+        return (poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
+
+    def moved(loop: Loop) -> Loop:
+        T = inverse_placement(placed(loop.body_b)) @ placed(loop.body_a) @ loop.pose_a.matrix
+        return replace(loop, pose_b=Pose.of(T, f'loop "{loop.name}"'))
+
+    return replace(m, loops=tuple(moved(loop) if loop.name == name else loop for loop in m.loops))
+
+
+def _plain(state: Evaluation, kind: str, name: str) -> EventReport:
+    return EventReport(state.t, kind, name, np.zeros_like(state.v), np.zeros(0))
+
+
+def _against(force: Floats) -> Floats:
+    length = float(np.linalg.norm(force))
+    return -force / length if length > 0.0 else np.zeros(3)
