@@ -1,12 +1,18 @@
 """Constraints: points on surfaces, loops closed by any joint, couplings; motion and forces under all of them."""
 
+from setsu.constraints.assembly import ClosingError, close_loops, loop_error
 from setsu.constraints.constrained_dynamics import ConstrainedDynamics, constrained_dynamics
+from setsu.constraints.constrained_inverse_dynamics import ConstrainedInverseDynamics, constrained_inverse_dynamics
 from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.freedom import ConstraintReport, constraint_report, degrees_of_freedom, independent_coordinates
 from setsu.constraints.surfaces import Cylinder, ImplicitSurface, Plane, Sphere, Surface
 from setsu.constraints.system import ConstraintRows, ConstraintSystem, constraint_system
 
 __all__ = [
+    "ClosingError",
     "ConstrainedDynamics",
+    "ConstrainedInverseDynamics",
+    "ConstraintReport",
     "ConstraintRows",
     "ConstraintSystem",
     "Cylinder",
@@ -15,6 +21,12 @@ __all__ = [
     "Sphere",
     "Surface",
     "SurfaceContact",
+    "close_loops",
     "constrained_dynamics",
+    "constrained_inverse_dynamics",
+    "constraint_report",
     "constraint_system",
+    "degrees_of_freedom",
+    "independent_coordinates",
+    "loop_error",
 ]

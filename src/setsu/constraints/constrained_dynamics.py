@@ -131,7 +131,8 @@ def held_tolerance(system: ConstraintSystem, error: Floats) -> Floats:
     Off the closed configuration by some error, redundant rows differ by about that much: nothing below is meaningful.
     """
     base = 16.0 * _EPSILON * max(system.mechanism.nv, system.n_rows, 4)
-    moved = np.abs(error[..., : system.n_loop_rows]).max(axis=-1, initial=0.0) / system.length
+    n = system.n_loop_rows
+    moved = np.abs(error[..., :n] / system.row_units[:n]).max(axis=-1, initial=0.0)
     return np.minimum(base + 10.0 * moved, 1e-4)
 
 

@@ -33,7 +33,7 @@ from setsu.constraints.stacked import Floats, cross, dot, times, transposed_time
 from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Cylindrical, Free, Mechanism, Planar, Prismatic
 
 __all__ = ["ConstraintRows", "ConstraintSystem", "Linearisation", "constraint_system"]
 
@@ -96,7 +96,10 @@ class ConstraintSystem:
         self._place_of[self._involved] = np.arange(len(self._involved))
         self._single_coordinates = _single_coordinates(mechanism)
         self._single_velocities = _single_velocities(mechanism)
+        # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
         self.length = _characteristic_length(mechanism, self.loops)
+        self.velocity_units = _velocity_units(mechanism, self.length)
+        self.row_units = self._row_units()
 
     def evaluate(self, q: ArrayLike, v: ArrayLike) -> ConstraintRows:
         """Return Jacobian, velocity term, position error and names of all rows for states q (..., nq), v (..., nv)."""
@@ -191,6 +194,12 @@ class ConstraintSystem:
             total[..., body, :3] += force
             total[..., body, 3:] += cross(rows.contact_arm[..., contact, :], force)
         return total[..., :-1, :]
+
+    def _row_units(self) -> Floats:
+        """Units of the rows' errors, (n,); those of couplings by the size of their factors."""
+        loops = np.where(np.abs(self.loops.row_wrench[:, :3]).max(axis=-1, initial=0.0) > 0.0, self.length, 1.0)
+        couplings = np.sqrt(np.sum((self.coupling_jacobian * self.velocity_units) ** 2, axis=-1))
+        return np.concatenate([loops, couplings, np.full(len(self.contacts), self.length)])
 
     def _poses(self, q: Floats) -> Floats:
         """Poses of all bodies, the world as the last one."""
@@ -321,6 +330,14 @@ def _characteristic_length(m: Mechanism, loops: LoopTables) -> float:
     offsets = [body.pose.translation for body in m.bodies] + [body.center_of_mass for body in m.bodies]
     lengths = np.linalg.norm(np.concatenate([np.reshape(offsets, (-1, 3)), loops.origin_a, loops.origin_b]), axis=-1)
     return float(lengths.max(initial=0.0)) or 1.0
+
+
+def _velocity_units(m: Mechanism, length: float) -> Floats:
+    units = np.ones(m.nv)
+    travels = {Prismatic: 1, Cylindrical: 1, Planar: 2, Free: 3}
+    for body, where in zip(m.moving, m.v_slices, strict=True):
+        units[where.start : where.start + travels.get(type(body.joint), 0)] = length
+    return units
 
 
 def _point_on_carrier(m: Mechanism, contact: SurfaceContact) -> Floats:

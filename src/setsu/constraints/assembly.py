@@ -1,0 +1,251 @@
+"""Closing the loops: the nearest configuration that satisfies every loop and coupling.
+
+    e(q) position errors, G their derivative, S scales (rows to length one, travel to angle)
+    far away    (Gᵀ G + μ D) x = -Gᵀ e,  q ← q ⊕ x      Levenberg-Marquardt; Gᵀ e is the exact gradient of ½|e|²   (1)
+    closed      x = -G⁺ e + (1 - G⁺ G) (q0 ⊖ q)         Newton on the loops, sliding along them towards the start  (2)
+
+q ⊕ x is `integrate`: quaternions stay quaternions. Fixed joints have no column; coordinates at a limit lose theirs when
+a step would leave it. When (1) ends in a local minimum of |e| it begins again from random places near the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setsu.constraints.stacked import Floats, times, transposed_times
+from setsu.constraints.states import checked_arrays, velocity_indices
+from setsu.constraints.system import ConstraintSystem, constraint_system
+from setsu.dynamics import difference, integrate
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+
+__all__ = ["ClosingError", "close_loops", "loop_error"]
+
+_TOLERANCE = 1e-13
+_ROUNDS = 200
+_RESTARTS = 24
+_SLIDES = 60
+_LONGEST_STEP = 0.3
+
+
+class ClosingError(InputError):
+    """Loops that cannot be closed; `configuration` (nq,) is the best one found, `error` (n,) its position errors."""
+
+    def __init__(self, message: str, configuration: Floats, error: Floats) -> None:
+        self.configuration, self.error = configuration, error
+        super().__init__(message)
+
+
+def loop_error(mechanism: Mechanism, q: ArrayLike) -> Floats:
+    """Return how far each row of the loops, then each coupling, is from closed, (..., n), m or rad.
+
+    Args:
+        q: coordinates (..., nq).
+
+    The names of the rows are `constraint_system(mechanism).names`.
+
+    >>> import setsu
+    >>> m = setsu.sample_mechanisms.four_bar()
+    >>> float(abs(setsu.loop_error(m, m.neutral())).max()) < 1e-12
+    True
+    """
+    system = constraint_system(mechanism)
+    (configuration,), _ = checked_arrays("loop_error", mechanism, [("q", q, (mechanism.nq,))])
+    return system.position_error(configuration)
+
+
+def close_loops(
+    mechanism: Mechanism, q: ArrayLike, fixed: Sequence[str] = (), *, respect_limits: bool = True, seed: int = 0
+) -> Floats:
+    """Return the nearest configuration (..., nq) that satisfies every loop and coupling.
+
+    Args:
+        q: a rough guess (..., nq); of several ways to assemble, the one near the guess is found.
+        fixed: joints that keep their coordinates.
+        respect_limits: stay within the joints' limits.
+        seed: of the random places where closing begins again when it got stuck.
+
+    Raises:
+        ClosingError: an InputError that says which loop stays open, by how many mm and degrees, with the best
+            configuration attached.
+
+    >>> import setsu
+    >>> m = setsu.sample_mechanisms.four_bar()
+    >>> q = setsu.close_loops(m, [0.3, 0.0, 0.0], fixed=["crank"])
+    >>> float(q[0]), float(abs(setsu.loop_error(m, q)).max()) < 1e-12
+    (0.3, True)
+    """
+    system = constraint_system(mechanism)
+    m = mechanism
+    (guess,), batch = checked_arrays("close_loops", m, [("q", q, (m.nq,))])
+    held = velocity_indices(m, fixed, "close_loops: fixed")
+    if not system.n_rows:
+        return guess.copy()
+    search = _Search(system, held, respect_limits)
+    start = search.within_limits(guess.reshape(-1, m.nq))
+    result, closed = search.close(start)
+    rng = np.random.default_rng(seed)
+    for trial in range(_RESTARTS):
+        if closed.all():
+            break
+        left = np.flatnonzero(~closed)
+        spread = 0.3 * 1.15**trial * search.step_units * rng.standard_normal((len(left), m.nv))
+        tried, good = search.close(search.within_limits(integrate(m, start[left], spread * search.free, 1.0)))
+        better = good | (search.size_of_error(tried) < search.size_of_error(result[left]))
+        result[left[better]] = tried[better]
+        closed[left] = good
+    if not closed.all():
+        _refuse(system, result[int(np.argmin(closed))], batch, int(np.argmin(closed)))
+    return search.polish(search.slide_towards(start, result)).reshape(*batch, m.nq)
+
+
+class _Search:
+    """Closing many states at once."""
+
+    def __init__(self, system: ConstraintSystem, fixed: list[int], respect_limits: bool) -> None:
+        m = self.mechanism = system.mechanism
+        self.system = system
+        self.free = np.ones(m.nv)
+        self.free[fixed] = 0.0
+        # Travel counts in lengths of the mechanism, so that metres and radians weigh alike.
+        self.step_units = system.velocity_units
+        self.error_units = system.row_units
+        self.limited = respect_limits and bool(np.isfinite(m.lower).any() or np.isfinite(m.upper).any())
+        self.plain_q = [
+            k for b, w in zip(m.moving, m.q_slices, strict=True) if b.joint.nq == b.joint.nv for k in _range(w)
+        ]
+        self.plain_v = [
+            k for b, w in zip(m.moving, m.v_slices, strict=True) if b.joint.nq == b.joint.nv for k in _range(w)
+        ]
+
+    def close(self, q: Floats) -> tuple[Floats, np.ndarray]:
+        """Levenberg-Marquardt from (N, nq); the configurations reached and whether they are closed, (N,)."""
+        q = q.copy()
+        damping = np.full(len(q), 1e-3)
+        G, e = self._scaled(q)
+        cost = np.sum(e * e, axis=-1)
+        for _ in range(_ROUNDS):
+            working = ~self._is_closed(e) & (damping < 1e12)
+            if not working.any():
+                break
+            x = self._step(q[working], G[working], e[working], damping[working])
+            tried = self.within_limits(integrate(self.mechanism, q[working], x * self.step_units, 1.0))
+            new_G, new_e = self._scaled(tried)
+            new_cost = np.sum(new_e * new_e, axis=-1)
+            better = new_cost < cost[working]
+            indices = np.flatnonzero(working)
+            damping[indices] = np.where(better, np.maximum(0.1 * damping[working], 1e-15), 8.0 * damping[working])
+            accepted = indices[better]
+            q[accepted], G[accepted], e[accepted], cost[accepted] = (
+                tried[better], new_G[better], new_e[better], new_cost[better],
+            )  # fmt: skip
+        return q, self._is_closed(e)
+
+    def slide_towards(self, start: Floats, q: Floats) -> Floats:
+        """Move closed configurations along the loops towards the start while that shortens the way; (2)."""
+        m = self.mechanism
+        distance = self._distance(start, q)
+        pace = np.ones(len(q))
+        for _ in range(_SLIDES):
+            working = (pace > 1e-3) & (distance > 0.0)
+            if not working.any():
+                break
+            G, _ = self._scaled(q[working])
+            wish = difference(m, q[working], start[working]) / self.step_units * self.free
+            inverse = np.asarray(np.linalg.pinv(G, rcond=1e-10), dtype=np.float64)
+            along = wish - times(inverse, times(G, wish))
+            step = pace[working, None] * along
+            tried, closed = self.close(self.within_limits(integrate(m, q[working], step * self.step_units, 1.0)))
+            new_distance = self._distance(start[working], tried)
+            better = closed & (new_distance < distance[working] * (1.0 - 1e-12))
+            indices = np.flatnonzero(working)
+            pace[indices] = np.where(better, np.minimum(1.0, 2.0 * pace[working]), 0.25 * pace[working])
+            q[indices[better]], distance[indices[better]] = tried[better], new_distance[better]
+            small = np.abs(step).max(axis=-1, initial=0.0) < 1e-12
+            pace[indices[small]] = 0.0
+        return q
+
+    def polish(self, q: Floats) -> Floats:
+        """One more Newton step, kept where it brings the error closer to rounding."""
+        G, e = self._scaled(q)
+        x = _damped(G, e, np.zeros(len(q)))
+        tried = self.within_limits(integrate(self.mechanism, q, x * self.step_units, 1.0))
+        better = self.size_of_error(tried) < self.size_of_error(q)
+        return np.where(better[:, None], tried, q)
+
+    def within_limits(self, q: Floats) -> Floats:
+        """Clip coordinates to their limits."""
+        if not self.limited:
+            return q
+        m = self.mechanism
+        q = q.copy()
+        clipped = np.clip(q[:, self.plain_q], m.lower[self.plain_v], m.upper[self.plain_v])
+        q[:, self.plain_q] = np.where(self.free[self.plain_v] > 0.0, clipped, q[:, self.plain_q])
+        return q
+
+    def size_of_error(self, q: Floats) -> Floats:
+        """Largest error of each configuration, in lengths of the mechanism or rad."""
+        return np.abs(self.system.position_error(q) / self.error_units).max(axis=-1, initial=0.0)
+
+    def _is_closed(self, e: Floats) -> np.ndarray:
+        return np.abs(e).max(axis=-1, initial=0.0) <= _TOLERANCE * max(1, self.mechanism.nv)
+
+    def _scaled(self, q: Floats) -> tuple[Floats, Floats]:
+        """G (N, n, nv) without the columns of fixed joints, and errors (N, n), free of units."""
+        G, e = self.system.jacobian_and_error(q)
+        return G * (self.step_units * self.free) / self.error_units[:, None], e / self.error_units
+
+    def _step(self, q: Floats, G: Floats, e: Floats, damping: Floats) -> Floats:
+        """One damped step (N, nv); coordinates that would leave their limits are taken out once and it is repeated."""
+        x = _damped(G, e, damping)
+        if not self.limited:
+            return x
+        m = self.mechanism
+        at = np.zeros(x.shape, dtype=bool)
+        at[:, self.plain_v] = (
+            (q[:, self.plain_q] <= m.lower[self.plain_v]) & (x[:, self.plain_v] < 0.0)
+        ) | ((q[:, self.plain_q] >= m.upper[self.plain_v]) & (x[:, self.plain_v] > 0.0))  # fmt: skip
+        return _damped(G * ~at[:, None, :], e, damping) if at.any() else x
+
+    def _distance(self, start: Floats, q: Floats) -> Floats:
+        return np.linalg.norm(difference(self.mechanism, start, q) / self.step_units, axis=-1)
+
+
+def _damped(G: Floats, e: Floats, damping: Floats) -> Floats:
+    """Solve (1) through the small side: x = -Gᵀ(G Gᵀ + μ)⁻¹ e, with singular values instead of the squared matrix."""
+    U, s, Vt = np.linalg.svd(G, full_matrices=False)
+    mu = damping * np.maximum(np.sum(e * e, axis=-1), 1e-30)
+    cut = 1e-12 * s[..., :1]
+    filtered = np.where(s > cut, s / (s * s + mu[..., None] + np.finfo(np.float64).tiny), 0.0)
+    x = -transposed_times(Vt, filtered * transposed_times(U, e))
+    # Short steps stay in the valley the guess lies in: the way of assembly the user meant.
+    return x * np.minimum(1.0, _LONGEST_STEP / np.maximum(np.abs(x).max(axis=-1), _LONGEST_STEP))[..., None]
+
+
+def _refuse(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], state: int) -> None:
+    error = system.position_error(q)
+    worst = int(np.argmax(np.abs(error) / system.row_units))
+    where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
+    head = f"close_loops: {system.mechanism.name} cannot be closed{where}"
+    if worst >= system.n_loop_rows:
+        name = system.mechanism.couplings[worst - system.n_loop_rows].name
+        raise ClosingError(f'{head}: coupling "{name}" stays off by {error[worst]:.6g}', q, error)
+    t = system.loops
+    loop = int(t.row_loop[worst])
+    rows = t.row_loop == loop
+    turning = np.abs(t.row_wrench[:, :3]).max(axis=-1) == 0.0
+    own = error[: system.n_loop_rows]
+    gap, angle = (float(np.linalg.norm(own[rows & side])) for side in (~turning, turning))
+    raise ClosingError(
+        f'{head}: loop "{t.names[loop]}" stays open by {1e3 * gap:.4g} mm and {np.degrees(angle):.4g} degrees at best; '
+        "expected lengths, fixed joints and limits that let it close (the error holds the best configuration)",
+        q,
+        error,
+    )
+
+
+def _range(where: slice) -> range:
+    return range(where.start, where.stop)

@@ -1,0 +1,287 @@
+"""Torques of chosen actuators for a motion under loops, couplings and surface contacts, and all forces that go with it.
+
+    τ_o = ID(q, v, a, contact forces)     torques of the tree, every joint driven                                (1)
+    N     basis of the motions the rows allow, G N = 0 (the J = ∂q_o/∂q of kawasaki1995 up to a choice of q)     (2)
+    E     columns: unit vectors of actuated joints, Fᵀ of actuated loop joints
+    Nᵀ E u = Nᵀ τ_o                       virtual work: τ = Jᵀ τ_o, τ_c = (Sᵀ)⁻¹ τ                               (3)
+    u = W⁻¹ Eᵀ N (Nᵀ E W⁻¹ Eᵀ N)⁻¹ Nᵀ τ_o + (what the user selects of the null space of Nᵀ E)                    (4)
+    Gᵀ λ = τ_o - E u                      reactions of the loops, least norm                                     (5)
+
+W = diag(weights): the sum of weight x torque² is the least possible. Contacts: a given normal force f_n brings friction
+-K f_n t with it; contacts without a given force are not loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.constraints.constrained_dynamics import held_tolerance, loop_joint_forces
+from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.held_motion import hold
+from setsu.constraints.stacked import Floats, dot, length_of, times, transposed_times
+from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
+from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
+from setsu.dynamics import inverse_dynamics, joint_wrenches
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism import Mechanism
+
+__all__ = ["ConstrainedInverseDynamics", "constrained_inverse_dynamics"]
+
+# A motion that violates its own loops by more than this share of its accelerations is refused.
+_MOTION_TOLERANCE = 1e-6
+# Force left over on a freedom nobody drives, as a share of all forces, that counts as a real demand.
+_DEMAND_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class ConstrainedInverseDynamics:
+    """Actuator torques and every force of a constrained motion; forces act on the mechanism, world axes.
+
+    torque: (..., nv), N or N m, zero where not actuated.
+    loop_torque: (..., n), along the free axes of the loop joints in the order of the loops, zero where not actuated.
+    normal_force: (..., n_contacts), N. friction_force: (..., n_contacts, 3), N.
+    loop_wrench: (..., n_loops, 6), by body_a on body_b at the joint (origin of its frame on body_b).
+    joint_wrenches: (..., n_bodies, 6), by the parent on the body at the body origin.
+    coupling_force: (..., n_couplings): the force on each joint is this times the joint's factor.
+    redundancy: (...) how many actuators more than freedoms: dimensions of internal forces left to choose.
+    """
+
+    torque: Floats
+    loop_torque: Floats
+    normal_force: Floats
+    friction_force: Floats
+    loop_wrench: Floats
+    joint_wrenches: Floats
+    coupling_force: Floats
+    redundancy: NDArray[np.int64]
+
+
+def constrained_inverse_dynamics(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    contacts: Iterable[SurfaceContact] = (),
+    normal_force: ArrayLike | None = None,
+    actuated: Sequence[str] | None = None,
+    weights: Mapping[str, float] | None = None,
+    *,
+    internal_torque: ArrayLike | None = None,
+    external_wrenches: ArrayLike | None = None,
+    frame: str = "world",
+) -> ConstrainedInverseDynamics:
+    """Return the torques of the actuated joints that produce a motion, and all forces.
+
+    Args:
+        q, v, a: coordinates (..., nq), velocities and accelerations (..., nv) that satisfy loops and couplings.
+        contacts: points on surfaces, pressed with `normal_force` (..., n_contacts), N; none is pressed when not given.
+        actuated: joints with an actuator, loop joints too; every joint of the tree when not given.
+        weights: joint name -> weight (1 where not named); redundant actuators share so that the sum of
+            weight x torque² is least.
+        internal_torque: (..., n_actuated), actuated velocities in the order of v, then loop axes; the part of it that
+            moves nothing, the squeeze, is added.
+        external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6).
+        frame: axes of joint_wrenches, "world" or "body".
+
+    Raises:
+        InputError: the motion breaks a loop; it needs force along a freedom nobody drives (named).
+
+    >>> import setsu
+    >>> m = setsu.sample_mechanisms.four_bar()
+    >>> r = setsu.constrained_inverse_dynamics(m, [0.0] * 3, [0.0] * 3, [0.0] * 3, actuated=["crank"])
+    >>> r.torque.shape, int(r.redundancy)
+    ((3,), 0)
+    """
+    m = mechanism
+    system = constraint_system(m, contacts)
+    if frame not in ("world", "body"):
+        raise InputError(f'constrained_inverse_dynamics: frame: expected "world" or "body", got {frame!r}')
+    drives = _Drives(system, actuated, weights)
+    n_contacts = len(system.contacts)
+    given = np.zeros(n_contacts) if normal_force is None else normal_force
+    if n_contacts == 1 and np.ndim(given) == 0:
+        given = np.reshape(given, (1,))
+    arrays: list[tuple[str, ArrayLike, tuple[int, ...]]] = [
+        ("q", q, (m.nq,)),
+        ("v", v, (m.nv,)),
+        ("a", a, (m.nv,)),
+        ("normal_force", given, (n_contacts,)),
+        ("internal_torque", np.zeros(drives.count) if internal_torque is None else internal_torque, (drives.count,)),
+        (
+            "external_wrenches",
+            np.zeros((m.n_bodies, 6)) if external_wrenches is None else external_wrenches,
+            (m.n_bodies, 6),
+        ),
+    ]
+    (q, v, a, press, squeeze, external), _ = checked_arrays("constrained_inverse_dynamics", m, arrays)
+    _refuse_pulling(system, press)
+    rows = system.linearise(q, v)
+    _refuse_broken_motion(system, rows, a)
+    contact_force, friction = _contact_force(system, rows, press)
+    loads = external + system.body_wrenches(rows, np.zeros((*q.shape[:-1], len(m.loops), 6)), contact_force)
+    passive = loop_joint_forces(system, rows)
+    passive = passive - system.loops.armature * (times(rows.free_jacobian, a) + rows.motion.free_velocity_term)
+    demand = inverse_dynamics(m, q, v, a, loads) - transposed_times(rows.free_jacobian, passive)  # (1)
+
+    E = drives.columns(rows)
+    u, redundancy, reaction = _share(system, rows, E, demand, drives.weights, squeeze)
+    torque = np.zeros((*q.shape[:-1], m.nv))
+    torque[..., drives.joints] = u[..., : len(drives.joints)]
+    loop_torque = np.zeros((*q.shape[:-1], len(system.loops.free_loop)))
+    loop_torque[..., drives.loop_axes] = u[..., len(drives.joints) :]
+    loop_wrench = _loop_wrench(system, rows, reaction, loop_torque + passive)
+    total = external + system.body_wrenches(rows, loop_wrench, contact_force)
+    return ConstrainedInverseDynamics(
+        torque=torque,
+        loop_torque=loop_torque,
+        normal_force=press,
+        friction_force=friction,
+        loop_wrench=loop_wrench,
+        joint_wrenches=joint_wrenches(m, q, v, a, total, frame=frame),
+        coupling_force=reaction[..., system.n_loop_rows :],
+        redundancy=redundancy,
+    )
+
+
+class _Drives:
+    """Which velocities and loop axes have an actuator, and the weights of their torques."""
+
+    def __init__(
+        self, system: ConstraintSystem, actuated: Sequence[str] | None, weights: Mapping[str, float] | None
+    ) -> None:
+        m, t = system.mechanism, system.loops
+        what = "constrained_inverse_dynamics: actuated"
+        names = list(m.joint_names) if actuated is None else _listed(actuated)
+        loop_joints = {loop.joint.name: k for k, loop in enumerate(m.loops)}
+        unknown = [name for name in names if name not in loop_joints]
+        try:
+            self.joints = velocity_indices(m, unknown, what)
+        except InputError:
+            known = (*m.joint_names, *coordinate_names(m), *loop_joints)
+            bad = next(name for name in unknown if name not in known)
+            raise InputError(f"{what}: unknown joint {bad!r} in {m.name}{nearest_names(str(bad), known)}") from None
+        driven = [loop_joints[name] for name in names if name in loop_joints]
+        self.loop_axes = [int(axis) for axis in np.flatnonzero(np.isin(t.free_loop, driven))]
+        self.count = len(self.joints) + len(self.loop_axes)
+        owners = [*(coordinate_names(m)[k] for k in self.joints), *(t.names[t.free_loop[k]] for k in self.loop_axes)]
+        self.weights = np.ones(self.count)
+        for name, weight in dict(weights or {}).items():
+            mine = [k for k, owner in enumerate(owners) if owner == name or owner.startswith(f"{name}[")]
+            if not mine:
+                raise InputError(
+                    f"constrained_inverse_dynamics: weights: expected actuated joints, got {name!r}"
+                    f"{nearest_names(str(name), owners)}"
+                )
+            if not (isinstance(weight, (int, float)) and np.isfinite(weight) and weight > 0.0):
+                raise InputError(
+                    f'constrained_inverse_dynamics: weights: "{name}": expected a positive number, got {weight!r}'
+                )
+            self.weights[mine] = float(weight)
+
+    def columns(self, rows: Linearisation) -> Floats:
+        """E, (..., nv, n_actuated)."""
+        nv = rows.jacobian.shape[-1]
+        batch = rows.jacobian.shape[:-2]
+        joints = np.broadcast_to(np.eye(nv)[:, self.joints], (*batch, nv, len(self.joints)))
+        return np.concatenate([joints, np.swapaxes(rows.free_jacobian[..., self.loop_axes, :], -1, -2)], axis=-1)
+
+
+def _listed(actuated: Sequence[str]) -> list[str]:
+    return [actuated] if isinstance(actuated, str) else list(actuated)
+
+
+def _share(
+    system: ConstraintSystem, rows: Linearisation, E: Floats, demand: Floats, weights: Floats, squeeze: Floats
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Actuator torques u, redundancy, and multipliers of loops and couplings; (2)-(5)."""
+    nv, n = system.mechanism.nv, system.n_held
+    units = system.velocity_units
+    # Coordinates scaled by their units: forces along them become comparable.
+    unit_mass = np.broadcast_to(np.diag(1.0 / units**2), (*demand.shape[:-1], nv, nv))
+    held = hold(
+        unit_mass, rows.jacobian[..., :n, :], np.zeros((*demand.shape[:-1], n)), rows.size[..., :n, :],
+        held_tolerance(system, rows.error),
+    )  # fmt: skip
+    load, E_s = demand * units, E * units[:, None]
+    P = np.eye(nv) - held.U @ np.swapaxes(held.U, -1, -2)  # P = N Nᵀ
+    rank = np.sum(held.s_inverse > 0.0, axis=-1)
+    weighted = P @ E_s / np.sqrt(weights)
+    U, s, Vt = np.linalg.svd(weighted, full_matrices=False)
+    largest = np.linalg.norm(E_s / np.sqrt(weights), axis=(-2, -1))[..., None]
+    keep = s > 1e-10 * np.where(largest > 0.0, largest, 1.0)
+    wanted = times(P, load)
+    parts = np.where(keep, transposed_times(U, wanted) / np.where(keep, s, 1.0), 0.0)
+    chosen = squeeze * np.sqrt(weights)
+    internal = chosen - transposed_times(Vt, np.where(keep, times(Vt, chosen), 0.0))
+    u = (transposed_times(Vt, parts) + internal) / np.sqrt(weights)  # (4)
+    left = wanted - times(P @ E_s, u)
+    scale = np.maximum(length_of(load), length_of(wanted))
+    undriven = length_of(left) > _DEMAND_TOLERANCE * np.where(scale > 0.0, scale, 1.0)
+    if undriven.any():
+        _refuse_undriven(system, P, U, keep, left, undriven)
+    excess = times(E_s, u) - load
+    return u, E.shape[-1] - np.sum(keep, axis=-1), held.multipliers(-excess) if n else np.zeros((*rank.shape, 0))
+
+
+def _refuse_undriven(
+    system: ConstraintSystem, P: Floats, U: Floats, keep: NDArray[np.bool_], left: Floats, undriven: NDArray[np.bool_]
+) -> None:
+    """Name the coordinates of the motions that no actuator can push."""
+    where = tuple(np.argwhere(undriven)[0])
+    driven = U[where][:, keep[where]]
+    free = P[where] - driven @ driven.T
+    part = np.sqrt(np.maximum(np.diag(free), 0.0))
+    names = coordinate_names(system.mechanism)
+    movers = [names[k] for k in np.argsort(-part) if part[k] > 0.05 * part.max()]
+    count = round(float(np.trace(free)))
+    raise InputError(
+        f"constrained_inverse_dynamics: the motion needs force along {count} freedom{'s' if count > 1 else ''} that "
+        f"nobody drives, moving {', '.join(movers)}; name one of these joints in `actuated` for each"
+    )
+
+
+def _contact_force(system: ConstraintSystem, rows: Linearisation, press: Floats) -> tuple[Floats, Floats]:
+    """Contact forces and their friction parts, (..., c, 3); a point at rest is held by no friction."""
+    sliding = rows.contact_velocity - rows.normal * dot(rows.normal, rows.contact_velocity)[..., None]
+    speed = length_of(sliding)
+    direction = sliding / np.where(speed > 0.0, speed, 1.0)[..., None]
+    friction = -(system.friction * np.abs(press))[..., None] * direction
+    return press[..., None] * rows.normal + friction, friction
+
+
+def _loop_wrench(system: ConstraintSystem, rows: Linearisation, reaction: Floats, free_force: Floats) -> Floats:
+    t = system.loops
+    result = np.zeros((*reaction.shape[:-1], len(t.names), 6))
+    parts = reaction[..., : system.n_loop_rows, None] * rows.loop_wrench
+    free = free_force[..., None] * rows.free_wrench
+    for loop in range(len(t.names)):
+        result[..., loop, :] = parts[..., t.row_loop == loop, :].sum(-2) + free[..., t.free_loop == loop, :].sum(-2)
+    return result
+
+
+def _refuse_pulling(system: ConstraintSystem, press: Floats) -> None:
+    bad = (press < 0.0) & ~system.bilateral
+    if bad.any():
+        where = tuple(np.argwhere(bad)[0])
+        raise InputError(
+            f'constrained_inverse_dynamics: contact "{system.contacts[where[-1]].name}": expected a normal force of at '
+            f"least 0 (or a bilateral contact), got {press[where]:g}"
+        )
+
+
+def _refuse_broken_motion(system: ConstraintSystem, rows: Linearisation, a: Floats) -> None:
+    """The accelerations must satisfy loops, couplings and contacts that hold for ever."""
+    held = np.concatenate([np.ones(system.n_held, dtype=bool), system.bilateral])
+    left = np.abs(times(rows.jacobian, a) + rows.velocity_term) * held
+    scale = np.sum(rows.size * np.abs(a)[..., None, :], axis=-1) + np.abs(rows.velocity_term)
+    bad = left > _MOTION_TOLERANCE * np.maximum(scale.max(axis=-1, initial=0.0), 1e-6)[..., None]
+    if bad.any():
+        where = tuple(np.argwhere(bad)[0])
+        raise InputError(
+            f"constrained_inverse_dynamics: a breaks {system.names[where[-1]]} by {left[where]:.3g} m/s² or rad/s²; "
+            "expected accelerations that satisfy loops and couplings, for example those of constrained_dynamics"
+        )

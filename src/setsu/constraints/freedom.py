@@ -1,0 +1,161 @@
+"""How many freedoms the constraints leave, which of them are redundant, which coordinates can be chosen freely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.constraints.assembly import close_loops
+from setsu.constraints.constrained_dynamics import held_tolerance
+from setsu.constraints.held_motion import singular_values_kept
+from setsu.constraints.stacked import Floats
+from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
+from setsu.constraints.system import ConstraintSystem, constraint_system
+from setsu.dynamics import integrate
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+
+__all__ = ["ConstraintReport", "constraint_report", "degrees_of_freedom", "independent_coordinates"]
+
+# Further open than this (m or rad), the rows at hand say nothing about the closed mechanism.
+_OPEN = 1e-3
+
+
+@dataclass(frozen=True)
+class ConstraintReport:
+    """Freedoms of a mechanism at a configuration.
+
+    degrees_of_freedom: velocities less the rank of the rows of loops and couplings.
+    rank: of those rows.
+    redundant: names of rows that hold nothing the rows before them do not hold already.
+    """
+
+    degrees_of_freedom: int
+    rank: int
+    redundant: tuple[str, ...]
+
+
+def degrees_of_freedom(mechanism: Mechanism, q: ArrayLike) -> int | NDArray[np.int64]:
+    """Return the number of independent velocities at configurations (..., nq) that satisfy the loops.
+
+    It is nv less the rank of all loops and couplings; at a singular configuration it is larger than elsewhere.
+
+    Returns:
+        A whole number for one configuration, an array (...) for many.
+
+    >>> import setsu
+    >>> m = setsu.sample_mechanisms.five_bar()
+    >>> setsu.degrees_of_freedom(m, m.neutral())
+    2
+    """
+    system = constraint_system(mechanism)
+    (configuration,), batch = _closed("degrees_of_freedom", system, q)
+    G, tolerance = _scaled_rows(system, configuration)
+    free = mechanism.nv - _rank(G, tolerance)
+    return int(free) if batch == () else np.asarray(free, dtype=np.int64)
+
+
+def constraint_report(mechanism: Mechanism, q: ArrayLike) -> ConstraintReport:
+    """Return freedoms, rank and the names of redundant rows at one configuration (nq,).
+
+    >>> import setsu
+    >>> m = setsu.sample_mechanisms.four_bar()
+    >>> len(setsu.constraint_report(m, m.neutral()).redundant)
+    3
+    """
+    system = constraint_system(mechanism)
+    (configuration,), batch = _closed("constraint_report", system, q)
+    if batch != ():
+        raise InputError(
+            f"constraint_report: q: expected one configuration ({mechanism.nq},), got leading axes {batch}"
+        )
+    G, tolerance = _scaled_rows(system, configuration)
+    rank = int(_rank(G, tolerance))
+    kept = _independent_rows(G, float(tolerance))
+    redundant = tuple(name for k, name in enumerate(system.names) if k not in kept)
+    return ConstraintReport(mechanism.nv - rank, rank, redundant)
+
+
+def independent_coordinates(
+    mechanism: Mechanism, q: ArrayLike | None = None, prefer: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return names of coordinates that determine all others through loops and couplings, as many as there are freedoms.
+
+    Args:
+        q: a configuration (nq,) that satisfies the loops; when not given, the closed one nearest to a generic one.
+        prefer: joints to be taken where possible; after them, joints earlier in the tree come first.
+
+    Names are those of joints, with [k] behind it for joints of several velocities.
+
+    >>> import setsu
+    >>> setsu.independent_coordinates(setsu.sample_mechanisms.four_bar())
+    ('crank',)
+    """
+    system = constraint_system(mechanism)
+    m = mechanism
+    first = velocity_indices(m, prefer, "independent_coordinates: prefer")
+    start = close_loops(m, _generic(m)) if q is None else q
+    (configuration,), batch = _closed("independent_coordinates", system, start)
+    if batch != ():
+        raise InputError(f"independent_coordinates: q: expected one configuration ({m.nq},), got leading axes {batch}")
+    G, tolerance = _scaled_rows(system, configuration)
+    # Columns that are dependent on the ones before, taken from the least wanted coordinate on.
+    order = [k for k in reversed(range(m.nv)) if k not in first] + list(reversed(first))
+    dependent = [order[k] for k in _independent_rows(G.T[order], float(tolerance))]
+    names = coordinate_names(m)
+    return tuple(names[k] for k in range(m.nv) if k not in dependent)
+
+
+def _generic(m: Mechanism) -> Floats:
+    """The neutral configuration moved a little: symmetric and stretched positions are often singular."""
+    rng = np.random.default_rng(2014)
+    return integrate(m, m.neutral(), 0.1 * rng.standard_normal(m.nv), 1.0)
+
+
+def _closed(function: str, system: ConstraintSystem, q: ArrayLike) -> tuple[list[Floats], tuple[int, ...]]:
+    m = system.mechanism
+    taken, batch = checked_arrays(function, m, [("q", q, (m.nq,))])
+    error = np.abs(system.position_error(taken[0]))
+    if error.max(initial=0.0) > _OPEN:
+        row = int(np.argmax(error.reshape(-1, error.shape[-1]).max(axis=0)))
+        raise InputError(
+            f"{function}: q does not satisfy {system.names[row]} (off by {error.max():.3g} m or rad); "
+            "expected a closed configuration, for example from close_loops"
+        )
+    return taken, batch
+
+
+def _scaled_rows(system: ConstraintSystem, q: Floats) -> tuple[Floats, Floats]:
+    """Rows with the units of length taken out, each about of length one, and the tolerance for their rank."""
+    G, error = system.jacobian_and_error(q)
+    rows = system.linearise(q, np.zeros((*q.shape[:-1], system.mechanism.nv)))
+    column = system.velocity_units
+    size = np.sqrt(np.sum((rows.size * column) ** 2, axis=-1))
+    scaled = G * column / np.where(size > 0.0, size, 1.0)[..., None]
+    return scaled, held_tolerance(system, error)
+
+
+def _rank(G: Floats, tolerance: Floats) -> NDArray[np.int64]:
+    if 0 in G.shape[-2:]:
+        return np.zeros(G.shape[:-2], dtype=np.int64)
+    s = np.asarray(np.linalg.svd(G, compute_uv=False), dtype=np.float64)
+    return singular_values_kept(s, tolerance).sum(axis=-1)
+
+
+def _independent_rows(rows: Floats, tolerance: float) -> list[int]:
+    """Numbers of the rows (n, k) that are no combinations of earlier ones, by Gram-Schmidt, twice for accuracy."""
+    kept: list[int] = []
+    basis = np.zeros((0, rows.shape[1]))
+    limit = max(100.0 * tolerance, 1e-10) * float(np.linalg.norm(rows, axis=1).max(initial=0.0))
+    for k, row in enumerate(rows):
+        rest = row
+        for _ in range(2):
+            rest = rest - basis.T @ (basis @ rest)
+        length = float(np.linalg.norm(rest))
+        if length > limit:
+            kept.append(k)
+            basis = np.vstack([basis, rest / length])
+    return kept
