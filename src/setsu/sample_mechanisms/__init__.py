@@ -1,5 +1,6 @@
 """Mechanisms to try things on: from one pendulum to random trees of every joint type."""
 
+from setsu.sample_mechanisms.benchmark_linkages import bricard, n_four_bar, spatial_slider_crank
 from setsu.sample_mechanisms.closed_chains import five_bar, four_bar, parallelogram_arm, slider_crank
 from setsu.sample_mechanisms.floating_box import floating_box
 from setsu.sample_mechanisms.large_trees import binary_tree, chain
@@ -11,10 +12,12 @@ from setsu.sample_mechanisms.simple_pendulum import pendulum
 
 __all__ = [
     "binary_tree",
+    "bricard",
     "chain",
     "five_bar",
     "floating_box",
     "four_bar",
+    "n_four_bar",
     "parallelogram_arm",
     "pendulum",
     "planar_arm",
@@ -22,4 +25,5 @@ __all__ = [
     "random_tree",
     "seven_joint_arm",
     "slider_crank",
+    "spatial_slider_crank",
 ]
