@@ -187,7 +187,7 @@ class _Motion:
             M,
             self.jacobian[..., self.held_rows, :],
             rows.velocity_term[..., self.held_rows],
-            rows.size[..., self.held_rows, :],
+            system.row_size(rows)[..., self.held_rows, :],
             held_tolerance(system, rows.error),
             coordinate_names(m),
         )

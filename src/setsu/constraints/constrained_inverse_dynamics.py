@@ -203,7 +203,7 @@ def _share(
     # Coordinates scaled by their units: forces along them become comparable.
     unit_mass = np.broadcast_to(np.diag(1.0 / units**2), (*demand.shape[:-1], nv, nv))
     held = hold(
-        unit_mass, rows.jacobian[..., :n, :], np.zeros((*demand.shape[:-1], n)), rows.size[..., :n, :],
+        unit_mass, rows.jacobian[..., :n, :], np.zeros((*demand.shape[:-1], n)), system.row_size(rows)[..., :n, :],
         held_tolerance(system, rows.error),
     )  # fmt: skip
     load, E_s = demand * units, E * units[:, None]
@@ -277,7 +277,7 @@ def _refuse_broken_motion(system: ConstraintSystem, rows: Linearisation, a: Floa
     """The accelerations must satisfy loops, couplings and contacts that hold for ever."""
     held = np.concatenate([np.ones(system.n_held, dtype=bool), system.bilateral])
     left = np.abs(times(rows.jacobian, a) + rows.velocity_term) * held
-    scale = np.sum(rows.size * np.abs(a)[..., None, :], axis=-1) + np.abs(rows.velocity_term)
+    scale = np.sum(system.row_size(rows) * np.abs(a)[..., None, :], axis=-1) + np.abs(rows.velocity_term)
     bad = left > _MOTION_TOLERANCE * np.maximum(scale.max(axis=-1, initial=0.0), 1e-6)[..., None]
     if bad.any():
         where = tuple(np.argwhere(bad)[0])

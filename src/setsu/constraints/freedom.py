@@ -133,7 +133,7 @@ def _scaled_rows(system: ConstraintSystem, q: Floats) -> tuple[Floats, Floats]:
     G, error = system.jacobian_and_error(q)
     rows = system.linearise(q, np.zeros((*q.shape[:-1], system.mechanism.nv)))
     column = system.velocity_units
-    size = np.sqrt(np.sum((rows.size * column) ** 2, axis=-1))
+    size = np.sqrt(np.sum((system.row_size(rows) * column) ** 2, axis=-1))
     scaled = G * column / np.where(size > 0.0, size, 1.0)[..., None]
     return scaled, held_tolerance(system, error)
 

@@ -29,13 +29,15 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.constraints.loop_joints import LoopTables, loop_tables
 from setsu.constraints.loop_motion import LoopMotion, LoopPlaces, loop_coordinates, loop_motion, loop_places
-from setsu.constraints.stacked import Floats, cross, dot, times, transposed_times
+from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Cylindrical, Free, Mechanism, Planar, Prismatic
 
 __all__ = ["ConstraintRows", "ConstraintSystem", "Linearisation", "constraint_system"]
+
+Ints = NDArray[np.int64]
 
 
 class ConstraintRows(NamedTuple):
@@ -54,7 +56,6 @@ class Linearisation:
     jacobian: Floats  # (..., n, nv)
     velocity_term: Floats  # (..., n)
     error: Floats  # (..., n)
-    size: Floats  # (..., n, nv) bound of |G| from the lengths of wrenches and Jacobian columns: what rounding goes by
     places: LoopPlaces
     motion: LoopMotion
     loop_wrench: Floats  # (..., k, 6) loop rows on body_b at the joint, world axes
@@ -65,6 +66,21 @@ class Linearisation:
     contact_velocity: Floats  # (..., c, 3)
     contact_jacobian: Floats  # (..., c, 3, nv)
     contact_velocity_term: Floats  # (..., c, 3) acceleration of the contact point at a = 0
+    body_jacobians: Floats  # (..., bodies that take part + 1, 6, nv) of their origins, the world's last
+
+
+class _ContactMotion(NamedTuple):
+    """Contact points: distance (..., c), normals, arms, velocities (..., c, 3), Jacobians (..., c, 3, nv),
+    accelerations at a = 0 (..., c, 3), rows of the normals (..., c, nv) and their velocity terms (..., c)."""
+
+    distance: Floats
+    normal: Floats
+    arm: Floats
+    velocity: Floats
+    jacobian: Floats
+    velocity_term: Floats
+    normal_jacobian: Floats
+    normal_term: Floats
 
 
 class ConstraintSystem:
@@ -94,6 +110,7 @@ class ConstraintSystem:
         self._involved = sorted(int(body) for body in involved)
         self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
         self._place_of[self._involved] = np.arange(len(self._involved))
+        self._row_and_free_loop = np.concatenate([self.loops.row_loop, self.loops.free_loop])
         self._single_coordinates = _single_coordinates(mechanism)
         self._single_velocities = _single_velocities(mechanism)
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
@@ -117,59 +134,65 @@ class ConstraintSystem:
         poses = self._poses(q)
         places = loop_places(self.loops, poses)
         J = self._body_jacobians(q)
-        G, _ = self._loop_jacobian(places, self.loop_row_wrenches(places), self.loops.row_loop, J)
-        points, arms = self._contact_points(poses)
-        distance, normal, _ = self._surfaces(points)
-        contact = transposed_times(self._contact_jacobian(arms, J), normal)
-        couplings = np.broadcast_to(self.coupling_jacobian, (*q.shape[:-1], *self.coupling_jacobian.shape))
-        return np.concatenate([G, couplings, contact], axis=-2), self._join(q, places.error, distance)
+        parts = [self._loop_jacobian(places, self.loop_row_wrenches(places), self.loops.row_loop, J)]
+        if self.mechanism.couplings:
+            parts.append(self._coupling_jacobian(q))
+        distance = np.zeros((*q.shape[:-1], 0))
+        if self.contacts:
+            points, arms = self._contact_points(poses)
+            distance, normal, _ = self._surfaces(points)
+            parts.append(transposed_times(self._contact_jacobian(arms, J), normal))
+        return np.concatenate(parts, axis=-2), self._join(q, places.error, distance)
 
     def linearise(self, q: Floats, v: Floats) -> Linearisation:
         """Return all there is to know at checked states q (..., nq), v (..., nv) of the same leading axes."""
-        m, t = self.mechanism, self.loops
+        m, t, k = self.mechanism, self.loops, self.n_loop_rows
         poses = self._poses(q)
         velocities = _with_world(native_function(m, "body_velocities").fast(q, v))
         accelerations = _with_world(native_function(m, "body_accelerations").fast(q, v, np.zeros(m.nv)))
         places = loop_places(t, poses)
         motion = loop_motion(t, places, velocities, accelerations)
         J = self._body_jacobians(q)
-        wrench = self.loop_row_wrenches(places)
-        G_loop, size_loop = self._loop_jacobian(places, wrench, t.row_loop, J)  # (1)
-        free_wrench = places.in_world(places.free, t.free_loop)
-        G_free, _ = self._loop_jacobian(places, free_wrench, t.free_loop, J)
-
-        points, arms = self._contact_points(poses)
-        distance, normal, curvature = self._surfaces(points)
-        J_p = self._contact_jacobian(arms, J)
-        V, A = velocities[..., self.contact_body, :], accelerations[..., self.contact_body, :]
-        swing = cross(V[..., 3:], arms)
-        speed = V[..., :3] + swing
-        acceleration = A[..., :3] + cross(A[..., 3:], arms) + cross(V[..., 3:], swing)
-        bend = dot(speed, times(curvature, speed))
-        G_contact = transposed_times(J_p, normal)  # (3)
-        gamma_contact = dot(normal, acceleration) + bend  # (4)
-
-        batch = q.shape[:-1]
-        G_coupling = np.broadcast_to(self.coupling_jacobian, (*batch, *self.coupling_jacobian.shape))  # (2)
-        size_contact = np.linalg.norm(J_p, axis=-2)
+        wrench = places.in_world(np.concatenate([places.wrench, places.free], axis=-2), self._row_and_free_loop)
+        G_loop = self._loop_jacobian(places, wrench, self._row_and_free_loop, J)  # (1)
+        contact = self._contact_motion(poses, velocities, accelerations, J)
+        jacobians = [G_loop[..., :k, :], contact.normal_jacobian]
+        terms = [motion.velocity_term, contact.normal_term]
+        if m.couplings:
+            jacobians.insert(1, self._coupling_jacobian(q))  # (2)
+            terms.insert(1, np.zeros((*q.shape[:-1], len(m.couplings))))
         return Linearisation(
-            jacobian=np.concatenate([G_loop, G_coupling, G_contact], axis=-2),
-            velocity_term=np.concatenate(
-                [motion.velocity_term, np.zeros((*batch, len(m.couplings))), gamma_contact], axis=-1
-            ),
-            error=self._join(q, places.error, distance),
-            size=np.concatenate([size_loop, np.abs(G_coupling), size_contact], axis=-2),
+            jacobian=np.concatenate(jacobians, axis=-2),
+            velocity_term=np.concatenate(terms, axis=-1),
+            error=self._join(q, places.error, contact.distance),
             places=places,
             motion=motion,
-            loop_wrench=wrench,
-            free_jacobian=G_free,
-            free_wrench=free_wrench,
-            normal=normal,
-            contact_arm=arms,
-            contact_velocity=speed,
-            contact_jacobian=J_p,
-            contact_velocity_term=acceleration,
+            loop_wrench=wrench[..., :k, :],
+            free_jacobian=G_loop[..., k:, :],
+            free_wrench=wrench[..., k:, :],
+            normal=contact.normal,
+            contact_arm=contact.arm,
+            contact_velocity=contact.velocity,
+            contact_jacobian=contact.jacobian,
+            contact_velocity_term=contact.velocity_term,
+            body_jacobians=J,
         )
+
+    def row_size(self, rows: Linearisation) -> Floats:
+        """Return a bound of |G| (..., n, nv) from the lengths of wrenches and of columns of body Jacobians.
+
+        It is what the entries would be if nothing cancelled: rounding errors go by it.
+        """
+        t, J = self.loops, rows.body_jacobians
+        linear, angular = np.sqrt((J[..., :3, :] ** 2).sum(-2)), np.sqrt((J[..., 3:, :] ** 2).sum(-2))
+        size = np.zeros((*rows.loop_wrench.shape[:-1], self.mechanism.nv))
+        for bodies, arms in ((t.body_b, rows.places.arm_b), (t.body_a, rows.places.arm_a)):
+            moved = _at_origin(rows.loop_wrench, arms[..., t.row_loop, :])
+            place = self._place_of[bodies[t.row_loop]]
+            size += length_of(moved[..., :3])[..., None] * linear[..., place, :]
+            size += length_of(moved[..., 3:])[..., None] * angular[..., place, :]
+        couplings = np.broadcast_to(np.abs(self.coupling_jacobian), (*size.shape[:-2], *self.coupling_jacobian.shape))
+        return np.concatenate([size, couplings, np.sqrt((rows.contact_jacobian**2).sum(-2))], axis=-2)
 
     def loop_row_wrenches(self, places: LoopPlaces) -> Floats:
         """Return the wrench of each loop row on body_b at the joint, world axes, (..., k, 6)."""
@@ -214,21 +237,36 @@ class ConstraintSystem:
             J[..., place, :, :] = native_function(m, "frame_jacobian", target=body).fast(q, origin)
         return J
 
-    def _loop_jacobian(
-        self, places: LoopPlaces, wrench: Floats, loops: NDArray[np.int64], J: Floats
-    ) -> tuple[Floats, Floats]:
-        """Rows w_bᵀ J_b - w_aᵀ J_a for wrenches (..., k, 6) at the joints, and a bound of their entries before the
-        difference cancels."""
-        G = np.zeros((*wrench.shape[:-1], self.mechanism.nv))
-        size = np.zeros(G.shape)
+    def _loop_jacobian(self, places: LoopPlaces, wrench: Floats, loops: Ints, J: Floats) -> Floats:
+        """Rows w_bᵀ J_b - w_aᵀ J_a for wrenches (..., k, 6) at the joints of `loops` (k,)."""
         t = self.loops
-        for bodies, arms, sign in ((t.body_b, places.arm_b, 1.0), (t.body_a, places.arm_a, -1.0)):
-            moved = _at_origin(wrench, arms[..., loops, :])
-            J_rows = J[..., self._place_of[bodies[loops]], :, :]
-            G += sign * np.matmul(moved[..., None, :], J_rows)[..., 0, :]
-            size += np.linalg.norm(moved[..., None, :3], axis=-1) * np.linalg.norm(J_rows[..., :3, :], axis=-2)
-            size += np.linalg.norm(moved[..., None, 3:], axis=-1) * np.linalg.norm(J_rows[..., 3:, :], axis=-2)
-        return G, size
+        on_b = _at_origin(wrench, places.arm_b[..., loops, :])[..., None, :]
+        on_a = _at_origin(wrench, places.arm_a[..., loops, :])[..., None, :]
+        J_b = J[..., self._place_of[t.body_b[loops]], :, :]
+        J_a = J[..., self._place_of[t.body_a[loops]], :, :]
+        return (on_b @ J_b - on_a @ J_a)[..., 0, :]
+
+    def _coupling_jacobian(self, q: Floats) -> Floats:
+        return np.broadcast_to(self.coupling_jacobian, (*q.shape[:-1], *self.coupling_jacobian.shape))
+
+    def _contact_motion(self, poses: Floats, velocities: Floats, accelerations: Floats, J: Floats) -> _ContactMotion:
+        """Geometry and motion of the contact points."""
+        batch, nv = poses.shape[:-3], self.mechanism.nv
+        if not self.contacts:
+            vectors, numbers = np.zeros((*batch, 0, 3)), np.zeros((*batch, 0))
+            rows, columns = np.zeros((*batch, 0, nv)), np.zeros((*batch, 0, 3, nv))
+            return _ContactMotion(numbers, vectors, vectors, vectors, columns, vectors, rows, numbers)
+        points, arms = self._contact_points(poses)
+        distance, normal, curvature = self._surfaces(points)
+        J_p = self._contact_jacobian(arms, J)
+        V, A = velocities[..., self.contact_body, :], accelerations[..., self.contact_body, :]
+        swing = cross(V[..., 3:], arms)
+        speed = V[..., :3] + swing
+        acceleration = A[..., :3] + cross(A[..., 3:], arms) + cross(V[..., 3:], swing)
+        gamma = dot(normal, acceleration) + dot(speed, times(curvature, speed))  # (4)
+        return _ContactMotion(
+            distance, normal, arms, speed, J_p, acceleration, transposed_times(J_p, normal), gamma
+        )  # (3)
 
     def _contact_points(self, poses: Floats) -> tuple[Floats, Floats]:
         """World positions of the contact points and their arms from the bodies' origins, (..., c, 3)."""
@@ -257,6 +295,8 @@ class ConstraintSystem:
         return self._surfaces(self._contact_points(self._poses(q))[0])[0]
 
     def _join(self, q: Floats, loops: Floats, contacts: Floats) -> Floats:
+        if not self.mechanism.couplings and not self.contacts:
+            return loops
         couplings = q[..., self._single_coordinates] @ self.coupling_jacobian[:, self._single_velocities].T
         return np.concatenate([loops, couplings + self.coupling_offset, contacts], axis=-1)
 

@@ -102,7 +102,7 @@ def test_an_axis_turned_round_is_not_closed():
 
 
 def test_rows_of_a_batch_are_rows_of_its_states():
-    m, q, v, _ = closed("Universal")
+    m, q, _, _ = closed("Universal")
     rng = np.random.default_rng(4)
     states_q = setsu.integrate(m, q, 0.1 * rng.standard_normal((4, 3, m.nv)), 1.0)
     states_v = rng.standard_normal((4, 3, m.nv))
