@@ -31,6 +31,11 @@ COMMANDS = (
         "setsu.command_line.generate_command:generate",
         "Write source code (C99 or Python) of one function for one mechanism.",
     ),
+    (
+        "reproduce",
+        "setsu.command_line.reproduce_command:reproduce",
+        "Compute published tables and figures again, beside what is printed.",
+    ),
     ("bench", "setsu.command_line.bench_command:bench", "Measure speed beside the other engines that are installed."),
 )
 

@@ -46,8 +46,8 @@ class Recording:
     """A simulated motion; the first axis of every array is time, t = 0 included.
 
     time (T,) s; q (T, nq); v, acceleration, torque (T, nv); joint_wrenches (T, n_bodies, 6): by the parent on the body
-    at the body origin, body axes, N and N m; normal_force (T, n_contacts) N; friction_force (T, n_contacts, 3) N on the
-    mechanism, world axes; loop_wrench (T, n_loops, 6) by body_a on body_b at the loop joint, world axes;
+    at the body origin, world axes, N and N m; normal_force (T, n_contacts) N; friction_force (T, n_contacts, 3) N, on
+    the mechanism, world axes; loop_wrench (T, n_loops, 6) by body_a on body_b at the loop joint, world axes;
     energy (T,) J: kinetic and potential, springs included; constraint_error (T,): largest violation of loops,
     couplings and contacts at position level, m or rad; ledger: where the energy went; events: what happened in mid-run.
     """

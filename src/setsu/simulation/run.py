@@ -87,7 +87,7 @@ class Run:
             v=v,
             acceleration=acceleration,
             torque=column("torque"),
-            joint_wrenches=joint_wrenches(m, q, v, acceleration, column("external") if has_forces else None),
+            joint_wrenches=joint_wrenches(m, q, v, acceleration, column("external") if has_forces else None, "world"),
             normal_force=column("normal_force"),
             friction_force=column("friction_force"),
             loop_wrench=column("loop_wrench"),

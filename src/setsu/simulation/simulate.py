@@ -90,7 +90,8 @@ def simulate(
         try:
             run.go(times, record_every, changes, report)
         except InputError as problem:
-            raise SimulationStopped(str(problem), run.recording()) from problem
+            where = "" if " t = " in str(problem) else f" (after t = {run.state.t:.9g} s)"
+            raise SimulationStopped(f"{problem}{where}", run.recording()) from problem
     return run.recording()
 
 

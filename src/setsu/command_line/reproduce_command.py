@@ -1,0 +1,86 @@
+"""`setsu reproduce`: published results, computed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from setsu.command_line.output import ProgressBar, console, print_json
+
+__all__ = ["reproduce"]
+
+
+def reproduce(paper: str = "all", *, out: Path = Path("out/reproduce"), json: bool = False) -> int:
+    """Compute the tables and figures of published papers again, beside what is printed.
+
+    Writes one folder per paper with its figures and a page, and a page over all. Exit code 1: a number differs from
+    the print without a known reason.
+
+    Parameters
+    ----------
+    paper
+        Key of a paper, or all: nishiguchi2014.
+    out
+        Folder for pages and figures.
+    json
+        Print JSON instead of tables.
+    """
+    from setsu.reproduce import reproduce as compute
+
+    with ProgressBar("computing") as progress:
+        reports = compute([paper], out, progress)
+    if json:
+        print_json([_as_data(report) for report in reports])
+    else:
+        for report in reports:
+            _show(report)
+        print("written:", out / "index.html")
+    return 1 if any(report.failures for report in reports) else 0
+
+
+def _show(report: Any) -> None:
+    from rich.table import Table
+
+    print(report.title)
+    for table in report.tables:
+        shown = Table(title=table.title, title_justify="left", box=None, pad_edge=False)
+        heads = ["quantity", "unit", "printed", "computed", "difference"]
+        for head in [*heads, *([table.other_name] if table.other_name else []), ""]:
+            shown.add_column(head, justify="left" if head in ("quantity", "unit", "") else "right")
+        for row in table.rows:
+            cells = [row.quantity, row.unit, f"{row.printed:.6g}", f"{row.computed:.6g}", f"{row.difference:+.1e}"]
+            cells += ["" if row.other is None else f"{row.other:.6g}"] if table.other_name else []
+            shown.add_row(*cells, row.verdict)
+        console().print(shown)
+        for reason in table.reasons:
+            print(f"  {reason}")
+        print()
+    counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in ("agrees", "explained", "differs"))
+    print(f"{report.key}: {counts}; {len(report.figures)} figures\n")
+
+
+def _as_data(report: Any) -> dict[str, Any]:
+    return {
+        "key": report.key,
+        "title": report.title,
+        "notes": report.notes,
+        "figures": [str(figure.path) for figure in report.figures],
+        "tables": [
+            {
+                "title": table.title,
+                "rows": [
+                    {
+                        "quantity": row.quantity,
+                        "unit": row.unit,
+                        "printed": row.printed,
+                        "computed": row.computed,
+                        "difference": row.difference,
+                        "verdict": row.verdict,
+                        "reason": row.reason,
+                    }
+                    for row in table.rows
+                ],
+            }
+            for table in report.tables
+        ],
+    }

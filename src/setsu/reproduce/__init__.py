@@ -1,0 +1,52 @@
+"""The published results, computed again: every table beside its print, every figure, deviations in words.
+
+One folder or module per paper with a function `run(out, progress) -> Report`; PAPERS names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from setsu.errors import InputError, nearest_names
+from setsu.reproduce.html_page import write_index, write_page
+from setsu.reproduce.report import Figure, Report, Row, Table
+
+__all__ = ["PAPERS", "Figure", "Report", "Row", "Table", "reproduce"]
+
+PAPERS: dict[str, str] = {
+    "nishiguchi2014": "Constrained motion of manipulators by an extended Newton-Euler method",
+}
+"""Keys and subjects of the papers that can be reproduced."""
+
+
+def reproduce(keys: Sequence[str], out: Path, progress: Callable[[str, float], None]) -> list[Report]:
+    """Compute the results of papers into `out`, one folder each, with a page over each and one over all.
+
+    keys: of PAPERS, or "all". progress: function (text, part from 0 to 1).
+    """
+    wanted = list(PAPERS) if "all" in keys else list(dict.fromkeys(keys))
+    for key in wanted:
+        if key not in PAPERS:
+            raise InputError(f"reproduce: unknown paper {key!r}{nearest_names(key, [*PAPERS, 'all'])}")
+    reports = []
+    for number, key in enumerate(wanted):
+        folder = out / key
+        _make(folder)
+
+        def part(text: str, done: float, number: int = number, key: str = key) -> None:
+            progress(f"{key}: {text}", (number + done) / len(wanted))
+
+        report = import_module(f"setsu.reproduce.{key}").run(folder, part)
+        write_page(report, folder / "index.html")
+        reports.append(report)
+    write_index(reports, out / "index.html")
+    return reports
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"reproduce: cannot make the folder {folder} ({problem.strerror})") from None

@@ -1,0 +1,92 @@
+"""Reports as HTML pages that need nothing else: figures inside, no script, no network."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from setsu.errors import InputError
+from setsu.reproduce.report import Report, Table
+
+__all__ = ["write_index", "write_page"]
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { font-size: 1.05rem; margin-top: 1.8rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.2rem 0.8rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
+th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
+.agrees { color: #176d2f; } .explained { color: #8a5a00; } .differs { color: #b00020; font-weight: bold; }
+figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; border: 1px solid #eee; }
+figcaption { color: #555; font-size: 0.92rem; }
+@media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } th, td { border-color: #444; }
+  .agrees { color: #7bd88f; } .explained { color: #f0c060; } .differs { color: #ff7b8a; } figcaption { color: #aaa; } }
+"""
+
+
+def write_page(report: Report, path: Path) -> None:
+    """Write one report."""
+    parts = [f"<h1>{escape(report.title)}</h1>", f"<p>{escape(report.source)}</p>", f"<p>{_summary(report)}</p>"]
+    parts += [f"<p>{escape(note)}</p>" for note in report.notes]
+    parts.append("<h2>Tables</h2>")
+    parts += [_table(table) for table in report.tables]
+    parts.append("<h2>Figures</h2>")
+    for figure in report.figures:
+        data = base64.b64encode(figure.path.read_bytes()).decode("ascii")
+        parts.append(
+            f'<figure><h3>{escape(figure.title)}</h3><img alt="{escape(figure.title)}" '
+            f'src="data:image/png;base64,{data}"><figcaption>{escape(figure.caption)}</figcaption></figure>'
+        )
+    _write(path, report.title, parts)
+
+
+def write_index(reports: Sequence[Report], path: Path) -> None:
+    """Write the page over all reports, with links to theirs."""
+    items = [
+        f'<li><a href="{escape(report.key)}/index.html">{escape(report.title)}</a><br>{_summary(report)}</li>'
+        for report in reports
+    ]
+    _write(
+        path, "Published results, computed again", ["<h1>Published results, computed again</h1><ul>", *items, "</ul>"]
+    )
+
+
+def _summary(report: Report) -> str:
+    counts = [(report.count(verdict), verdict) for verdict in ("agrees", "explained", "differs")]
+    words = {"agrees": "agree with the print", "explained": "deviate for a reason given", "differs": "differ"}
+    listed = [f'<span class="{verdict}">{count} {words[verdict]}</span>' for count, verdict in counts if count]
+    return "Numbers: " + ", ".join(listed) + "."
+
+
+def _table(table: Table) -> str:
+    heads = ["quantity", "unit", "printed", "computed", "difference"]
+    heads += [table.other_name] if table.other_name else []
+    rows = []
+    for row in table.rows:
+        cells = [row.quantity, row.unit, f"{row.printed:.6g}", f"{row.computed:.6g}", f"{row.difference:+.1e}"]
+        if table.other_name:
+            cells.append("" if row.other is None else f"{row.other:.6g}")
+        cells_html = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        rows.append(f'<tr>{cells_html}<td class="{row.verdict}">{row.verdict}</td></tr>')
+    head = "".join(f"<th>{escape(name)}</th>" for name in [*heads, ""])
+    reasons = "".join(f'<p class="explained">{escape(reason)}</p>' for reason in table.reasons)
+    return (
+        f'<h3>{escape(table.title)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>{reasons}"
+    )
+
+
+def _write(path: Path, title: str, parts: Sequence[str]) -> None:
+    page = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
+        + "\n".join(parts)
+        + "</body></html>\n"
+    )
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as problem:
+        raise InputError(f"reproduce: cannot write {path} ({problem.strerror})") from None

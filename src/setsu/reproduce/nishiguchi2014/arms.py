@@ -1,0 +1,135 @@
+"""The arms of nishiguchi2014 and the motions the paper shows.
+
+Links in the y-z plane, joint axes +x, q = 0 straight up, so that a link points along (0, -sin θ, cos θ); the hand is
+held on the plane z = 0, the height of the base joint. RK4 with h = 0.01 s, forces solved anew in every stage.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import cos, pi, sin
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints import Plane, SurfaceContact
+from setsu.dynamics import body_accelerations, body_poses, body_velocities
+from setsu.errors import ModelWarning
+from setsu.mechanism import Mechanism, MechanismBuilder, Revolute
+from setsu.simulation import Recording, simulate
+from setsu.spatial import placement
+
+__all__ = ["LENGTH", "MASS", "MOTIONS", "PAPER_INERTIA", "STEP", "TRUE_ROD", "Motion", "Run", "arm", "run_motion"]
+
+Floats = NDArray[np.float64]
+
+MASS, LENGTH, DAMPING, GRAVITY, STEP = 1.0, 0.5, 3.0, 9.8, 0.01
+
+PAPER_INERTIA = 1.0 / 3.0
+"""Centroidal inertia over m l² that reproduces the printed digits: the value of a rod about its end."""
+TRUE_ROD = 1.0 / 12.0
+"""Centroidal inertia over m l² of a thin uniform rod."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A motion of the paper: number of links, friction K, start (rad), duration (s), torque (N m)."""
+
+    links: int
+    friction: float
+    start: tuple[float, ...]
+    duration: float
+    torque: tuple[float, ...] | Callable[[float, Floats, Floats], tuple[float, ...]]
+
+
+def _sines(t: float, q: Floats, v: Floats) -> tuple[float, ...]:
+    return (3 * sin(pi * t / 3),) * 2
+
+
+def _turning(t: float, q: Floats, v: Floats) -> tuple[float, ...]:
+    return (-3 * cos(2 * pi * t), -3 * sin(2 * pi * t), 3 * cos(2 * pi * t))
+
+
+_TWO, _THREE = (-pi / 6, -2 * pi / 3), (-pi / 6, -pi / 3, -pi / 3)
+
+MOTIONS: dict[str, Motion] = {
+    "figure 3": Motion(2, 0.2, _TWO, 10.0, (-3.0, 3.0)),
+    "figure 4": Motion(2, 0.2, _TWO, 10.0, _sines),
+    "figure 5": Motion(3, 0.2, _THREE, 10.0, (3.0, 3.0, 3.0)),
+    "figure 6": Motion(3, 0.2, _THREE, 10.0, _turning),
+    "2-link": Motion(2, 0.01, (-7 * pi / 12, pi / 6), 40.0, (0.0, -MASS * GRAVITY * LENGTH / 4)),
+    "3-link": Motion(3, 0.01, (-0.05, -pi / 2 + 0.05, -pi / 2 + 0.05), 30.0, (0.0, 0.0, 0.0)),
+}
+
+
+def arm(links: int, inertia: float = PAPER_INERTIA) -> Mechanism:
+    """Return the paper's arm; inertia: centroidal, over m l²."""
+    builder = MechanismBuilder(f"{links}-link manipulator", gravity=(0.0, 0.0, -GRAVITY))
+    parent, place = "world", placement()
+    for index in range(1, links + 1):
+        builder.add_body(
+            f"link{index}",
+            parent,
+            Revolute((1, 0, 0), f"q{index}", damping=DAMPING),
+            placement=place,
+            mass=MASS,
+            center_of_mass=(0, 0, LENGTH / 2),
+            inertia=inertia * MASS * LENGTH**2 * np.eye(3),
+        )
+        parent, place = f"link{index}", placement((0, 0, LENGTH))
+    with warnings.catch_warnings():
+        # About the rod's own axis nothing turns, so any value serves; the paper's inertia is not one of a rod anyway.
+        warnings.simplefilter("ignore", ModelWarning)
+        return builder.build()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A recorded motion and what the paper prints of it, (T, links, 3) or (T,), world axes.
+
+    forces: by the parent on each link, N. centroid: accelerations of the centres of mass, m/s². friction: f_t along y,
+    N. hand: position (T, 3), m. joints: positions of all joints and the hand, (T, links + 1, 3).
+    """
+
+    mechanism: Mechanism
+    recording: Recording
+    forces: Floats
+    centroid: Floats
+    friction: Floats
+    normal: Floats
+    hand: Floats
+    joints: Floats
+
+    def at(self, time: float) -> int:
+        """Index of a recorded time (s)."""
+        return int(np.argmin(np.abs(self.recording.time - time)))
+
+
+def run_motion(
+    motion: Motion, inertia: float, progress: Callable[[str, float], None], duration: float | None = None
+) -> Run:
+    """Simulate a motion of the paper."""
+    m = arm(motion.links, inertia)
+    hand = SurfaceContact(f"link{motion.links}", (0, 0, LENGTH), Plane((0, 0, 1), 0.0), motion.friction, name="hand")
+    recording = simulate(
+        m, motion.start, np.zeros(motion.links), duration or motion.duration, STEP,
+        torque=motion.torque, contacts=[hand], progress=progress,
+    )  # fmt: skip
+    q, v, a = recording.q, recording.v, recording.acceleration
+    poses = body_poses(m, q)
+    R, origin = poses[..., :3, :3], poses[..., :3, 3]
+    arms = R @ np.array([0.0, 0.0, LENGTH / 2])
+    w, dw = body_velocities(m, q, v)[..., 3:], body_accelerations(m, q, v, a)
+    tip = origin[:, -1] + 2.0 * arms[:, -1]
+    return Run(
+        mechanism=m,
+        recording=recording,
+        forces=recording.joint_wrenches[..., :3],
+        centroid=dw[..., :3] + np.cross(dw[..., 3:], arms) + np.cross(w, np.cross(w, arms)),
+        friction=recording.friction_force[:, 0, 1],
+        normal=recording.normal_force[:, 0],
+        hand=tip,
+        joints=np.concatenate([origin, tip[:, None]], axis=1),
+    )

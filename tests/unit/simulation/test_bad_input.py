@@ -1,0 +1,111 @@
+"""Bad arguments of simulate are refused before work; a run that cannot go on keeps what it has recorded."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import setsu
+from setsu.sample_mechanisms import four_bar, pendulum, planar_arm
+
+ARM = planar_arm(2)
+GOOD: dict[str, Any] = {"q0": [0.1, 0.2], "v0": [0.0, 0.0], "duration": 0.1, "step": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q0": [0.1]}, "simulate: q0: expected shape (2,) for planar 2R arm, got (1,)"),
+        ({"v0": np.zeros((2, 2))}, "simulate: v0: expected shape (2,) for planar 2R arm, got (2, 2)"),
+        ({"q0": [0.1, np.nan]}, "simulate: q0[1] is nan, expected finite numbers"),
+        ({"v0": ["a", "b"]}, "simulate: q0, v0: expected real numbers"),
+        ({"duration": 0.0}, "simulate: duration: expected a positive finite number, got 0.0"),
+        ({"duration": np.inf}, "simulate: duration: expected a positive finite number"),
+        ({"step": -0.1}, "simulate: step: expected a positive finite number, got -0.1"),
+        ({"step": "fast"}, "simulate: step: expected a positive number, got 'fast'"),
+        ({"step": 1e-15}, "expected at most 100000000"),
+        ({"integrator": "rk5"}, "simulate: unknown integrator 'rk5' (did you mean"),
+        ({"record_every": 0}, "simulate: record_every: expected a whole number, at least 1, got 0"),
+        ({"tolerance": 0.0}, "simulate: tolerance: expected a positive finite number"),
+        ({"torque": [1.0]}, "simulate: torque: expected shape (2,) for planar 2R arm, got (1,)"),
+        ({"torque": [1.0, np.inf]}, "simulate: torque: entry 1 is inf, expected finite numbers"),
+        ({"torque": "full"}, "simulate: torque: expected 2 numbers, got 'full'"),
+        ({"contacts": [3]}, "contacts: expected SurfaceContact entries, got 3"),
+        ({"events": [3]}, "simulate: events: expected CloseLoop or OpenLoop, got 3"),
+        ({"events": 3}, "simulate: events: expected a list of CloseLoop and OpenLoop, got 3"),
+        ({"events": [setsu.OpenLoop(0.0, "pin")]}, "simulate: events: unknown loop 'pin' (there are none)"),
+        ({"progress": "yes"}, "simulate: progress: expected True, False or a function, got 'yes'"),
+        ({"baumgarte": -1.0}, "simulate: baumgarte: expected a positive finite number"),
+    ],
+)
+def test_arguments(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(setsu.InputError, match=re.escape(message)):
+        setsu.simulate(ARM, **{**GOOD, **change})
+
+
+def test_not_a_mechanism() -> None:
+    with pytest.raises(setsu.InputError, match="simulate: expected a Mechanism"):
+        setsu.simulate("arm.urdf", [], [], 1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda t: [0.0], r"torque function at t = 0.05\d* s: expected shape \(2,\)"),
+        (lambda t: [0.0, np.nan], r"torque function at t = 0.05\d* s: entry 1 is nan"),
+        (lambda t: None, r"torque function at t = 0.05\d* s: "),
+    ],
+)
+def test_a_torque_function_that_fails_in_mid_run_names_the_time(answer: Any, message: str) -> None:
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        return [0.0, 0.0] if t < 0.05 else answer(t)
+
+    with pytest.raises(setsu.SimulationStopped, match=message) as caught:
+        setsu.simulate(ARM, **GOOD, torque=torque)
+    assert caught.value.recording.time[-1] == pytest.approx(0.04)
+    assert caught.value.recording.q.shape == (5, 2)
+
+
+def test_a_controller_cannot_move_the_mechanism_by_writing_into_its_arguments() -> None:
+    def writes(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        q[:], v[:] = 7.0, 7.0
+        return np.zeros(2)
+
+    run, plain = setsu.simulate(ARM, **GOOD, torque=writes), setsu.simulate(ARM, **GOOD)
+    assert np.array_equal(run.q, plain.q)
+
+
+def test_a_state_that_violates_a_loop_is_refused_by_name() -> None:
+    m = four_bar()
+    with pytest.raises(setsu.InputError, match=r'q0 violates loop "pin": translation along .* see setsu.close_loops'):
+        setsu.simulate(m, m.neutral() + 0.1, np.zeros(3), 0.1, 0.01)
+    with pytest.raises(setsu.InputError, match=r'v0 violates loop "pin": .* see setsu.consistent_velocity'):
+        setsu.simulate(m, m.neutral(), [1.0, 0.0, 0.0], 0.1, 0.01)
+
+
+def test_a_point_below_its_surface_is_refused() -> None:
+    contact = setsu.SurfaceContact("link2", (0.5, 0, 0), setsu.Plane((0, 0, 1), 5.0))
+    with pytest.raises(setsu.InputError, match=r'q0 violates contact "link2": normal by -'):
+        setsu.simulate(ARM, **GOOD, contacts=[contact])
+
+
+def test_closing_an_open_gap_is_refused_with_the_way_out() -> None:
+    m = four_bar()
+    v0 = np.array([3.0, 0.0, 0.0])
+    with pytest.raises(setsu.SimulationStopped, match=r'is open by .* or CloseLoop\(0.05, "pin", here=True\)'):
+        setsu.simulate(m, m.neutral(), v0, 0.1, 0.01, events=[setsu.CloseLoop(0.05, "pin")])
+
+
+def test_a_motion_that_blows_up_is_an_error_not_nan() -> None:
+    m = pendulum(damping=50.0)
+    with (
+        pytest.warns(setsu.ModelWarning, match=r"semi_implicit diverges beyond 2: take a step below 0\.04 s"),
+        pytest.raises(setsu.SimulationStopped, match=r"grows without bound .* try a shorter step or radau") as caught,
+    ):
+        setsu.simulate(m, [1.0], [0.0], 100.0, 0.1, integrator="semi_implicit")
+    assert np.isfinite(caught.value.recording.q).all()
+    with pytest.raises(setsu.InputError, match="contradict the constraints of four-bar"):
+        setsu.consistent_velocity(four_bar(), four_bar().neutral(), [1.0, 1.0, 1.0], fixed=["crank", "rocker"])

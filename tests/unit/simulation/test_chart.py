@@ -1,0 +1,39 @@
+"""The chart's rates are the derivative of its coordinates along a motion, near and far from its centre."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import setsu
+from setsu.simulation.chart import Charts
+
+
+@pytest.mark.parametrize("angle", [1e-9, 0.01, 0.5, 0.999, 1.001, 2.5])
+def test_rate_is_the_derivative_of_the_coordinates(angle: float) -> None:
+    builder = setsu.MechanismBuilder("ball on a free body")
+    builder.add_body("base", joint=setsu.Free(), mass=1.0, inertia=np.eye(3))
+    builder.add_body("ball", parent="base", joint=setsu.Spherical(), mass=1.0, inertia=np.eye(3))
+    builder.add_body("link", parent="ball", joint=setsu.Revolute((0, 0, 1)), mass=1.0, inertia=np.eye(3))
+    m = builder.build()
+    charts, rng, start = Charts(m), np.random.default_rng(5), m.random_configuration(2)
+    phi, v = rng.normal(size=m.nv), rng.normal(size=m.nv)
+    for where in (slice(3, 6), slice(6, 9)):
+        phi[where] *= angle / np.linalg.norm(phi[where])
+    q, dt = charts.point(start, phi), 1e-4
+
+    def slope(h: float) -> np.ndarray:
+        ahead, behind = setsu.integrate(m, q, v, h), setsu.integrate(m, q, v, -h)
+        return (charts.coordinates(start, ahead) - charts.coordinates(start, behind)) / (2 * h)
+
+    # Richardson's step on central differences: error O(dt⁴)
+    expected = (4 * slope(dt / 2) - slope(dt)) / 3
+    assert np.abs(charts.rate(phi, v) - expected).max() < 1e-10
+    assert np.abs(charts.coordinates(start, q) - phi).max() < 1e-12
+
+
+def test_numbers_are_their_own_chart() -> None:
+    m = setsu.sample_mechanisms.planar_arm(3)
+    charts, v = Charts(m), np.array([1.0, 2.0, 3.0])
+    assert charts.flat
+    assert np.array_equal(charts.rate(np.ones(3), v), v)

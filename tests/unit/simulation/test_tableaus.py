@@ -1,0 +1,40 @@
+"""Coefficients of the integrators satisfy the conditions of their order that quadrature and linear problems show."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from setsu.simulation import adaptive, radau, rk4, rk8
+from setsu.simulation.explicit_runge_kutta import Tableau
+
+TABLEAUS = {
+    "rk4": rk4.TABLEAU,
+    "rk8": rk8.TABLEAU,
+    "adaptive": adaptive.TABLEAU,
+    "radau": Tableau(radau.A, radau.A[2], radau.C, 5),
+}
+
+
+@pytest.mark.parametrize("name", TABLEAUS)
+def test_order_conditions(name: str) -> None:
+    """Σ b c^(k-1) = 1/k, row sums of A are c, and b A^(k-1) 1 = 1/k!, for k up to the order."""
+    t = TABLEAUS[name]
+    assert np.allclose(t.A.sum(axis=1), t.c, atol=2e-15)
+    for k in range(1, t.order + 1):
+        assert t.b @ t.c ** (k - 1) == pytest.approx(1 / k, abs=2e-15)
+        assert t.b @ np.linalg.matrix_power(t.A, k - 1) @ np.ones(len(t.c)) == pytest.approx(
+            1 / math.factorial(k), abs=2e-15
+        )
+
+
+@pytest.mark.parametrize(("name", "limit"), [("rk4", rk4.REAL_STABILITY), ("rk8", rk8.REAL_STABILITY)])
+def test_real_stability_limit(name: str, limit: float) -> None:
+    """The growth 1 + Σ b A^(k-1) 1 z^k of y' = λ y stays within one up to the limit told and not beyond."""
+    t = TABLEAUS[name]
+    powers = [t.b @ np.linalg.matrix_power(t.A, k) @ np.ones(len(t.c)) for k in range(len(t.c))]
+    growth = lambda z: abs(1 + sum(p * (-z) ** (k + 1) for k, p in enumerate(powers)))  # noqa: E731
+    assert max(growth(z) for z in np.linspace(0.001, limit, 2000)) <= 1.0
+    assert growth(limit + 0.005) > 1.0
