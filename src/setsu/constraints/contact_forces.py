@@ -144,7 +144,8 @@ class _State:
             rows[:, :, axis + 1] = tangent
             right[:, :, axis + 1] = np.where(slides, 0.0, right[:, :, axis + 1])
         matrix = rows.reshape(n, 3 * c, 3 * c)
-        return (np.linalg.pinv(matrix, rcond=1e-12) @ right.reshape(n, 3 * c, 1)).reshape(n, c, 3)
+        self.inverse = np.asarray(np.linalg.pinv(matrix, rcond=1e-12), dtype=np.float64)
+        return (self.inverse @ right.reshape(n, 3 * c, 1)).reshape(n, c, 3)
 
     def correct(self, force: Floats, *, one_at_a_time: bool) -> NDArray[np.bool_]:
         """Change guesses that the forces contradict; return which states had one, (N,)."""
@@ -153,7 +154,6 @@ class _State:
         slack_x, slack_f = _TOLERANCE * size[:, None], _TOLERANCE * (size / self.scale)[:, None]
         normal, tangential = force[..., 0], np.linalg.norm(force[..., 1:], axis=-1)
         limit = self.friction * np.abs(normal)
-        slip = np.linalg.norm(x[..., 1:], axis=-1)
         along = np.sum(x[..., 1:] * self.direction, axis=-1)
 
         starts = self.mode == STARTING
@@ -162,10 +162,8 @@ class _State:
         breaks = (self.mode == STICKING) & (tangential > limit + slack_f) & ~pulls
         stops = starts & (along < -slack_x) & ~pulls
         flips = self.bilateral & (self.friction > 0.0) & (self.mode != STICKING) & (normal * self.sign < -slack_f)
-        new_direction = x[..., 1:] / np.where(slip > 0.0, slip, 1.0)[..., None]
-        turns = (
-            starts & ~stops & ~pulls & (slip > slack_x) & (np.abs(new_direction - self.direction).max(axis=-1) > 1e-13)
-        )
+        turn = self._turn(force, x, starts)
+        turns = starts & ~stops & ~pulls & (np.abs(turn) > 1e-12)
         if one_at_a_time:
             wrong = pulls | meets | breaks | stops | flips
             first = np.zeros(wrong.shape, dtype=bool)
@@ -174,7 +172,8 @@ class _State:
 
         away = -force[..., 1:] / np.where(tangential > 0.0, tangential, 1.0)[..., None]
         self.direction = np.where(breaks[..., None], away, self.direction)
-        self.direction = np.where(turns[..., None], new_direction, self.direction)
+        turned = np.cos(turn)[..., None] * self.direction + np.sin(turn)[..., None] * _across(self.direction)
+        self.direction = np.where(turns[..., None], turned, self.direction)
         self.sign = np.where(flips | (breaks & self.bilateral), np.where(normal < 0.0, -1.0, 1.0), self.sign)
         self.mode = np.where(pulls, OPEN, self.mode)
         self.mode = np.where(breaks, STARTING, self.mode)
@@ -182,3 +181,27 @@ class _State:
         # A contact that closes again takes up the mode it began with: sliding if it has a direction of its own.
         self.mode = np.where(meets, np.where(self.slides_now, SLIDING, STICKING), self.mode)
         return (pulls | meets | breaks | stops | flips | turns).any(axis=-1)
+
+    def _turn(self, force: Floats, x: Floats, starts: NDArray[np.bool_]) -> Floats:
+        """Newton's step of the angles (N, c) towards directions d along x_t, (5): d × x_t = 0 for all at once."""
+        n, c = self.count, self.c
+        if not starts.any():
+            return np.zeros((n, c))
+        d, across = self.direction, _across(self.direction)
+        # A turn of contact l by dφ changes the force rows (3) by -K f_n d'(φ) dφ in its own two tangent rows.
+        columns = np.zeros((n, c, 3, c))
+        drag = -(self.friction * self.sign * force[..., 0] * starts)[..., None] * across
+        columns[:, np.arange(c), 1:, np.arange(c)] = np.swapaxes(drag, 0, 1)
+        change = (self.inverse @ columns.reshape(n, 3 * c, c)).reshape(n, c, 3, c)
+        dx = np.einsum("nkilj,nljm->nkim", self.B, change)[:, :, 1:]
+        residual = np.where(starts, np.sum(across * x[..., 1:], axis=-1), 0.0)
+        slope = np.einsum("nki,nkim->nkm", across, dx)
+        slope[:, np.arange(c), np.arange(c)] -= np.sum(d * x[..., 1:], axis=-1)
+        slope = np.where(starts[:, :, None] & starts[:, None, :], slope, np.eye(c))
+        step = -np.matmul(np.linalg.pinv(slope, rcond=1e-12), residual[..., None])[..., 0]
+        return np.clip(np.where(starts, step, 0.0), -0.5, 0.5)
+
+
+def _across(d: Floats) -> Floats:
+    """Directions (..., 2) turned by a right angle."""
+    return np.stack([-d[..., 1], d[..., 0]], axis=-1)
