@@ -18,7 +18,7 @@ def agree(left: np.ndarray, right: np.ndarray, condition: float) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", [name for name in KERNELS if not name.endswith("springs")])
 def test_kernel(kernel: str, name: str) -> None:
     x = animal(name)
     m = x.mechanism

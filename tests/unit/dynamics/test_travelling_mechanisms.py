@@ -43,5 +43,5 @@ def test_a_copy_is_equal_and_computes_the_same(travel: Callable[[setsu.Mechanism
 def test_another_process_computes_the_same() -> None:
     m = used()
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        (theirs,) = pool.map(torques, [m])
+        (theirs,) = pool.starmap(setsu.inverse_dynamics, [(m, *STATE)])
     np.testing.assert_array_equal(theirs, torques(m))

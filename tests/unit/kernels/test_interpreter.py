@@ -118,7 +118,7 @@ def test_loops_visit_what_they_say() -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_array_sizes_are_those_of_the_mechanism(name: str) -> None:
     kernel = KERNELS[name]()
-    sizes = {array.name: array.size(7, 6, 2) for array in (*kernel.inputs, *kernel.outputs)}
+    sizes = {array.name: array.size(7, 6, 2, 3) for array in (*kernel.inputs, *kernel.outputs)}
     expected = {
         "q": 7,
         "v": 6,
@@ -130,6 +130,8 @@ def test_array_sizes_are_those_of_the_mechanism(name: str) -> None:
         "point": 3,
         "energy": 1,
         "Y": 120,
+        "twist": 18,
+        "loop_J": 108,
     }
     for array, size in expected.items():
         assert sizes.get(array, size) == size
