@@ -26,7 +26,7 @@ from setsu.native.tiles import DESCRIPTION_WIDTH
 __all__ = ["Builtin", "address_of", "builtin_text", "headers_as_expected"]
 
 _HEADER = (
-    "array_type", "float_type", "array_new", "vectorcall", "release", "tuple_new", "tuple_put", "slow",
+    "array_type", "float_type", "array_new", "array_return", "vectorcall", "release", "tuple_new", "tuple_put", "slow",
     "ints", "floats", "work", "batch_code", "batch_work", "least_rows", "most_rows",
 )  # fmt: skip
 # Where CPython and NumPy keep these inside an array object (64-bit builds; checked at run time below).
@@ -174,7 +174,9 @@ def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
     text.do("br label %fallback")
     text.label("give")
     if n_outputs == 1:
-        text.do(f"ret ptr {results[0]}")
+        # An array without axes becomes a plain number.
+        text.do(f"%given = call ptr {header['array_return']}(ptr {results[0]})")
+        text.do("ret ptr %given")
     else:
         row = text.let(f"call ptr {header['tuple_new']}(i64 {n_outputs})")
         text.go_on_if(text.let(f"icmp ne ptr {row}, null"), "no_memory")
@@ -241,7 +243,7 @@ class _Record(np.ndarray):
 
 @cache
 def _interface() -> dict[str, int]:
-    """Addresses of what the native code calls; PyArray_New is entry 93 of NumPy's C interface, fixed since 1.0."""
+    """Addresses of what the native code calls; places in NumPy's C interface are fixed since 1.0."""
     core: Any = getattr(np, "_core", None) or np.core
     api = ctypes.pythonapi
     get_pointer = api.PyCapsule_GetPointer
@@ -257,6 +259,7 @@ def _interface() -> dict[str, int]:
         "array_type": id(np.ndarray),
         "float_type": id(np.dtype(np.float64)),
         "array_new": ctypes.c_uint64.from_address(table + 8 * 93).value,
+        "array_return": ctypes.c_uint64.from_address(table + 8 * 76).value,
         **{name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in named.items()},
     }
 
