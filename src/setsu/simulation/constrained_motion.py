@@ -39,6 +39,7 @@ __all__ = ["ConstrainedMotion"]
 Floats = NDArray[np.float64]
 
 _SMALLEST_ERROR = 1e-15
+_LAST_CORRECTION = 1e-13
 
 
 class ConstrainedMotion:
@@ -264,6 +265,9 @@ class ConstrainedMotion:
                 return q, metric
             last = size
             q = self.charts.point(q, -metric.nearest(error[keep]))
+            if size <= _LAST_CORRECTION:
+                # Newton's next error is below rounding, and so is the change of the rows.
+                return q, metric
 
     def _mass(self, q: Floats) -> Floats:
         M = mass_matrix(self.mechanism, q)

@@ -1,7 +1,7 @@
 """What happens in mid-run: changes of structure a user asks for, and the report of everything that happened.
 
 CloseLoop, OpenLoop   given to `simulate`
-EventReport           found in `Recording.events`: also stick, slip, release and impact of contacts
+EventReport           found in `Recording.events`: also stick, slip, turn, release and impact of contacts
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OpenLoop:
 class EventReport:
     """Something that happened at `time` (s).
 
-    kind: "close", "open" (loops), "stick", "slip", "release", "impact" (contacts).
+    kind: "close", "open" (loops); "stick", "slip", "turn" (sliding reversed at once), "release", "impact" (contacts).
     name: the loop or contact. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact;
     impulse: of the constraint rows that took part (N s or N m s).
     """

@@ -98,13 +98,14 @@ class Driver:
         return Taken(motion.evaluate(start.t + h, q, v), step.works, projected)
 
     def _longest_possible(self, motion: Motion, start: Evaluation, h: float) -> Taken:
-        """Halve the step until the implicit equations of the integrator have a solution."""
+        """Halve the step of an implicit integrator until its equations have a solution."""
         while True:
             try:
                 return self._finished(motion, start, h, self._step(motion, start, h))
             except radau.StepFailed:
                 h *= 0.5
-                if h < 1e-6 * self.resolution:
+                # A shorter step would hide that an explicit method has diverged.
+                if self.integrator != "radau" or h < 1e-6 * self.resolution:
                     raise InputError(
                         f"simulate: at t = {start.t:.9g} s the motion grows without bound or has no solution with "
                         f"{self.integrator} (largest |v| {np.abs(start.v).max():.3g}); try a shorter step or radau"

@@ -139,7 +139,7 @@ def _change(
     if stuck.guards[2 * k + 1] >= 0.0:
         return stuck, [_plain(state, "stick", motion.contact_names[k])]
     motion.modes[k] = ContactMode(Mode.SLIDE, _against(stuck.friction_force[k]))
-    return motion.evaluate(stuck.t, stuck.q, stuck.v), [_plain(state, "slip", motion.contact_names[k])]
+    return motion.evaluate(stuck.t, stuck.q, stuck.v), [_plain(state, "turn", motion.contact_names[k])]
 
 
 def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from setsu.reproduce.nishiguchi2014.arms import LENGTH, Run
+from setsu.reproduce.nishiguchi2014.arms import Run
 from setsu.reproduce.nishiguchi2014.printed import INSTANTS, Instant
 from setsu.reproduce.report import Figure
 
@@ -16,6 +16,7 @@ __all__ = ["figures"]
 
 _BLUE, _ORANGE, _GREEN, _RED, _GREY = "#0072b2", "#d55e00", "#009e73", "#b22222", "#888888"
 _COLOURS = (_BLUE, _ORANGE, _GREEN)
+_PLATE = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
 _TORQUES = {
     "figure 3": "τ = (-3, 3) N m",
     "figure 4": "τ = (3 sin πt/3, 3 sin πt/3) N m",
@@ -51,14 +52,15 @@ def _angles(key: str, run: Run, rod: Run, out: Path) -> Figure:
     lines = [*axes.get_lines()[::2], right.get_lines()[0]]
     axes.legend(lines, [line.get_label() for line in lines], loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=4)
     axes.grid(alpha=0.3)
-    events = [event for event in run.recording.events if event.kind in ("stick", "slip")]
+    events = [event for event in run.recording.events if event.kind in ("stick", "slip", "turn")]
     told = ", ".join(f"{event.kind} {event.time:.2f} s" for event in events[:4])
     told += f" and {len(events) - 4} more" if len(events) > 4 else ""
     caption = (
         f"Solid: the paper's inertia, dashed: thin rod. The hand stays on z = 0 within "
-        f"{np.abs(run.hand[:, 2]).max():.0e} m. Changes between sticking and sliding: {told or 'none'}."
+        f"{np.abs(run.hand[:, 2]).max():.0e} m. The hand's changes: {told or 'none'}."
     )
-    return _save(figure, out, key.replace(" ", "_"), key.capitalize(), caption)
+    number = int(key.split()[1])
+    return _save(figure, out, f"figure_{number:02}", key.capitalize(), caption)
 
 
 def _postures(motion: str, number: int, runs: tuple[Run, Run], end: float, out: Path) -> Figure:
@@ -104,46 +106,47 @@ def _forces(motion: str, number: int, letter: str, runs: tuple[Run, Run], end: f
 
 
 def _diagrams(motion: str, number: int, runs: tuple[Run, Run], out: Path) -> Figure:
-    """Forces and accelerations on the posture, one row per inertia, one column per instant and direction."""
+    """Forces and accelerations on the posture: one row per instant and direction, one column per inertia."""
     instants = [instant for instant in INSTANTS if instant.motion == motion]
-    figure, panels = _new_figure((13.0, 7.0), columns=4, rows=2)
-    for row, (run, name) in enumerate(zip(runs, ("paper's inertia", "thin rod"), strict=True)):
-        for column in range(4):
-            instant, axis = instants[column // 2], 1 + column % 2
+    figure, panels = _new_figure((12.0, 13.0 if motion == "3-link" else 16.0), columns=2, rows=4)
+    for row in range(4):
+        instant, axis = instants[row // 2], 1 + row % 2
+        for column, (run, name) in enumerate(zip(runs, ("paper's inertia", "thin rod"), strict=True)):
             _diagram(panels[row][column], run, instant, axis)
-            panels[row][column].set_title(f"{name}, t = {instant.time:.2f} s, {'xyz'[axis]}", fontsize="small")
+            title = f"({'abcd'[row]}) t = {instant.time:.2f} s, {'xyz'[axis]} direction, {name}"
+            panels[row][column].set_title(title, fontsize="medium")
     caption = (
         "Blue: force of the previous link on each link; orange: reaction of the next link; red: friction and normal "
         "force; grey: weight; green: acceleration of the centre of mass. Forces share one scale per panel, "
         "accelerations another; numbers in N and m/s²."
     )
-    return _save(
-        figure, out, f"figure_{number:02}", f"Figure {number}: forces and accelerations, {motion} manipulator", caption
-    )
+    title = f"Figure {number}: forces and accelerations, {motion} manipulator"
+    return _save(figure, out, f"figure_{number:02}", title, caption)
 
 
 def _diagram(axes: Any, run: Run, instant: Instant, axis: int) -> None:
     k = run.at(instant.time)
     points, forces = run.joints[k], run.forces[k, :, axis]
-    axes.plot(points[:, 1], points[:, 2], "o-", color="black", linewidth=2.5, markersize=4, alpha=0.35)
+    axes.plot(points[:, 1], points[:, 2], "o-", color="black", linewidth=2.5, markersize=4, alpha=0.3)
     axes.axhline(0.0, color=_GREY, linewidth=0.8)
     hand = run.friction[k] if axis == 1 else run.normal[k]
-    scale = 0.22 / max(float(np.abs(forces).max()), abs(float(hand)), 1e-9)
+    scale = 0.2 / max(float(np.abs(forces).max()), abs(float(hand)), 1e-9)
     centres = 0.5 * (points[1:] + points[:-1])
     pull = run.centroid[k, :, axis]
-    acceleration_scale = 0.18 / max(float(np.abs(pull).max()), 1e-9)
+    acceleration_scale = 0.14 / max(float(np.abs(pull).max()), 1e-9)
     for link, force in enumerate(forces):
-        _arrow(axes, points[link], axis, force * scale, _BLUE, f"{force:.3f}", 0.02)
+        _arrow(axes, points[link], axis, force * scale, _BLUE, f"f{link + 1} {force:.3f}", 0.03)
         if link:
-            _arrow(axes, points[link], axis, -force * scale, _ORANGE, "", -0.02)
+            _arrow(axes, points[link], axis, -force * scale, _ORANGE, "", -0.03)
         if axis == 2:
             _arrow(axes, centres[link], axis, -9.8 * scale, _GREY, "", -0.03)
-        _arrow(axes, centres[link], axis, pull[link] * acceleration_scale, _GREEN, f"{pull[link]:.3f}", 0.05)
-    _arrow(axes, points[-1], axis, hand * scale, _RED, f"{hand:.3f}", 0.02)
+        text = f"s{link + 1} {pull[link]:.3f}"
+        _arrow(axes, centres[link], axis, pull[link] * acceleration_scale, _GREEN, text, -0.06 if axis == 1 else 0.03)
+    _arrow(axes, points[-1], axis, hand * scale, _RED, f"{'f_t' if axis == 1 else 'f_n'} {hand:.3f}", 0.03)
     axes.set_aspect("equal")
     y, z = points[:, 1], points[:, 2]
-    axes.set_xlim(y.min() - LENGTH / 2, y.max() + LENGTH / 2)
-    axes.set_ylim(z.min() - LENGTH / 2, z.max() + LENGTH / 2)
+    axes.set_xlim(y.min() - 0.3, y.max() + 0.3)
+    axes.set_ylim(z.min() - 0.26, z.max() + 0.28)
     axes.set_xlabel("y (m)")
     axes.set_ylabel("z (m)")
 
@@ -154,7 +157,12 @@ def _arrow(axes: Any, origin: np.ndarray, axis: int, length: float, colour: str,
     end = (y + length, z) if axis == 1 else (y, z + length)
     axes.annotate("", end, (y, z), arrowprops={"arrowstyle": "-|>", "color": colour, "shrinkA": 0, "shrinkB": 0})
     if text:
-        axes.annotate(text, end, textcoords="offset points", xytext=(3, 3), fontsize=7, color=colour)
+        # Beside the arrow's middle: above or below along y, to the right along z.
+        middle = (0.5 * (y + end[0]), 0.5 * (z + end[1]))
+        place, align = ((0, 3 if aside > 0 else -10), "center") if axis == 1 else ((4, -3), "left")
+        axes.annotate(
+            text, middle, textcoords="offset points", xytext=place, fontsize=8, color=colour, ha=align, bbox=_PLATE
+        )
 
 
 def _new_figure(size: tuple[float, float], columns: int = 1, rows: int = 1) -> tuple[Any, Any]:

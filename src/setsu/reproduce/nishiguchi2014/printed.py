@@ -56,8 +56,8 @@ _LATER = Reason(
     0.03,
 )
 _STRETCHED = Reason(
-    "At t = 3.95 s the arm is nearly stretched out, where forces change by several newtons within a tenth of a second; "
-    "the computed values do not change when the step is made smaller.",
+    "At t = 3.95 s the hand has just turned round (at 3.88 s) and the arm is nearly stretched out, where forces change "
+    "quickly; the computed values do not change when the step is made smaller.",
     0.03,
 )
 _FRICTION_SIGN = Reason(
