@@ -1,22 +1,29 @@
-"""Mechanisms to try things on: from one pendulum to random trees of every joint type."""
+"""Mechanisms to try things on: pendulums, arms, closed linkages, parallel robots, random trees."""
 
 from setsu.sample_mechanisms.benchmark_linkages import bricard, n_four_bar, spatial_slider_crank
 from setsu.sample_mechanisms.closed_chains import five_bar, four_bar, parallelogram_arm, slider_crank
+from setsu.sample_mechanisms.delta_robot import delta_robot
+from setsu.sample_mechanisms.excavator_boom import excavator_boom
 from setsu.sample_mechanisms.floating_box import floating_box
+from setsu.sample_mechanisms.jansen_leg import jansen_leg
 from setsu.sample_mechanisms.large_trees import binary_tree, chain
 from setsu.sample_mechanisms.planar_arm import planar_arm
 from setsu.sample_mechanisms.puma560 import puma560
 from setsu.sample_mechanisms.random_tree import random_tree
 from setsu.sample_mechanisms.seven_joint_arm import seven_joint_arm
 from setsu.sample_mechanisms.simple_pendulum import pendulum
+from setsu.sample_mechanisms.stewart_platform import stewart_platform
 
 __all__ = [
     "binary_tree",
     "bricard",
     "chain",
+    "delta_robot",
+    "excavator_boom",
     "five_bar",
     "floating_box",
     "four_bar",
+    "jansen_leg",
     "n_four_bar",
     "parallelogram_arm",
     "pendulum",
@@ -26,4 +33,5 @@ __all__ = [
     "seven_joint_arm",
     "slider_crank",
     "spatial_slider_crank",
+    "stewart_platform",
 ]

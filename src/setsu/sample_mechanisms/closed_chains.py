@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism, MechanismBuilder, Prismatic, Revolute
+from setsu.sample_mechanisms.planar_geometry import Point, meeting_point
 from setsu.sample_mechanisms.solid_inertias import box_inertia, rod_inertia
 from setsu.spatial import axis_angle_rotation, placement
 
@@ -19,8 +20,6 @@ __all__ = ["five_bar", "four_bar", "parallelogram_arm", "slider_crank"]
 
 _AXIS = (0.0, -1.0, 0.0)
 _MASS_PER_LENGTH = 2.0
-
-Point = tuple[float, float]
 
 
 def four_bar(crank: float = 0.4, coupler: float = 1.0, rocker: float = 0.8, ground: float = 1.0) -> Mechanism:
@@ -33,7 +32,7 @@ def four_bar(crank: float = 0.4, coupler: float = 1.0, rocker: float = 0.8, grou
     'pin'
     """
     a, b, d = (0.0, 0.0), (0.0, crank), (ground, 0.0)
-    c = _meeting_point(b, coupler, d, rocker, "four_bar")
+    c = meeting_point(b, coupler, d, rocker, "four_bar")
     builder = MechanismBuilder("four-bar linkage")
     _add_rod(builder, "crank", "world", a, b)
     _add_rod(builder, "coupler", "crank", b, c, parent_points=(a, b))
@@ -79,7 +78,7 @@ def five_bar(upper: float = 0.4, fore: float = 0.6, ground: float = 0.3) -> Mech
     lean = upper / math.sqrt(2.0)
     a, d = (0.0, 0.0), (ground, 0.0)
     b, e = (-lean, lean), (ground + lean, lean)
-    c = _meeting_point(b, fore, e, fore, "five_bar")
+    c = meeting_point(b, fore, e, fore, "five_bar")
     builder = MechanismBuilder("five-bar linkage")
     _add_rod(builder, "left_upper", "world", a, b)
     _add_rod(builder, "left_fore", "left_upper", b, c, parent_points=(a, b))
@@ -151,16 +150,3 @@ def _direction(start: Point, end: Point) -> float:
 
 def _turn(angle: float) -> NDArray[np.float64]:
     return axis_angle_rotation(_AXIS, angle)
-
-
-def _meeting_point(center_1: Point, radius_1: float, center_2: Point, radius_2: float, what: str) -> Point:
-    """Return the upper intersection of two circles."""
-    distance = math.dist(center_1, center_2)
-    if not abs(radius_1 - radius_2) < distance < radius_1 + radius_2:
-        raise InputError(
-            f"{what}: bars of length {radius_1} and {radius_2} cannot meet over pivots {distance:.6g} apart"
-        )
-    along = (distance**2 + radius_1**2 - radius_2**2) / (2.0 * distance)
-    across = math.sqrt(radius_1**2 - along**2)
-    ux, uz = (center_2[0] - center_1[0]) / distance, (center_2[1] - center_1[1]) / distance
-    return (center_1[0] + along * ux - across * uz, center_1[1] + along * uz + across * ux)
