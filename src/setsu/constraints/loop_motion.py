@@ -84,9 +84,10 @@ def loop_places(t: LoopTables, poses: Floats) -> LoopPlaces:
         _fill_universal(t, R, error, wrench, free)
     if t.spherical_loops.size:
         free = np.array(free)
+        turned = R[..., t.spherical_loops, :, :]
         for k in range(3):
             # ω in axes of B: rows of Rᵀ.
-            free[..., t.spherical_free + k, 3:] = R[..., t.spherical_loops, :, k]
+            free[..., t.spherical_free + k, 3:] = turned[..., k]
     return LoopPlaces(R_A, R, p, arm_a, arm_b, error, wrench, free)
 
 
