@@ -160,6 +160,8 @@ def _read_image(path: Path) -> bytes | None:
     image = content[head:]
     if content[: len(_MAGIC)] != _MAGIC or hashlib.sha256(image).digest() != content[len(_MAGIC) : head]:
         return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # used just now: the last to be forgotten
     return image
 
 
@@ -174,6 +176,23 @@ def _write_image(path: Path, image: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(image).digest() + image)
         os.replace(temporary, path)
+        _trim(path.parent)
+
+
+# When the folder holds more objects than the first number, the least recently used go until the second is left.
+_MOST_OBJECTS, _KEPT_OBJECTS = 4000, 3000
+
+
+def _trim(folder: Path) -> None:
+    """Forget code that was not used for long: other mechanisms, former versions, edited sources."""
+    objects = list(folder.glob("*.o"))
+    if len(objects) > _MOST_OBJECTS:
+        ages = []
+        for path in objects:
+            with contextlib.suppress(OSError):  # another process may trim at the same time
+                ages.append((path.stat().st_mtime, path))
+        for _, path in sorted(ages)[: len(ages) - _KEPT_OBJECTS]:
+            path.unlink(missing_ok=True)
 
 
 # LLVM ------------------------------------------------------------------------------------------------------------
