@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set up a private environment in .venv and run one of the project's commands in it.
 
-    python3 run.py demo          a tour: load a robot, its certificate, dynamics, a plot
+    python3 run.py demo          a tour (a robot, its certificate, dynamics, a plot), then published results again
     python3 run.py test [...]    ruff, pyright and the tests; further words go to pytest
     python3 run.py bench [...]   speed beside Pinocchio, MuJoCo, Drake and CasADi, as far as they can be installed
     python3 run.py docs          build the documentation into site/
@@ -130,7 +130,7 @@ def main():
         return subprocess.run([newer, os.path.abspath(__file__), *sys.argv[1:]]).returncode
     install(EXTRAS[command])
     if command == "demo":
-        return run(os.path.join("examples", "01_tour.py"), *words)
+        return run(os.path.join("examples", "01_tour.py"), *words) or run("-m", "setsu", "reproduce", "all")
     if command == "test":
         need_compiler()
         return test(*words)
