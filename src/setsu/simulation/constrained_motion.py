@@ -29,6 +29,7 @@ from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
 from setsu.simulation.contact_modes import ContactMode, Mode, guards_of, sliding_direction, tangent_basis
+from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.loop_joint_forces import LoopJointForces
 from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation, damping_powers, mechanical_energy
@@ -37,6 +38,7 @@ from setsu.simulation.torque import Torque
 __all__ = ["ConstrainedMotion"]
 
 Floats = NDArray[np.float64]
+Structure = tuple[tuple[Mode, ...], tuple[int, ...]]
 
 _SMALLEST_ERROR = 1e-15
 _LAST_CORRECTION = 1e-13
@@ -46,7 +48,7 @@ class ConstrainedMotion:
     """A mechanism with constraints; its contact modes and its active loops change only between steps.
 
     open_loops: names of loops that are not active. baumgarte: rate (1/s) of Baumgarte's stabilisation, which then takes
-    the place of projection.
+    the place of projection. joint_stops: whether joints end at their limits.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class ConstrainedMotion:
         *,
         open_loops: Iterable[str] = (),
         baumgarte: float | None = None,
+        joint_stops: bool = False,
     ) -> None:
         self.declared, self.torque, self.baumgarte = mechanism, torque, baumgarte
+        self.stops = JointStops(mechanism, joint_stops)
         self.open_loops = frozenset(open_loops)
         self.mechanism = mechanism
         if self.open_loops:
@@ -71,8 +75,8 @@ class ConstrainedMotion:
         self.contact_names = tuple(contact.name for contact in self.contacts)
         self.modes = [ContactMode(Mode.SLIDE) for _ in self.contacts]
         self.joint_forces = LoopJointForces(self.system)
-        self._ranks: dict[tuple[Mode, ...], int] = {}
-        self._position_ranks: dict[tuple[Mode, ...], int] = {}
+        self._ranks: dict[Structure, int] = {}
+        self._position_ranks: dict[Structure, int] = {}
 
     @property
     def constrained(self) -> bool:
@@ -110,7 +114,8 @@ class ConstrainedMotion:
             y = y + self._friction(metric, y, gamma, rows, directions, normal_place, t)
         multipliers, a = metric.multipliers(y, gamma), metric.acceleration(y, gamma)
         normal_force, friction_force = np.zeros(len(self.contacts)), np.zeros((len(self.contacts), 3))
-        tangent = held + len(touching)
+        first_stop = held + len(touching)
+        tangent = first_stop + len(self.stops.held)
         for k in touching:
             normal_force[k] = multipliers[normal_place[k]]
             if k in directions:
@@ -119,7 +124,8 @@ class ConstrainedMotion:
                 friction_force[k] = multipliers[tangent : tangent + 2] @ tangent_basis(rows.normal[k])
                 tangent += 2
         powers[3] = float(np.sum(friction_force * rows.contact_velocity))
-        return self._evaluation(t, q, v, a, tau, powers, rows, multipliers, normal_force, friction_force)
+        stop_guards = self.stops.guards(q, v, multipliers[first_stop : first_stop + len(self.stops.held)])
+        return self._evaluation(t, q, v, a, tau, powers, rows, multipliers, normal_force, friction_force, stop_guards)
 
     def _evaluation(
         self,
@@ -133,6 +139,7 @@ class ConstrainedMotion:
         multipliers: Floats,
         normal_force: Floats,
         friction_force: Floats,
+        stop_guards: Floats,
     ) -> Evaluation:
         """Gather what is known of a state: wrenches of loops and contacts, and the guards."""
         n_rows = self.system.n_loop_rows
@@ -143,7 +150,7 @@ class ConstrainedMotion:
         loop_wrench = np.zeros((len(self.declared.loops), 6))
         loop_wrench[self._loop_places] = active
         held = self.system.n_held
-        distance, active_rows = rows.error[held:], self._position_rows()
+        distance = rows.error[held:]
         guards = [
             guards_of(
                 state,
@@ -164,8 +171,8 @@ class ConstrainedMotion:
             loop_wrench=loop_wrench,
             external=self.system.body_wrenches(rows, active, contact_force),
             sliding=rows.contact_velocity - rows.normal * np.sum(rows.normal * rows.contact_velocity, axis=1)[:, None],
-            guards=np.array(guards).reshape(-1),
-            error=float(np.abs(rows.error[active_rows]).max(initial=0.0)),
+            guards=np.concatenate([np.array(guards).reshape(-1), stop_guards]),
+            error=float(np.abs(self._errors(q, rows.error)).max(initial=0.0)),
         )  # fmt: skip
 
     def _rows(self, rows: Linearisation, v: Floats) -> tuple[Floats, Floats]:
@@ -175,6 +182,10 @@ class ConstrainedMotion:
         if self.baumgarte is not None:
             rate = self.baumgarte
             gamma = gamma + 2.0 * rate * (G @ v) + rate * rate * rows.error[keep]
+        stops = list(self.stops.held)
+        if stops:
+            G = np.concatenate([G, self.stops.rows[stops]])
+            gamma = np.concatenate([gamma, np.zeros(len(stops))])
         for k, state in enumerate(self.modes):
             if state.mode is Mode.STICK:
                 T = tangent_basis(rows.normal[k])
@@ -221,7 +232,7 @@ class ConstrainedMotion:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
         M, G = self._mass(q), self._rows(self.system.linearise(q, v), v)[0]
         self._metric(M, G)
-        positions = len(self._position_rows())
+        positions = len(self._position_rows()) + len(self.stops.held)
         self._position_ranks[self._structure()] = MassMetric(M, G[:positions]).rank
 
     def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
@@ -234,8 +245,12 @@ class ConstrainedMotion:
         held = self.system.n_held
         return [*range(held), *(held + k for k, state in enumerate(self.modes) if state.touches)]
 
-    def _structure(self) -> tuple[Mode, ...]:
-        return tuple(state.mode for state in self.modes)
+    def _errors(self, q: Floats, error: Floats) -> Floats:
+        """Position errors of the active rows and of the stops that hold."""
+        return np.concatenate([error[self._position_rows()], self.stops.gaps(q)[list(self.stops.held)]])
+
+    def _structure(self) -> Structure:
+        return tuple(state.mode for state in self.modes), self.stops.held
 
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
@@ -250,7 +265,8 @@ class ConstrainedMotion:
     def _closed(self, q: Floats) -> tuple[Floats, MassMetric | None]:
         """Newton's method on the position errors; returns the factors at the last configuration."""
         keep = self._position_rows()
-        if not keep:
+        stops = self.stops.rows[list(self.stops.held)]
+        if not keep and not len(stops):
             return q, None
         last = np.inf
         # Tangents of sticking contacts are velocity rows only.
@@ -258,13 +274,14 @@ class ConstrainedMotion:
         rank = (self._position_ranks if sticking else self._ranks).get(self._structure())
         while True:
             G, error = self.system.jacobian_and_error(q)
-            size = float(np.abs(error[keep]).max())
-            metric = MassMetric(self._mass(q), G[keep], rank)
+            active = self._errors(q, error)
+            size = float(np.abs(active).max())
+            metric = MassMetric(self._mass(q), np.concatenate([G[keep], stops]), rank)
             # Rounding keeps the error from falling further: more steps would only wander.
             if size <= _SMALLEST_ERROR or size > 0.25 * last:
                 return q, metric
             last = size
-            q = self.charts.point(q, -metric.nearest(error[keep]))
+            q = self.charts.point(q, -metric.nearest(active))
             if size <= _LAST_CORRECTION:
                 # Newton's next error is below rounding, and so is the change of the rows.
                 return q, metric

@@ -136,7 +136,9 @@ class Driver:
         for _ in range(_LOCATION_STEPS):
             if high - low <= _SHORTEST * self.resolution:
                 break
-            h = high - value_high * (high - low) / (value_high - value_low) if value_low > 0.0 else 0.5 * (low + high)
+            # A guard that has only come into being within the step gives no slope to go by.
+            slope = (value_high - value_low) / (high - low) if 0.0 < value_low < np.inf else 0.0
+            h = high - value_high / slope if slope else 0.5 * (low + high)
             h = min(max(h, low + 0.01 * (high - low)), high - 0.01 * (high - low))
             trial = self._longest_possible(motion, start, h)
             value = float(trial.end.guards.min())

@@ -45,6 +45,7 @@ def simulate(
     progress: bool | Progress = False,
     tolerance: float = 1e-10,
     events: Sequence[CloseLoop | OpenLoop] = (),
+    joint_stops: bool = False,
     baumgarte: float | None = None,
 ) -> Recording:
     """Return the motion of a mechanism under torques, with loops, couplings and contacts held to rounding.
@@ -60,6 +61,7 @@ def simulate(
         progress: True for a bar on stderr, or a function (text, part from 0 to 1).
         tolerance: of the adaptive integrator, per step, relative to 1 + |v| and absolute in rad or m.
         events: CloseLoop and OpenLoop records: changes of structure in mid-run.
+        joint_stops: let joints end at their limits, by plastic impacts; otherwise limits do not matter.
         baumgarte: rate (1/s) of Baumgarte's stabilisation instead of projection, for comparison; constraints drift.
 
     Raises:
@@ -82,7 +84,7 @@ def simulate(
     changes = checked_events(mechanism, events, float(duration))
     drive = Torque(mechanism, torque)
     rate = None if baumgarte is None else _positive(baumgarte, "baumgarte")
-    motion = _motion(mechanism, drive, contacts, changes, rate)
+    motion = _motion(mechanism, drive, contacts, changes, rate, bool(joint_stops))
     _warn_of_instability(mechanism, q, integrator, float(step))
     run = Run(mechanism, motion, driver, tuple(getattr(motion, "contact_names", ())))
     run.begin(q, v)
@@ -101,11 +103,14 @@ def _motion(
     contacts: Sequence[SurfaceContact],
     changes: Sequence[CloseLoop | OpenLoop],
     baumgarte: float | None,
+    joint_stops: bool,
 ) -> FreeMotion | ConstrainedMotion:
     contacts = checked_contacts(m, contacts, "simulate")
-    if not (m.loops or m.couplings or contacts):
+    if not (m.loops or m.couplings or contacts or joint_stops):
         return FreeMotion(m, torque)
-    return ConstrainedMotion(m, torque, contacts, open_loops=initially_open(changes), baumgarte=baumgarte)
+    return ConstrainedMotion(
+        m, torque, contacts, open_loops=initially_open(changes), baumgarte=baumgarte, joint_stops=joint_stops
+    )
 
 
 def _state(m: Mechanism, q0: ArrayLike, v0: ArrayLike) -> tuple[Floats, Floats]:

@@ -57,6 +57,7 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
             motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
         else:
             motion.modes[k] = ContactMode(Mode.STICK)
+    _begin_at_stops(motion, q, v)
     before = v
     motion.prime(q, v)
     if motion.constrained:
@@ -68,6 +69,18 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
         lost = float(motion.energy(q, before) - motion.energy(q, state.v))
         reports.append(EventReport(0.0, "impact", motion.contact_names[hit[0]], jump, np.zeros(0), lost))
     return state, reports
+
+
+def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
+    """Hold the joints that rest at their limits; InputError for one that is beyond."""
+    stops = motion.stops
+    for k, (gap, rate) in enumerate(zip(stops.gaps(q), stops.rates(v), strict=True)):
+        if gap < -LARGEST_START_ERROR:
+            raise InputError(
+                f"simulate: q0 is {-gap:.6g} (m or rad) beyond the {stops.names[k]}; expected a state within the limits"
+            )
+        if gap <= LARGEST_START_ERROR and abs(rate) <= LARGEST_START_ERROR:
+            stops.hold(k)
 
 
 def _refuse_violation(name: str, error: float, rate: float, v: Floats) -> None:
@@ -106,7 +119,10 @@ def switch(
         if not bad.size:
             return state, reports if report else []
         contact, friction_changes = divmod(int(bad[0]), 2)
-        state, happened = _change(motion, state, contact, bool(friction_changes))
+        if contact >= len(motion.contacts):
+            state, happened = _change_stop(motion, state, int(bad[0]) - 2 * len(motion.contacts))
+        else:
+            state, happened = _change(motion, state, contact, bool(friction_changes))
         reports.extend(happened)
     names = ", ".join(motion.contact_names)
     raise InputError(
@@ -140,6 +156,22 @@ def _change(
         return stuck, [_plain(state, "stick", motion.contact_names[k])]
     motion.modes[k] = ContactMode(Mode.SLIDE, _against(stuck.friction_force[k]))
     return motion.evaluate(stuck.t, stuck.q, stuck.v), [_plain(state, "turn", motion.contact_names[k])]
+
+
+def _change_stop(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
+    """Let go of a joint at its limit, or stop one that has come there by a plastic impact."""
+    stops = motion.stops
+    if k in stops.held:
+        stops.release(k)
+        return motion.evaluate(state.t, state.q, state.v), [_plain(state, "release", stops.names[k])]
+    stops.hold(k)
+    motion.prime(state.q, state.v)
+    metric, G = motion.impact_metric(state.q, state.v)
+    p, before = -metric.impulse(G @ state.v), float(motion.energy(state.q, state.v))
+    v = state.v - metric.nearest(G @ state.v)
+    q, v = motion.project(state.q, v) if motion.constrained else (state.q, v)
+    lost = before - float(motion.energy(q, v))
+    return motion.evaluate(state.t, q, v), [EventReport(state.t, "stop", stops.names[k], v - state.v, p, lost)]
 
 
 def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
@@ -192,7 +224,7 @@ def change_loop(
         declared = _joined_here(declared, state.q, change.name)
     names = names - {change.name} if closing else names | {change.name}
     changed = ConstrainedMotion(declared, motion.torque, motion.contacts, open_loops=names, baumgarte=motion.baumgarte)
-    changed.modes = list(motion.modes)
+    changed.modes, changed.stops = list(motion.modes), motion.stops
     if closing:
         _refuse_gap(changed, state, change)
     changed.prime(state.q, state.v)
