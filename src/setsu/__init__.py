@@ -93,6 +93,7 @@ from setsu.mechanism import (
 )
 from setsu.model_files import DHRow, LoadReport, from_dh, load, load_with_report
 from setsu.native.threads import get_threads, set_threads
+from setsu.nodal import MemberLengthMatrix, TipForce, member_length_matrix, nodal_inverse_dynamics
 from setsu.simulation import (
     CloseLoop,
     EnergyLedger,
@@ -137,6 +138,7 @@ __all__ = [
     "Material",
     "Mechanism",
     "MechanismBuilder",
+    "MemberLengthMatrix",
     "ModelFileError",
     "ModelWarning",
     "OpenLoop",
@@ -155,6 +157,7 @@ __all__ = [
     "Spherical",
     "Spring",
     "SurfaceContact",
+    "TipForce",
     "Universal",
     "__version__",
     "bias_torque",
@@ -194,9 +197,11 @@ __all__ = [
     "lock_joints",
     "loop_error",
     "mass_matrix",
+    "member_length_matrix",
     "merge",
     "modified_dh",
     "momentum",
+    "nodal_inverse_dynamics",
     "placement",
     "point_jacobian",
     "point_jacobian_rate",

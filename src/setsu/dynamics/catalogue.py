@@ -28,6 +28,7 @@ __all__ = ["KERNELS", "STRAIGHT_KERNELS", "fast_function", "native_function", "r
 # Kernels by name; a second word names a variant.
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "body_poses": kinematics.body_poses,
+    "joint_axes": kinematics.joint_axes,
     "body_velocities": kinematics.body_velocities,
     "body_accelerations": kinematics.body_accelerations,
     "point_jacobian": jacobians.point_jacobian,
@@ -101,6 +102,7 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
         "loop_J": (n_loops, 6, m.nv),
         "placement": (n_loops, 4, 4),
         "twist": (n_loops, 6),
+        "columns": (6, m.nv),
         "bias": (n_loops, 6),
         "applied": (m.n_bodies, 6),
         "A": (6, m.nv),

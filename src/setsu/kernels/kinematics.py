@@ -18,11 +18,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from setsu.kernels.joints import joint_motion, joint_pose
+from setsu.kernels.joint_forces import as_scalar_or_tuple
+from setsu.kernels.joints import joint_columns, joint_motion, joint_pose
 from setsu.kernels.program import Array, Kernel, Loop
 from setsu.kernels.vectors import IDENTITY, ZERO, add, cross, multiply, rotate, sub, transpose
 
-__all__ = ["body_accelerations", "body_poses", "body_velocities", "outward_pose", "outward_velocity", "start_pose"]
+__all__ = [
+    "body_accelerations",
+    "body_poses",
+    "body_velocities",
+    "joint_axes",
+    "outward_pose",
+    "outward_velocity",
+    "start_pose",
+]
 
 
 def start_pose(world: Any) -> None:
@@ -79,6 +88,11 @@ def _give_acceleration(link: Any) -> None:
     link.accelerations = (*link.acc, *link.dw)
 
 
+def _give_axes(link: Any) -> None:
+    columns = [(*rotate(link.R, linear), *rotate(link.R, angular)) for linear, angular in joint_columns(link)]
+    link.columns = as_scalar_or_tuple(tuple(columns))
+
+
 _POSE = {"R": 9, "x": 3}
 _VELOCITY = {**_POSE, "w": 3, "v_origin": 3}
 _Q, _V, _A = Array("q", "q"), Array("v", "v"), Array("a", "v")
@@ -91,6 +105,17 @@ def body_poses() -> Kernel:
         inputs=(_Q,),
         outputs=(Array("poses", "body", 16),),
         phases=(start_pose, Loop("links", (outward_pose, _give_pose))),
+        link_fields=_POSE,
+    )
+
+
+def joint_axes() -> Kernel:
+    """(6, nv): direction of each joint velocity, world axes: a joint wrench times it is its torque."""
+    return Kernel(
+        name="joint_axes",
+        inputs=(_Q,),
+        outputs=(Array("columns", "dof", 6),),
+        phases=(start_pose, Loop("links", (outward_pose, _give_axes))),
         link_fields=_POSE,
     )
 
