@@ -11,7 +11,8 @@ with f_n >= 0 unless the contact is bilateral. For one sliding contact (1) and (
 A f_n = a - dᵀτ with A = B_nn - K B_n·d; A <= 0 is friction jamming.
 
 The modes are guessed, the linear system they make is solved (least norm where it is singular), and wrong guesses are
-changed until none is left; after a while one at a time, which cannot go round in circles when B is regular.
+changed until none is left, after a while one at a time. Where that goes round in circles, sweeps over single contacts
+give a better guess to begin with.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.contact_sweeps import sweep_contacts
 from setsu.errors import InputError
 
 __all__ = ["OPEN", "SLIDING", "STARTING", "STICKING", "ContactSolution", "refuse_jamming", "solve_contacts"]
@@ -30,8 +32,9 @@ Modes = NDArray[np.int64]
 
 OPEN, SLIDING, STICKING, STARTING = range(4)
 
-_ROUNDS = 400
+_ROUNDS = 40
 _ALL_AT_ONCE = 12
+_SWEEPS = (5, 40, 300)
 _TOLERANCE = 1e-11
 
 
@@ -86,23 +89,66 @@ def solve_contacts(
     """
     count, c = moving.shape
     slides_now = moving | (friction == 0.0)
-    mode = np.where(slides_now, SLIDING, STICKING)
-    direction = np.zeros((count, c, 2))
-    direction[..., 0] = 1.0
-    sign = np.ones((count, c))
-    force = np.zeros((count, c, 3))
-    settled = np.zeros(count, dtype=bool)
+    along_t1 = np.broadcast_to(np.array([1.0, 0.0]), (count, c, 2))
+    guess = _Guess(np.where(slides_now, SLIDING, STICKING), along_t1.copy(), np.ones((count, c)))
+    solution = _settle(B, b, friction, bilateral, slides_now, guess)
+    for sweeps in _SWEEPS:
+        left = np.flatnonzero(~solution.settled)
+        if not left.size:
+            break
+        # Guesses that went astray begin again from where sweeps lead.
+        swept = sweep_contacts(B[left], b[left], friction, bilateral, slides_now[left], sweeps)
+        guess = _guess_from(swept, friction, slides_now[left])
+        again = _settle(B[left], b[left], friction, bilateral, slides_now[left], guess)
+        solution.force[left], solution.mode[left] = again.force, again.mode
+        solution.settled[left] = again.settled
+    return solution
+
+
+@dataclass
+class _Guess:
+    """Modes (N, c), sliding directions (N, c, 2), signs of the normal force (N, c)."""
+
+    mode: Modes
+    direction: Floats
+    sign: Floats
+
+
+def _settle(
+    B: Floats,
+    b: Floats,
+    friction: Floats,
+    bilateral: NDArray[np.bool_],
+    slides_now: NDArray[np.bool_],
+    guess: _Guess,
+) -> ContactSolution:
+    """Correct guesses until none is left to correct, or for a limited number of rounds."""
+    force = np.zeros((*guess.mode.shape, 3))
+    settled = np.zeros(len(force), dtype=bool)
     for round_number in range(_ROUNDS):
         left = np.flatnonzero(~settled)
         if not left.size:
             break
-        guesses = (mode[left], direction[left], sign[left])
+        guesses = (guess.mode[left], guess.direction[left], guess.sign[left])
         state = _State(B[left], b[left], friction, bilateral, slides_now[left], *guesses)
         force[left] = state.solve()
         wrong = state.correct(force[left], one_at_a_time=round_number >= _ALL_AT_ONCE)
-        mode[left], direction[left], sign[left] = state.mode, state.direction, state.sign
+        guess.mode[left], guess.direction[left], guess.sign[left] = state.mode, state.direction, state.sign
         settled[left] = ~wrong
-    return ContactSolution(force, mode, settled)
+    return ContactSolution(force, guess.mode, settled)
+
+
+def _guess_from(force: Floats, friction: Floats, slides_now: NDArray[np.bool_]) -> _Guess:
+    """Modes that forces (N, c, 3) tell of."""
+    normal, tangential = force[..., 0], np.linalg.norm(force[..., 1:], axis=-1)
+    limit = friction * np.abs(normal)
+    full = tangential >= limit * (1.0 - 1e-9)
+    mode = np.where(slides_now, SLIDING, np.where(full, STARTING, STICKING))
+    mode = np.where(normal == 0.0, OPEN, mode)
+    direction = -force[..., 1:] / np.where(tangential > 0.0, tangential, 1.0)[..., None]
+    along_t1 = np.array([1.0, 0.0])
+    direction = np.where((slides_now | (tangential == 0.0))[..., None], along_t1, direction)
+    return _Guess(mode, direction, np.where(normal < 0.0, -1.0, 1.0))
 
 
 class _State:
@@ -174,12 +220,16 @@ class _State:
         self.direction = np.where(breaks[..., None], away, self.direction)
         turned = np.cos(turn)[..., None] * self.direction + np.sin(turn)[..., None] * _across(self.direction)
         self.direction = np.where(turns[..., None], turned, self.direction)
+        slip = np.linalg.norm(x[..., 1:], axis=-1)
+        going = x[..., 1:] / np.where(slip > 0.0, slip, 1.0)[..., None]
+        goes = meets & ~self.slides_now & (slip > 0.0)
+        self.direction = np.where(goes[..., None], going, self.direction)
         self.sign = np.where(flips | (breaks & self.bilateral), np.where(normal < 0.0, -1.0, 1.0), self.sign)
         self.mode = np.where(pulls, OPEN, self.mode)
         self.mode = np.where(breaks, STARTING, self.mode)
         self.mode = np.where(stops, STICKING, self.mode)
-        # A contact that closes again takes up the mode it began with: sliding if it has a direction of its own.
-        self.mode = np.where(meets, np.where(self.slides_now, SLIDING, STICKING), self.mode)
+        # A contact that closes again slides: its own way if it has one, else where it is going.
+        self.mode = np.where(meets, np.where(self.slides_now, SLIDING, STARTING), self.mode)
         return (pulls | meets | breaks | stops | flips | turns).any(axis=-1)
 
     def _turn(self, force: Floats, x: Floats, starts: NDArray[np.bool_]) -> Floats:
