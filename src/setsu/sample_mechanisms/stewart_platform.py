@@ -32,9 +32,9 @@ def stewart_platform(
     >>> m.nv, len(m.loops)
     (24, 6)
     """
-    if not min(base_radius, platform_radius, height, platform_mass) > 0.0:
+    if not all(0.0 < number < math.inf for number in (base_radius, platform_radius, height, platform_mass)):
         raise InputError(
-            f"stewart_platform: expected positive numbers, got base_radius {base_radius}, platform_radius "
+            f"stewart_platform: expected positive finite numbers, got base_radius {base_radius}, platform_radius "
             f"{platform_radius}, height {height}, platform_mass {platform_mass}"
         )
     feet = _corners(base_radius, _BASE_HALF_GAP)

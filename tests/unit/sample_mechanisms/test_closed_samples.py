@@ -91,7 +91,9 @@ def test_the_meeting_point_lies_on_the_left():
     ("action", "message"),
     [
         (lambda: delta_robot(fore=0.3), "rods longer than 0.44 m"),
-        (lambda: stewart_platform(height=0.0), "expected positive numbers, got .* height 0.0"),
+        (lambda: stewart_platform(height=0.0), "expected positive finite numbers, got .* height 0.0"),
+        (lambda: stewart_platform(platform_radius=math.nan), "platform_radius nan"),
+        (lambda: stewart_platform(math.inf), "base_radius inf"),
         (lambda: excavator_boom(load=-1.0), "excavator_boom load: expected at least 0, got -1.0"),
         (lambda: excavator_boom(damping=-1.0), "damping"),
         (lambda: meeting_point((0.0, 0.0), 1.0, (3.0, 0.0), 1.0, "gap"), "gap: bars .* cannot meet"),
