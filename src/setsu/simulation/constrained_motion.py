@@ -88,8 +88,11 @@ class ConstrainedMotion:
         energy = mechanical_energy(self.mechanism, q, v)
         return energy + self.joint_forces.energy(q, v) if self.joint_forces.exist else energy
 
-    def evaluate(self, t: float, q: Floats, v: Floats) -> Evaluation:
-        """Return accelerations and forces at time t (s) in a state that satisfies the constraints."""
+    def evaluate(self, t: float, q: Floats, v: Floats, *, complete: bool = True) -> Evaluation:
+        """Return accelerations and powers at time t (s) in a state that satisfies the constraints.
+
+        complete: also what only the end of a step needs: wrenches, guards, violation.
+        """
         m, tau = self.mechanism, self.torque(t, q, v)
         rows = self.system.linearise(q, v)
         M, f = mass_matrix(m, q), tau - bias_torque(m, q, v)
@@ -124,6 +127,8 @@ class ConstrainedMotion:
                 friction_force[k] = multipliers[tangent : tangent + 2] @ tangent_basis(rows.normal[k])
                 tangent += 2
         powers[3] = float(np.sum(friction_force * rows.contact_velocity))
+        if not complete:
+            return Evaluation(t, q, v, a, tau, powers)
         stop_guards = self.stops.guards(q, v, multipliers[first_stop : first_stop + len(self.stops.held)])
         return self._evaluation(t, q, v, a, tau, powers, rows, multipliers, normal_force, friction_force, stop_guards)
 

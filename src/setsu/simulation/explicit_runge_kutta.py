@@ -62,7 +62,7 @@ def explicit_step(tableau: Tableau, motion: Motion, start: Evaluation, h: float)
         if motion.constrained:  # (1)
             q, v = motion.project(q, v)
             phi = charts.coordinates(q0, q)
-        _write(slopes[i], charts.rate(phi, v), motion.evaluate(start.t + c[i] * h, q, v))  # (2)
+        _write(slopes[i], charts.rate(phi, v), motion.evaluate(start.t + c[i] * h, q, v, complete=False))  # (2)
     total = h * (tableau.b @ slopes)  # (3)
     return Step(charts.point(q0, total[:nv]), v0 + total[nv : 2 * nv], total[2 * nv :], slopes)
 

@@ -71,8 +71,11 @@ class Motion(Protocol):
         """Return kinetic and potential energy, springs included (J), (...)."""
         ...
 
-    def evaluate(self, t: float, q: Floats, v: Floats) -> Evaluation:
-        """Return accelerations and forces at time t (s) in a state that satisfies the constraints."""
+    def evaluate(self, t: float, q: Floats, v: Floats, *, complete: bool = True) -> Evaluation:
+        """Return accelerations and powers at time t (s) in a state that satisfies the constraints.
+
+        complete: also what only the end of a step needs: wrenches, guards, violation.
+        """
         ...
 
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -89,8 +92,8 @@ class FreeMotion:
         self.mechanism, self.torque = mechanism, torque
         self.charts = Charts(mechanism)
 
-    def evaluate(self, t: float, q: Floats, v: Floats) -> Evaluation:
-        """Return accelerations and powers at time t (s)."""
+    def evaluate(self, t: float, q: Floats, v: Floats, *, complete: bool = True) -> Evaluation:
+        """Return accelerations and powers at time t (s); there is nothing more to complete."""
         tau = self.torque(t, q, v)
         a = forward_dynamics(self.mechanism, q, v, tau)
         powers = damping_powers(self.mechanism, q, v)

@@ -82,7 +82,7 @@ def _slope(motion: Motion, start: Evaluation, dt: float, z: Floats) -> tuple[Flo
     if motion.constrained:
         q, v = motion.project(q, v)
         phi = motion.charts.coordinates(start.q, q)
-    evaluation = motion.evaluate(start.t + dt, q, v)
+    evaluation = motion.evaluate(start.t + dt, q, v, complete=False)
     return np.concatenate([motion.charts.rate(phi, v), evaluation.acceleration]), evaluation.powers
 
 
