@@ -17,6 +17,7 @@ __all__ = ["PAPERS", "Figure", "Report", "Row", "Table", "reproduce"]
 
 PAPERS: dict[str, str] = {
     "nishiguchi2014": "Constrained motion of manipulators by an extended Newton-Euler method",
+    "yamamoto2022": "Inverse and forward dynamics: a lecture and its exercises",
 }
 """Keys and subjects of the papers that can be reproduced."""
 
