@@ -56,7 +56,7 @@ def _sinking(fall: FrictionRun, path: Path) -> Figure:
         rates.plot(fall.time, fall.acceleration[:, k], color=line.get_color())
     angles.set(ylabel="angle (rad)")
     rates.set(xlabel="time (s)", ylabel="acceleration (rad/s²)")
-    angles.legend(ncols=4, fontsize="small")
+    angles.legend(ncols=4, fontsize="small", loc="center", bbox_to_anchor=(0.5, 0.3))
     for axes in (angles, rates):
         axes.grid(alpha=0.3)
     caption = "Start (40), friction (41), explicit Euler with 5 ms (full lines) beside a converged run (dotted)."
