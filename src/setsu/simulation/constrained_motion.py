@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.system import Linearisation, constraint_system
-from setsu.dynamics import bias_torque, mass_matrix
+from setsu.dynamics import bias_torque, body_poses, mass_matrix, point_jacobian
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
@@ -76,7 +76,6 @@ class ConstrainedMotion:
         self.modes = [ContactMode(Mode.SLIDE) for _ in self.contacts]
         self.joint_forces = LoopJointForces(self.system)
         self._ranks: dict[Structure, int] = {}
-        self._position_ranks: dict[Structure, int] = {}
 
     @property
     def constrained(self) -> bool:
@@ -235,10 +234,7 @@ class ConstrainedMotion:
 
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
-        M, G = self._mass(q), self._rows(self.system.linearise(q, v), v)[0]
-        self._metric(M, G)
-        positions = len(self._position_rows()) + len(self.stops.held)
-        self._position_ranks[self._structure()] = MassMetric(M, G[:positions]).rank
+        self._metric(self._mass(q), self._rows(self.system.linearise(q, v), v)[0])
 
     def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
         """Return mass metric and active rows (k, nv) for an impact at a state."""
@@ -260,12 +256,7 @@ class ConstrainedMotion:
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
         q, metric = self._closed(q)
-        if metric is None:
-            return q, v
-        if any(state.mode is Mode.STICK for state in self.modes):
-            G = self._rows(self.system.linearise(q, v), v)[0]
-            metric = MassMetric(self._mass(q), G, self._ranks.get(self._structure()))
-        return q, v - metric.nearest(metric.G @ v)
+        return q, v if metric is None else v - metric.nearest(metric.G @ v)
 
     def _closed(self, q: Floats) -> tuple[Floats, MassMetric | None]:
         """Newton's method on the position errors; returns the factors at the last configuration."""
@@ -274,14 +265,13 @@ class ConstrainedMotion:
         if not keep and not len(stops):
             return q, None
         last = np.inf
-        # Tangents of sticking contacts are velocity rows only.
-        sticking = any(state.mode is Mode.STICK for state in self.modes)
-        rank = (self._position_ranks if sticking else self._ranks).get(self._structure())
+        rank = self._ranks.get(self._structure())
         while True:
             G, error = self.system.jacobian_and_error(q)
-            active = self._errors(q, error)
+            tangents, slips = self._tangents(q)
+            active = np.concatenate([self._errors(q, error), slips])
             size = float(np.abs(active).max())
-            metric = MassMetric(self._mass(q), np.concatenate([G[keep], stops]), rank)
+            metric = MassMetric(self._mass(q), np.concatenate([G[keep], stops, tangents]), rank)
             # Rounding keeps the error from falling further: more steps would only wander.
             if size <= _SMALLEST_ERROR or size > 0.25 * last:
                 return q, metric
@@ -290,6 +280,23 @@ class ConstrainedMotion:
             if size <= _LAST_CORRECTION:
                 # Newton's next error is below rounding, and so is the change of the rows.
                 return q, metric
+
+    def _tangents(self, q: Floats) -> tuple[Floats, Floats]:
+        """Rows of sticking contacts along their surfaces, (k, nv), and how far they are from their anchors, (k,) m."""
+        rows, slips = [np.zeros((0, self.mechanism.nv))], [np.zeros(0)]
+        for k, state in enumerate(self.modes):
+            if state.mode is Mode.STICK:
+                contact, place = self.contacts[k], self.contact_position(k, q)
+                T = tangent_basis(contact.surface.frame(place, contact.name)[1])
+                rows.append(T @ point_jacobian(self.mechanism, q, contact.body, contact.point))
+                slips.append(T @ (place - state.anchor))
+        return np.concatenate(rows), np.concatenate(slips)
+
+    def contact_position(self, k: int, q: Floats) -> Floats:
+        """Return where the point of a contact is, (3,) m."""
+        frame = self.mechanism.frame(self.contacts[k].body)
+        place = body_poses(self.mechanism, q)[frame.body] @ frame.pose.matrix
+        return place[:3, :3] @ np.array(self.contacts[k].point) + place[:3, 3]
 
     def _mass(self, q: Floats) -> Floats:
         M = mass_matrix(self.mechanism, q)

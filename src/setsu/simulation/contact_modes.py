@@ -3,7 +3,7 @@
 | mode | held | friction | changes when (guard below zero) |
 |---|---|---|---|
 | SLIDE | normal | K f_n against the sliding direction d | v_t·d < 0: stick or turn back; f_n < 0: release |
-| STICK | normal and tangential velocity | whatever holds, up to K f_n | |f_t| > K f_n: slip; f_n < 0: release |
+| STICK | the point, where it came to rest | whatever holds, up to K f_n | |f_t| > K f_n: slip; f_n < 0: release |
 | FREE | nothing | none | distance < 0: impact |
 
 While a contact slides, d is continued through v_t = 0 instead of turning round, so that the equations stay smooth until
@@ -39,10 +39,14 @@ class Mode(Enum):
 
 @dataclass(frozen=True)
 class ContactMode:
-    """Mode of one contact; `direction` (3,) is the sliding direction at the start of the step, world axes."""
+    """Mode of one contact.
+
+    direction (3,): of sliding at the start of the step, world axes. anchor (3,): where a sticking point is held, m.
+    """
 
     mode: Mode
     direction: Floats = field(default_factory=lambda: np.zeros(3))
+    anchor: Floats = field(default_factory=lambda: np.zeros(3))
 
     @property
     def touches(self) -> bool:

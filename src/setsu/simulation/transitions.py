@@ -56,7 +56,7 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
         elif speed > REST_SPEED or contact.friction == 0.0:
             motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
         else:
-            motion.modes[k] = ContactMode(Mode.STICK)
+            motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
     _begin_at_stops(motion, q, v)
     before = v
     motion.prime(q, v)
@@ -149,7 +149,7 @@ def _change(
         # It turned by more than a right angle within a step without stopping.
         motion.modes[k] = ContactMode(Mode.SLIDE, along / speed)
         return motion.evaluate(state.t, state.q, state.v), []
-    motion.modes[k] = ContactMode(Mode.STICK)
+    motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, state.q))
     motion.prime(state.q, state.v)
     stuck = motion.evaluate(state.t, *motion.project(state.q, state.v))
     if stuck.guards[2 * k + 1] >= 0.0:
@@ -180,7 +180,8 @@ def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluati
     rows = motion.system.linearise(state.q, state.v)
     along = tangential(rows.contact_velocity[k], rows.normal[k])
     speed = float(np.linalg.norm(along))
-    motion.modes[k] = ContactMode(Mode.STICK if friction > 0.0 else Mode.SLIDE, along / max(speed, REST_SPEED))
+    mode, anchor = Mode.STICK if friction > 0.0 else Mode.SLIDE, motion.contact_position(k, state.q)
+    motion.modes[k] = ContactMode(mode, along / max(speed, REST_SPEED), anchor)
     metric, G = motion.impact_metric(state.q, state.v)
     p = -metric.impulse(G @ state.v)
     place = motion.system.n_held + sum(mode.touches for mode in motion.modes[:k])
