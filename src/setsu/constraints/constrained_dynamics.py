@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ from setsu.constraints import contact_forces, extended_newton_euler
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.contact_forces import OPEN, STICKING
 from setsu.constraints.held_motion import HeldMotion, hold
+from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays, coordinate_names
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
@@ -37,6 +39,8 @@ _EPSILON = float(np.finfo(np.float64).eps)
 @dataclass(frozen=True)
 class ConstrainedDynamics:
     """Motion and every force of a constrained mechanism; forces act on the mechanism, world axes.
+
+    Where redundant constraints leave forces undetermined, they are the least over all joints, wherever loops are cut.
 
     acceleration: (..., nv), m/s² or rad/s².
     normal_force: (..., n_contacts), N, along the surface normal; at least 0 unless the contact is bilateral.
@@ -146,6 +150,14 @@ def loop_joint_forces(system: ConstraintSystem, rows: Linearisation) -> Floats:
     return -t.damping * rate - t.coulomb * np.sign(rate) - t.stiffness * stretch
 
 
+class _Wrenches(NamedTuple):
+    """On body_b of loops (N, n_loops, 6), on bodies at their origins, and through joints (N, n_bodies, 6)."""
+
+    loop: Floats
+    body: Floats
+    joint: Floats
+
+
 class _Motion:
     """One batch of N states on its way from rows to forces."""
 
@@ -207,13 +219,12 @@ class _Motion:
 
         contact_force = np.zeros((len(self.q), len(system.contacts), 3))
         contact_force[:, self.changing] = force
+        wrenches = self._wrenches(multipliers, contact_force, a, "world")
+        multipliers = least_internal_forces(
+            system, rows, self.q, held, multipliers, wrenches.loop, wrenches.joint, self.always
+        )
+        wrenches = self._wrenches(multipliers, contact_force, a, frame)
         normal_force = dot(contact_force, rows.normal)
-        normal_force[:, self.always] = multipliers[:, system.n_held :]
-        contact_force[:, self.always] = multipliers[:, system.n_held :, None] * rows.normal[:, self.always]
-        loop_wrench = self._loop_wrench(multipliers)
-        wrenches = system.body_wrenches(rows, loop_wrench, contact_force)
-        total = wrenches if self.external is None else wrenches + self.external
-        m = system.mechanism
         touching = np.ones(contact_force.shape[:-1], dtype=bool)
         touching[:, self.changing] = mode != OPEN
         sticking = np.zeros(touching.shape, dtype=bool)
@@ -222,13 +233,13 @@ class _Motion:
             "acceleration": a,
             "normal_force": normal_force,
             "friction_force": contact_force - normal_force[..., None] * rows.normal,
-            "loop_wrench": loop_wrench,
-            "joint_wrenches": joint_wrenches(m, self.q, self.v, a, total, frame=frame),
+            "loop_wrench": wrenches.loop,
+            "joint_wrenches": wrenches.joint,
             "coupling_force": multipliers[:, system.n_loop_rows : system.n_held],
             "residual": self._residual(a, touching),
             "touching": touching,
             "sticking": sticking,
-            "constraint_wrenches": wrenches,
+            "constraint_wrenches": wrenches.body,
         }
 
     def _contacts(
@@ -270,15 +281,14 @@ class _Motion:
                 "the forces: friction jams; expected smaller friction coefficients"
             )
 
-    def _loop_wrench(self, multipliers: Floats) -> Floats:
-        """Sum of rows and free-axis forces of each loop, (N, n_loops, 6)."""
-        system, rows, t = self.system, self.rows, self.system.loops
-        result = np.zeros((len(self.q), len(t.names), 6))
-        parts = multipliers[:, : system.n_loop_rows, None] * rows.loop_wrench
-        free = self.free_force[..., None] * rows.free_wrench
-        for loop in range(len(t.names)):
-            result[:, loop] = parts[:, t.row_loop == loop].sum(axis=1) + free[:, t.free_loop == loop].sum(axis=1)
-        return result
+    def _wrenches(self, multipliers: Floats, contact_force: Floats, a: Floats, frame: str) -> _Wrenches:
+        """All wrenches of the multipliers; fills in the forces of contacts that are rows."""
+        system, rows = self.system, self.rows
+        contact_force[:, self.always] = multipliers[:, system.n_held :, None] * rows.normal[:, self.always]
+        loop = gather_loop_wrenches(system, rows, multipliers, self.free_force)
+        body = system.body_wrenches(rows, loop, contact_force)
+        total = body if self.external is None else body + self.external
+        return _Wrenches(loop, body, joint_wrenches(system.mechanism, self.q, self.v, a, total, frame=frame))
 
     def _residual(self, a: Floats, touching: NDArray[np.bool_]) -> Floats:
         held = np.concatenate([np.ones((len(a), self.system.n_held), dtype=bool), touching], axis=-1)

@@ -5,7 +5,7 @@
     E     columns: unit vectors of actuated joints, Fᵀ of actuated loop joints
     Nᵀ E u = Nᵀ τ_o                       virtual work: τ = Jᵀ τ_o, τ_c = (Sᵀ)⁻¹ τ                               (3)
     u = W⁻¹ Eᵀ N (Nᵀ E W⁻¹ Eᵀ N)⁻¹ Nᵀ τ_o + (what the user selects of the null space of Nᵀ E)                    (4)
-    Gᵀ λ = τ_o - E u                      reactions of the loops, least norm                                     (5)
+    Gᵀ λ = τ_o - E u                      reactions of the loops; see internal_forces where it leaves some open  (5)
 
 W = diag(weights): the sum of weight x torque² is the least possible. Contacts: a given normal force f_n brings friction
 -K f_n t with it; contacts without a given force are not loaded.
@@ -13,6 +13,7 @@ W = diag(weights): the sum of weight x torque² is the least possible. Contacts:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.constrained_dynamics import held_tolerance, loop_joint_forces
 from setsu.constraints.contact import SurfaceContact
-from setsu.constraints.held_motion import hold
+from setsu.constraints.held_motion import HeldMotion, hold
+from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces
 from setsu.constraints.stacked import Floats, dot, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
@@ -117,34 +119,42 @@ def constrained_inverse_dynamics(
             (m.n_bodies, 6),
         ),
     ]
-    (q, v, a, press, squeeze, external), _ = checked_arrays("constrained_inverse_dynamics", m, arrays)
+    taken, batch = checked_arrays("constrained_inverse_dynamics", m, arrays)
+    count = math.prod(batch)
+    q, v, a, press, squeeze, external = (x.reshape(count, *x.shape[len(batch) :]) for x in taken)
     _refuse_pulling(system, press)
     rows = system.linearise(q, v)
     _refuse_broken_motion(system, rows, a)
     contact_force, friction = _contact_force(system, rows, press)
-    loads = external + system.body_wrenches(rows, np.zeros((*q.shape[:-1], len(m.loops), 6)), contact_force)
+    loads = external + system.body_wrenches(rows, np.zeros((count, len(m.loops), 6)), contact_force)
     passive = loop_joint_forces(system, rows)
     passive = passive - system.loops.armature * (times(rows.free_jacobian, a) + rows.motion.free_velocity_term)
     demand = inverse_dynamics(m, q, v, a, loads) - transposed_times(rows.free_jacobian, passive)  # (1)
 
-    E = drives.columns(rows)
-    u, redundancy, reaction = _share(system, rows, E, demand, drives.weights, squeeze)
-    torque = np.zeros((*q.shape[:-1], m.nv))
-    torque[..., drives.joints] = u[..., : len(drives.joints)]
-    loop_torque = np.zeros((*q.shape[:-1], len(system.loops.free_loop)))
-    loop_torque[..., drives.loop_axes] = u[..., len(drives.joints) :]
-    loop_wrench = _loop_wrench(system, rows, reaction, loop_torque + passive)
-    total = external + system.body_wrenches(rows, loop_wrench, contact_force)
-    return ConstrainedInverseDynamics(
-        torque=torque,
-        loop_torque=loop_torque,
-        normal_force=press,
-        friction_force=friction,
-        loop_wrench=loop_wrench,
-        joint_wrenches=joint_wrenches(m, q, v, a, total, frame=frame),
-        coupling_force=reaction[..., system.n_loop_rows :],
-        redundancy=redundancy,
-    )
+    u, redundancy, reaction, held = _share(system, rows, drives.columns(rows), demand, drives.weights, squeeze)
+    torque, loop_torque = np.zeros((count, m.nv)), np.zeros((count, len(system.loops.free_loop)))
+    torque[:, drives.joints] = u[:, : len(drives.joints)]
+    loop_torque[:, drives.loop_axes] = u[:, len(drives.joints) :]
+
+    def wrenches(axes: str) -> tuple[Floats, Floats]:
+        loop = gather_loop_wrenches(system, rows, reaction, loop_torque + passive)
+        total = external + system.body_wrenches(rows, loop, contact_force)
+        return loop, joint_wrenches(m, q, v, a, total, frame=axes)
+
+    none = np.zeros(0, dtype=np.int64)
+    reaction = least_internal_forces(system, rows, q, held, reaction, *wrenches("world"), none)
+    loop_wrench, through_joints = wrenches(frame)
+    result = {
+        "torque": torque,
+        "loop_torque": loop_torque,
+        "normal_force": press,
+        "friction_force": friction,
+        "loop_wrench": loop_wrench,
+        "joint_wrenches": through_joints,
+        "coupling_force": reaction[:, system.n_loop_rows :],
+        "redundancy": redundancy,
+    }
+    return ConstrainedInverseDynamics(**{key: x.reshape((*batch, *x.shape[1:])) for key, x in result.items()})
 
 
 class _Drives:
@@ -196,8 +206,8 @@ def _listed(actuated: Sequence[str]) -> list[str]:
 
 def _share(
     system: ConstraintSystem, rows: Linearisation, E: Floats, demand: Floats, weights: Floats, squeeze: Floats
-) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Actuator torques u, redundancy, and multipliers of loops and couplings; (2)-(5)."""
+) -> tuple[Floats, NDArray[np.int64], Floats, HeldMotion]:
+    """Actuator torques u, redundancy, multipliers of loops and couplings, and the factored rows; (2)-(5)."""
     nv, n = system.mechanism.nv, system.n_held
     units = system.velocity_units
     # Coordinates scaled by their units: forces along them become comparable.
@@ -208,7 +218,6 @@ def _share(
     )  # fmt: skip
     load, E_s = demand * units, E * units[:, None]
     P = np.eye(nv) - held.U @ np.swapaxes(held.U, -1, -2)  # P = N Nᵀ
-    rank = np.sum(held.s_inverse > 0.0, axis=-1)
     weighted = P @ E_s / np.sqrt(weights)
     U, s, Vt = np.linalg.svd(weighted, full_matrices=False)
     largest = np.linalg.norm(E_s / np.sqrt(weights), axis=(-2, -1))[..., None]
@@ -223,8 +232,7 @@ def _share(
     undriven = length_of(left) > _DEMAND_TOLERANCE * np.where(scale > 0.0, scale, 1.0)
     if undriven.any():
         _refuse_undriven(system, P, U, keep, left, undriven)
-    excess = times(E_s, u) - load
-    return u, E.shape[-1] - np.sum(keep, axis=-1), held.multipliers(-excess) if n else np.zeros((*rank.shape, 0))
+    return u, E.shape[-1] - np.sum(keep, axis=-1), held.multipliers(load - times(E_s, u)), held
 
 
 def _refuse_undriven(
@@ -251,16 +259,6 @@ def _contact_force(system: ConstraintSystem, rows: Linearisation, press: Floats)
     direction = sliding / np.where(speed > 0.0, speed, 1.0)[..., None]
     friction = -(system.friction * np.abs(press))[..., None] * direction
     return press[..., None] * rows.normal + friction, friction
-
-
-def _loop_wrench(system: ConstraintSystem, rows: Linearisation, reaction: Floats, free_force: Floats) -> Floats:
-    t = system.loops
-    result = np.zeros((*reaction.shape[:-1], len(t.names), 6))
-    parts = reaction[..., : system.n_loop_rows, None] * rows.loop_wrench
-    free = free_force[..., None] * rows.free_wrench
-    for loop in range(len(t.names)):
-        result[..., loop, :] = parts[..., t.row_loop == loop, :].sum(-2) + free[..., t.free_loop == loop, :].sum(-2)
-    return result
 
 
 def _refuse_pulling(system: ConstraintSystem, press: Floats) -> None:

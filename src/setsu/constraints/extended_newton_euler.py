@@ -63,7 +63,7 @@ def terms(system: ConstraintSystem, rows: Linearisation, q: Floats, v: Floats, e
     loop_rows = directions(on_bodies(rows.loop_wrench, system.loops.row_loop))
     free_rows = directions(on_bodies(rows.free_wrench, system.loops.free_loop))
     unit_forces = np.broadcast_to(
-        np.eye(3 * n_contacts).reshape(-1, n_contacts, 3), (count, 3 * n_contacts, n_contacts, 3)
+        np.eye(3 * n_contacts).reshape(3 * n_contacts, n_contacts, 3), (count, 3 * n_contacts, n_contacts, 3)
     )
     no_loop = np.zeros((count, 1, n_loops, 6))
     point_rows = directions(_one_more_axis(system, rows, no_loop, unit_forces)).reshape(count, n_contacts, 3, m.nv)
