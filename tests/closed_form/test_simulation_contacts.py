@@ -57,6 +57,7 @@ def test_a_block_slides_on_a_curve_in_space() -> None:
     run = setsu.simulate(SPATIAL, [0, 0, 0], [0.6, -0.8, 0.0], 0.3, 0.01, contacts=[touching(SPATIAL, 0.3)])
     assert np.allclose(np.linalg.norm(run.v, axis=1), 1.0 - 0.3 * G * run.time, atol=1e-12)
     assert np.allclose(run.friction_force[:, 0], -0.3 * 2.0 * G * np.array([0.6, -0.8, 0.0]), atol=1e-12)
+    assert np.allclose(run.contact_force[:, 0], 2.0 * G * np.array([-0.18, 0.24, 1.0]), atol=1e-12)
 
 
 def test_stick_turns_into_slip_when_the_push_exceeds_friction() -> None:

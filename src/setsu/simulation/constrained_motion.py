@@ -172,6 +172,7 @@ class ConstrainedMotion:
             t, q, v, a, tau, powers,
             normal_force=normal_force,
             friction_force=friction_force,
+            contact_force=contact_force,
             loop_wrench=loop_wrench,
             external=self.system.body_wrenches(rows, active, contact_force),
             sliding=rows.contact_velocity - rows.normal * np.sum(rows.normal * rows.contact_velocity, axis=1)[:, None],

@@ -46,8 +46,8 @@ class Recording:
     """A simulated motion; the first axis of every array is time, t = 0 included.
 
     time (T,) s; q (T, nq); v, acceleration, torque (T, nv); joint_wrenches (T, n_bodies, 6): by the parent on the body
-    at the body origin, world axes, N and N m; normal_force (T, n_contacts) N; friction_force (T, n_contacts, 3) N, on
-    the mechanism, world axes; loop_wrench (T, n_loops, 6) by body_a on body_b at the loop joint, world axes;
+    at the body origin, world axes, N and N m; normal_force (T, n_contacts) N; friction_force and contact_force, the
+    whole force of each contact, (T, n_contacts, 3) N, on the mechanism, world axes; loop_wrench (T, n_loops, 6) by body_a on body_b at the loop joint, world axes;
     energy (T,) J: kinetic and potential, springs included; constraint_error (T,): largest violation of loops,
     couplings and contacts at position level, m or rad; ledger: where the energy went; events: what happened in mid-run.
     """
@@ -69,16 +69,12 @@ class Recording:
     joint_wrenches: Floats
     normal_force: Floats
     friction_force: Floats
+    contact_force: Floats
     loop_wrench: Floats
     energy: Floats
     constraint_error: Floats
     ledger: EnergyLedger
     events: tuple[EventReport, ...] = ()
-
-    @property
-    def contact_force(self) -> Floats:
-        """Magnitude of the whole force of each contact on the mechanism (T, n_contacts), N."""
-        return np.hypot(self.normal_force, np.linalg.norm(self.friction_force, axis=-1))
 
     def __len__(self) -> int:
         return len(self.time)
@@ -111,7 +107,7 @@ class Recording:
     def plot(self, quantity: str = "q") -> Any:
         """Draw a quantity over time, axes labelled with units; return the matplotlib figure (extra `plots`).
 
-        quantity: "q", "v", "acceleration", "torque", "joint_wrenches", "normal_force", "friction_force",
+        quantity: "q", "v", "acceleration", "torque", "joint_wrenches", "normal_force", "friction_force", "contact_force",
         "loop_wrench", "energy", "constraint_error" or "ledger".
         """
         from setsu.simulation.plotting import plot

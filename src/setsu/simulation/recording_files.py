@@ -26,6 +26,7 @@ ARRAYS: dict[str, tuple[tuple[str, ...], str]] = {
     "joint_wrenches": (("body", "wrench"), "N, N m"),
     "normal_force": (("contact",), "N"),
     "friction_force": (("contact", "xyz"), "N"),
+    "contact_force": (("contact", "xyz"), "N"),
     "loop_wrench": (("loop", "wrench"), "N, N m"),
     "energy": ((), "J"),
     "constraint_error": ((), "m or rad"),

@@ -90,6 +90,7 @@ class Run:
             joint_wrenches=joint_wrenches(m, q, v, acceleration, column("external") if has_forces else None, "world"),
             normal_force=column("normal_force"),
             friction_force=column("friction_force"),
+            contact_force=column("contact_force"),
             loop_wrench=column("loop_wrench"),
             energy=energy,
             constraint_error=column("error"),
