@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -20,44 +22,83 @@ def bench(
     out: Path = Path("out/bench"),
     json: bool = False,
 ) -> int:
-    """Measure this library beside Pinocchio, MuJoCo, Drake and CasADi, as far as they are installed.
+    """Measure this library beside Pinocchio, MuJoCo, Drake, CasADi and Exudyn, as far as they are installed.
 
     Every engine reads the same file and the same states; numbers are compared before they are timed. Writes
     dynamics.json and, with matplotlib, plots of cost against the number of joints. Exit code 1: engines disagree.
+    Closed loops are a study of their own, loops: errors of known motions, orders, cost against the number of loops.
 
     Parameters
     ----------
     quick
         Fewer rounds and sizes: about a minute.
     only
-        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree or startup; may be given several times.
+        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup or loops; may be given several
+        times. Without it, all but loops.
     out
         Folder for JSON and plots.
     json
         Print JSON instead of tables.
     """
-    from setsu.benchmarks import ROBOTS, SERIES, STARTUP, as_json, measure, tables, write_json, write_plots
+    from setsu.benchmarks import LOOPS, ROBOTS, SERIES, STARTUP
 
     known = (*ROBOTS, *SERIES, STARTUP)
     for name in only:
-        if name not in known:
-            raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, known)}")
+        if name not in (*known, LOOPS):
+            raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, (*known, LOOPS))}")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InputError(f"bench --out: cannot make the folder {out} ({problem.strerror})") from None
-    with ProgressBar("measuring") as progress:
-        study = measure(only or known, quick=quick, progress=progress)
-    write_json(study, out / "dynamics.json")
-    try:
-        plots = write_plots(study, out)
-    except ImportError:
-        plots = None
+    outcomes: dict[str, _Outcome] = {}
+    if names := tuple(name for name in only or known if name != LOOPS):
+        outcomes["dynamics"] = _dynamics(names, quick, out)
+    if LOOPS in only:
+        outcomes[LOOPS] = _loops(quick, out)
     if json:
-        print_json(as_json(study))
+        parts = {name: outcome.data for name, outcome in outcomes.items()}
+        print_json(parts if len(parts) > 1 else next(iter(parts.values())))
     else:
-        console().print(tables(study))
-        print("written:", out / "dynamics.json", *(plots or ()))
-        if plots is None:
-            print("no plots: matplotlib is missing, which setsu[plots] installs")
-    return 1 if study.disagreements else 0
+        for name, outcome in outcomes.items():
+            console().print(outcome.tables)
+            print("written:", out / f"{name}.json", *(outcome.plots or ()))
+            if outcome.plots is None:
+                print("no plots: matplotlib is missing, which setsu[plots] installs")
+    return max(outcome.code for outcome in outcomes.values())
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """A finished study: as plain data and as tables, its plots (None without matplotlib), its exit code."""
+
+    data: dict[str, Any]
+    tables: object
+    plots: list[Path] | None
+    code: int = 0
+
+
+def _dynamics(names: tuple[str, ...], quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import as_json, measure, tables, write_json, write_plots
+
+    with ProgressBar("measuring") as progress:
+        study = measure(names, quick=quick, progress=progress)
+    write_json(study, out / "dynamics.json")
+    plots = _if_possible(lambda: write_plots(study, out))
+    return _Outcome(as_json(study), tables(study), plots, 1 if study.disagreements else 0)
+
+
+def _loops(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import loop_tables, loops_as_json, measure_loops, write_loop_plots, write_loops_json
+
+    with ProgressBar("measuring") as progress:
+        study = measure_loops(quick=quick, progress=progress)
+    write_loops_json(study, out / "loops.json")
+    return _Outcome(loops_as_json(study), loop_tables(study), _if_possible(lambda: write_loop_plots(study, out)))
+
+
+def _if_possible(write: Callable[[], list[Path]]) -> list[Path] | None:
+    """Write plots where matplotlib is installed."""
+    try:
+        return write()
+    except ImportError:
+        return None

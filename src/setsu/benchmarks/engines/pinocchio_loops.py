@@ -1,0 +1,118 @@
+"""Closed loops in Pinocchio: `constraintDynamics` on 3-D point contacts, classical Runge-Kutta steps in Python.
+
+A revolute joint is closed by two points on its axis, a ball joint by one. Constraints are held by Baumgarte's
+feedback, critically damped, at a rate tied to the step h; without it the motion leaves them at singular positions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.benchmarks.loops_problems import SAMPLING, Motion, Problem, loop_offsets, motion_of_states
+from setsu.mechanism import Joint, Mechanism, Prismatic, Revolute, Universal
+
+__all__ = ["WAYS", "acceleration", "run", "version"]
+
+Floats = NDArray[np.float64]
+
+# Loaded by name: its compiled module ships no types.
+pin: Any = import_module("pinocchio")
+
+WAYS = {"RK4, gain 0.05/h": 0.05, "RK4, gain 0.2/h": 0.2, "RK4, gain 1/h": 1.0}
+"""Rates of Baumgarte's feedback times the step: none is best on all problems."""
+PROXIMAL = (1e-14, 1e-10, 10)
+"""Accuracy, regularisation and most iterations of the solver, which make redundant rows solvable."""
+
+
+def version() -> str:
+    """Version of the package."""
+    return pin.__version__
+
+
+def run(problem: Problem, way: str, step: float, duration: float) -> Motion:
+    """Simulate a problem."""
+    m = problem.tree
+    solve = _solver(m, WAYS[way] / step)
+    # All joints of these trees have as many coordinates as velocities: q is a plain vector.
+    q, v = m.neutral(), problem.tree_velocity.copy()
+    every, steps = round(SAMPLING / step), round(duration / step)
+    states = [(q, v)]
+    start = time.perf_counter()
+    for k in range(1, steps + 1):
+        a1 = solve(q, v)
+        v2 = v + 0.5 * step * a1
+        a2 = solve(q + 0.5 * step * v, v2)
+        v3 = v + 0.5 * step * a2
+        a3 = solve(q + 0.5 * step * v2, v3)
+        v4 = v + step * a3
+        a4 = solve(q + step * v3, v4)
+        q = q + step / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4)
+        v = v + step / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+        if k % every == 0:
+            states.append((q, v))
+    seconds = time.perf_counter() - start
+    recorded_q, recorded_v = (np.array(part) for part in zip(*states, strict=True))
+    return motion_of_states(m, problem.tree_points, recorded_q, recorded_v, steps, seconds)
+
+
+def acceleration(problem: Problem, q: Floats, v: Floats) -> Callable[[], object]:
+    """One constrained acceleration, to be timed."""
+    solve = _solver(problem.tree, 1.0)
+    return lambda: solve(q, v)
+
+
+def _solver(m: Mechanism, rate: float) -> Callable[[Floats, Floats], Floats]:
+    """Prepare model, constraints and memory; return acceleration(q, v)."""
+    model = _model(m)
+    data = model.createData()
+    constraints = _constraints(m, model, rate)
+    constraint_data = pin.StdVec_RigidConstraintData()
+    for constraint in constraints:
+        constraint_data.append(constraint.createData())
+    settings = pin.ProximalSettings(*PROXIMAL)
+    pin.initConstraintDynamics(model, data, constraints, constraint_data)
+    tau = np.zeros(model.nv)
+    return lambda q, v: pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings).copy()
+
+
+def _model(m: Mechanism) -> Any:
+    model = pin.Model()
+    model.gravity.linear = np.array(m.gravity)
+    for body in m.moving:
+        parent = m.frame(body.parent).body + 1
+        number = model.addJoint(parent, _joint(body.joint), pin.SE3(body.pose.matrix), body.joint.name)
+        inertia = pin.Inertia(body.mass, np.array(body.center_of_mass), body.inertia_matrix)
+        model.appendBodyToJoint(number, inertia, pin.SE3.Identity())
+    return model
+
+
+def _joint(joint: Joint) -> object:
+    if isinstance(joint, Revolute):
+        return pin.JointModelRevoluteUnaligned(np.array(joint.axis))
+    if isinstance(joint, Prismatic):
+        return pin.JointModelPrismaticUnaligned(np.array(joint.axis))
+    assert isinstance(joint, Universal)
+    both = pin.JointModelComposite(2)
+    both.addJoint(pin.JointModelRevoluteUnaligned(np.array(joint.axis)))
+    both.addJoint(pin.JointModelRevoluteUnaligned(np.array(joint.second_axis)))
+    return both
+
+
+def _constraints(m: Mechanism, model: Any, rate: float) -> Any:
+    constraints = pin.StdVec_RigidConstraintModel()
+    for loop in m.loops:
+        for offset in loop_offsets(loop.joint):
+            poses = []
+            for body, pose in ((loop.body_a, loop.pose_a), (loop.body_b, loop.pose_b)):
+                shifted = pin.SE3(pose.matrix) * pin.SE3(np.eye(3), offset)
+                poses += [m.frame(body).body + 1, shifted]
+            constraint = pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, *poses, pin.ReferenceFrame.LOCAL)
+            constraint.setBaumgarteCorrectorParameters(pin.BaumgarteCorrectorParameters(rate * rate, 2.0 * rate))
+            constraints.append(constraint)
+    return constraints
