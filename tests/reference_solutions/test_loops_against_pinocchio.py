@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pinocchio as pin
 import pytest
-from reference_solutions.pinocchio_twin import PinocchioTwin, relative_error
+from reference_solutions.pinocchio_twin import PinocchioTwin
 
 import setsu
 from setsu.mechanism import Loop, Pose
@@ -53,7 +53,9 @@ def test_a_loop_moves_as_in_pinocchio(case, kind):
         theirs = pin.constraintDynamics(
             model, data, twin.configuration(q), twin.velocity(v), effort, constraints, forces, settings
         )
-        assert relative_error(ours.acceleration, twin.vector(theirs)) < 1e-8
+        # A welded hand leaves an arm of six joints no motion: accelerations are then compared as they are.
+        expected = twin.vector(theirs)
+        assert np.abs(ours.acceleration - expected).max() < 1e-8 * max(1.0, np.abs(expected).max())
         # Pinocchio gives the force on its first joint in the axes of that joint's contact frame.
         rotation = (poses[body_a] @ pose_a)[:3, :3]
         their_force = rotation @ forces[0].contact_force.linear
