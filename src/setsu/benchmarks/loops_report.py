@@ -164,7 +164,7 @@ def _order_table(study: LoopStudy) -> Group:
         cells = [errors.get((integrator, step), "–") for step in steps]
         order = f"{found[integrator]:.2f}" if integrator in found else "–"
         table.add_row(integrator, *cells, order, str(ORDERS[integrator]))
-    return Group(Text("slider-crank, 1 s: position error (m) against step"), table)
+    return Group(Text("slider-crank: position error (m) against step"), table)
 
 
 def _growth_table(study: LoopStudy) -> Group:
@@ -223,7 +223,7 @@ def write_loop_plots(study: LoopStudy, folder: Path) -> list[Path]:
         axes.loglog(steps, promised, linestyle=":", color=line.get_color())
     axes.set_xlabel("step (s)")
     axes.set_ylabel("largest position error (m)")
-    axes.set_title("slider-crank in space, 1 s; dotted: the slope of the order")
+    axes.set_title("slider-crank in space; dotted: the slope of the order")
     written.append(_saved(figure, axes, folder / "loops_order.png"))
 
     figure, axes = pyplot.subplots(figsize=(7.5, 5.0), constrained_layout=True)

@@ -38,6 +38,8 @@ def run(problem: Problem, way: str, step: float, duration: float) -> Motion:
     m = problem.mechanism
     if m.n_bodies > MOST_BODIES:
         raise NotMeasuredError(f"dense factors for more than {MOST_BODIES} bodies take minutes")
+    # What it prints when it gives up would end up in the middle of our tables or JSON.
+    exudyn.SetWriteToConsole(False)
     container = exudyn.SystemContainer()
     system = container.AddSystem()
     bodies = _add_bodies(system, m, problem)
