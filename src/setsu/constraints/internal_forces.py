@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.held_motion import HeldMotion
-from setsu.constraints.stacked import Floats, cross, times
+from setsu.constraints.stacked import Floats, cross, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, Linearisation
-from setsu.dynamics import body_poses, joint_wrenches
+from setsu.dynamics import body_poses
 
 __all__ = ["gather_loop_wrenches", "least_internal_forces"]
+
+Ints = NDArray[np.int64]
 
 
 def gather_loop_wrenches(
@@ -28,12 +30,10 @@ def gather_loop_wrenches(
 ) -> Floats:
     """Return the wrench of each loop on body_b at the joint, (N, n_loops, 6): rows and forces along free axes."""
     t = system.loops
-    result = np.zeros((len(multipliers), len(t.names), 6))
-    parts = multipliers[:, : system.n_loop_rows, None] * rows.loop_wrench
+    loops = np.arange(len(t.names))[:, None]
+    parts = multipliers[..., : system.n_loop_rows, None] * rows.loop_wrench
     free = free_force[..., None] * rows.free_wrench
-    for loop in range(len(t.names)):
-        result[:, loop] = parts[:, t.row_loop == loop].sum(axis=1) + free[:, t.free_loop == loop].sum(axis=1)
-    return result
+    return (loops == t.row_loop).astype(np.float64) @ parts + (loops == t.free_loop).astype(np.float64) @ free
 
 
 def least_internal_forces(
@@ -44,7 +44,7 @@ def least_internal_forces(
     multipliers: Floats,
     loop_wrench: Floats,
     wrenches: Floats,
-    always: NDArray[np.int64],
+    always: Ints,
 ) -> Floats:
     """Return multipliers (N, n) changed within what redundant rows leave open.
 
@@ -57,23 +57,16 @@ def least_internal_forces(
     k = open_rows.shape[-1]
     if not k or not system.n_loop_rows:
         return multipliers
-    m, count = system.mechanism, len(q)
-    cases = np.moveaxis(open_rows, -1, 0)
-    still = np.zeros(m.nv)
-    at_rest = joint_wrenches(m, q, still, still, frame="world")
-    middles, arms_tree, arms_loop = _middles(system, rows, q)
+    middles, arms_tree, arms_loop, poses = _middles(system, rows, q)
     spread = middles - middles.mean(axis=1, keepdims=True)
     length = np.sqrt(np.maximum((spread**2).sum(axis=(1, 2)) / middles.shape[1], 1e-300))
-    columns = np.empty((count, k, 6 * middles.shape[1] + len(always)))
-    for case, x in enumerate(cases):
-        loops = gather_loop_wrenches(system, rows, x, np.zeros((count, len(system.loops.free_loop))))
-        force = np.zeros((count, len(system.contacts), 3))
-        force[:, always] = x[:, system.n_held :, None] * rows.normal[:, always]
-        loaded = joint_wrenches(m, q, still, still, system.body_wrenches(rows, loops, force), frame="world")
-        columns[:, case] = _measure(loaded - at_rest, loops, arms_tree, arms_loop, length, x[:, system.n_held :])
+    per_row = _row_measures(system, rows, poses, middles, length, always)
+    columns = per_row @ open_rows
     present = _measure(wrenches, loop_wrench, arms_tree, arms_loop, length, multipliers[:, system.n_held :])
-    inverse = np.asarray(np.linalg.pinv(np.swapaxes(columns, -1, -2), rcond=1e-10), dtype=np.float64)
-    return multipliers - times(open_rows, times(inverse, present))
+    # Normal equations: the columns are independent but for those of zeros.
+    gram = np.swapaxes(columns, -1, -2) @ columns
+    inverse = np.asarray(np.linalg.pinv(gram, rcond=1e-13, hermitian=True), dtype=np.float64)
+    return multipliers - times(open_rows, times(inverse, transposed_times(columns, present)))
 
 
 def _open_directions(held: HeldMotion) -> Floats:
@@ -89,8 +82,8 @@ def _open_directions(held: HeldMotion) -> Floats:
     return np.asarray(chosen / held.scale[..., None], dtype=np.float64)
 
 
-def _middles(system: ConstraintSystem, rows: Linearisation, q: Floats) -> tuple[Floats, Floats, Floats]:
-    """Middles of all joints (N, joints, 3), and the arms from them to body origins and to loop joints."""
+def _middles(system: ConstraintSystem, rows: Linearisation, q: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Middles of all joints (N, joints, 3), the arms from them to body origins and to loop joints, and the poses."""
     m, places = system.mechanism, rows.places
     poses = body_poses(m, q)
     origins = poses[..., :3, 3]
@@ -99,12 +92,62 @@ def _middles(system: ConstraintSystem, rows: Linearisation, q: Floats) -> tuple[
         parent = m.frame(body.parent)
         local = parent.pose.matrix @ np.array([*body.pose.translation, 1.0])
         sockets[:, k] = local[:3] if parent.body < 0 else (poses[:, parent.body] @ local)[:, :3]
-    t = system.loops
-    with_world = np.concatenate([origins, np.zeros((len(q), 1, 3))], axis=1)
-    pins = with_world[:, t.body_b] + places.arm_b
+    pins = _pins(system, rows, poses)
     travel = times(places.rotation_a, places.travel)
     middles = np.concatenate([0.5 * (origins + sockets), pins - 0.5 * travel], axis=1)
-    return middles, 0.5 * (origins - sockets), 0.5 * travel
+    return middles, 0.5 * (origins - sockets), 0.5 * travel, poses
+
+
+def _pins(system: ConstraintSystem, rows: Linearisation, poses: Floats) -> Floats:
+    """Places of the loop joints in the world, (N, n_loops, 3)."""
+    with_world = np.concatenate([poses[..., :3, 3], np.zeros((len(poses), 1, 3))], axis=1)
+    return with_world[:, system.loops.body_b] + rows.places.arm_b
+
+
+def _row_measures(
+    system: ConstraintSystem, rows: Linearisation, poses: Floats, middles: Floats, length: Floats, always: Ints
+) -> Floats:
+    """What a unit of each multiplier adds to the vector of `_measure`, (N, 6 joints + contacts, n).
+
+    A parent carries what acts on the subtree of its body: -w on every joint between a loaded body and the world.
+    """
+    m, t = system.mechanism, system.loops
+    below = _subtrees(system)
+    places = _pins(system, rows, poses)[:, t.row_loop]
+    points = rows.contact_arm[:, always] + poses[..., :3, 3][:, system.contact_body[always]]
+    force = np.concatenate([rows.loop_wrench[..., :3], rows.normal[:, always]], axis=1)
+    turning = np.concatenate([rows.loop_wrench[..., 3:], np.zeros(points.shape)], axis=1)
+    moment = turning + cross(np.concatenate([places, points], axis=1), force)  # at the world's origin
+    carried = np.concatenate(
+        [below[:, t.body_a[t.row_loop]] - below[:, t.body_b[t.row_loop]], -below[:, system.contact_body[always]]],
+        axis=1,
+    )
+    own = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
+    own = np.concatenate([own, np.zeros((len(own), len(always)))], axis=1)
+    share = np.concatenate([carried, own])  # (joints, rows that load bodies)
+    at_middle = moment[:, None] - cross(middles[:, :, None], force[:, None])
+    both = np.concatenate(
+        [np.broadcast_to(force[:, None], at_middle.shape), at_middle / length[:, None, None, None]], -1
+    )
+    loads = np.moveaxis(share[..., None] * both, -1, 2).reshape(len(force), -1, force.shape[1])
+    result = np.zeros((len(force), loads.shape[1] + len(always), system.n_held + len(always)))
+    loop_rows, contact_rows = np.arange(system.n_loop_rows), system.n_held + np.arange(len(always))
+    result[:, : loads.shape[1], np.concatenate([loop_rows, contact_rows])] = loads
+    result[:, loads.shape[1] + np.arange(len(always)), contact_rows] = 1.0
+    assert result.shape[1] == 6 * (m.n_bodies + len(t.names)) + len(always)
+    return result
+
+
+def _subtrees(system: ConstraintSystem) -> Floats:
+    """Ones (n_bodies, n_bodies + 1) where the second body is the first or moves with it; none for the world, last."""
+    m = system.mechanism
+    below = np.zeros((m.n_bodies, m.n_bodies + 1))
+    for k, body in enumerate(m.moving):
+        parent = m.frame(body.parent).body
+        if parent >= 0:
+            below[:, k] = below[:, parent]
+        below[k, k] = 1.0
+    return below
 
 
 def _measure(

@@ -164,8 +164,8 @@ class ImplicitSurface(Surface):
     The mechanism touches it from the side where the expression is positive.
 
     >>> bowl = ImplicitSurface("z - x**2 - y**2")
-    >>> bowl.gradient((1.0, 0.0, 1.0)).tolist()
-    [-2.0, 0.0, 1.0]
+    >>> bowl.gradient((1.0, 0.5, 1.25)).tolist()
+    [-2.0, -1.0, 1.0]
     """
 
     expression: str

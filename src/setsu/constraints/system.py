@@ -111,6 +111,10 @@ class ConstraintSystem:
         self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
         self._place_of[self._involved] = np.arange(len(self._involved))
         self._row_and_free_loop = np.concatenate([self.loops.row_loop, self.loops.free_loop])
+        # Which body each loop and contact acts on, as matrices of ones: sums over them are products.
+        self._onto_a = _incidence(self.loops.body_a, mechanism.n_bodies)
+        self._onto_b = _incidence(self.loops.body_b, mechanism.n_bodies)
+        self._onto_contact_body = _incidence(self.contact_body, mechanism.n_bodies)
         self._single_coordinates = _single_coordinates(mechanism)
         self._single_velocities = _single_velocities(mechanism)
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
@@ -205,18 +209,14 @@ class ConstraintSystem:
     def body_wrenches(self, rows: Linearisation, loop_wrench: Floats, contact_force: Floats) -> Floats:
         """Return loop wrenches (..., n_loops, 6; on body_b at the joint) and contact forces (..., c, 3) as wrenches on
         the bodies at their origins, world axes, (..., n_bodies, 6)."""
-        t, places = self.loops, rows.places
-        batch = np.broadcast_shapes(loop_wrench.shape[:-2], contact_force.shape[:-2])
-        total = np.zeros((*batch, self.mechanism.n_bodies + 1, 6))
-        for bodies, arms, sign in ((t.body_b, places.arm_b, 1.0), (t.body_a, places.arm_a, -1.0)):
-            moved = _at_origin(loop_wrench, arms)
-            for loop, body in enumerate(bodies):
-                total[..., body, :] += sign * moved[..., loop, :]
-        for contact, body in enumerate(self.contact_body):
-            force = contact_force[..., contact, :]
-            total[..., body, :3] += force
-            total[..., body, 3:] += cross(rows.contact_arm[..., contact, :], force)
-        return total[..., :-1, :]
+        places = rows.places
+        total = self._onto_b @ _at_origin(loop_wrench, places.arm_b) - self._onto_a @ _at_origin(
+            loop_wrench, places.arm_a
+        )
+        if self.contacts:
+            turning = cross(rows.contact_arm, contact_force)
+            total = total + self._onto_contact_body @ np.concatenate([contact_force, turning], axis=-1)
+        return total
 
     def _row_units(self) -> Floats:
         """Units of the rows' errors, (n,); those of couplings by the size of their factors."""
@@ -329,6 +329,11 @@ def constraint_system(mechanism: Mechanism, contacts: Iterable[SurfaceContact] =
             known.clear()
         known[checked] = ConstraintSystem(mechanism, checked)
     return known[checked]
+
+
+def _incidence(rows: Ints, count: int) -> Floats:
+    """Matrix (count, len(rows)) of ones where a row belongs to an index; -1 belongs to none."""
+    return (np.arange(count)[:, None] == rows).astype(np.float64)
 
 
 def _coupling_rows(m: Mechanism) -> tuple[Floats, Floats]:
