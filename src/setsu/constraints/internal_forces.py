@@ -111,7 +111,7 @@ def _row_measures(
 
     A parent carries what acts on the subtree of its body: -w on every joint between a loaded body and the world.
     """
-    m, t = system.mechanism, system.loops
+    t = system.loops
     below = _subtrees(system)
     places = _pins(system, rows, poses)[:, t.row_loop]
     points = rows.contact_arm[:, always] + poses[..., :3, 3][:, system.contact_body[always]]
@@ -134,7 +134,6 @@ def _row_measures(
     loop_rows, contact_rows = np.arange(system.n_loop_rows), system.n_held + np.arange(len(always))
     result[:, : loads.shape[1], np.concatenate([loop_rows, contact_rows])] = loads
     result[:, loads.shape[1] + np.arange(len(always)), contact_rows] = 1.0
-    assert result.shape[1] == 6 * (m.n_bodies + len(t.names)) + len(always)
     return result
 
 
