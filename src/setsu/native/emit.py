@@ -28,6 +28,9 @@ _COS = (
     -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
 )  # fmt: skip
 
+# From about this many nodes on more values are alive than registers hold, and the order of operations counts.
+_LARGE_GRAPH = 8000
+
 
 class Emitter:
     """Lines of LLVM text for one function; `lanes` = 1 gives scalar code."""
@@ -166,7 +169,7 @@ class Emitter:
         Each output is stored as soon as it is known, which keeps few values alive.
         """
         ops, args = graph.ops, graph.args
-        order = graph.needed(outputs)
+        order = graph.depth_first(outputs) if len(graph.ops) > _LARGE_GRAPH else graph.needed(outputs)
         values: dict[int, str] = {}
         wanted: dict[int, list[int]] = {}
         for position, output in enumerate(outputs):

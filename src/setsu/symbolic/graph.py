@@ -98,6 +98,25 @@ class Graph:
                     stack.extend(self.args[index])
         return sorted(wanted)
 
+    def depth_first(self, outputs: Iterable[Scalar]) -> list[int]:
+        """The same nodes as `needed`, each as late as its first user allows, so that few values are in use at once."""
+        order: list[int] = []
+        done: set[int] = set()
+        for output in outputs:
+            stack = [(output.index, False)] if isinstance(output, Expression) else []
+            while stack:
+                index, ready = stack.pop()
+                if index in done:
+                    continue
+                if ready:
+                    done.add(index)
+                    order.append(index)
+                    continue
+                stack.append((index, True))
+                if self.ops[index] > Op.CONSTANT:
+                    stack.extend((arg, False) for arg in reversed(self.args[index]) if arg not in done)
+        return order
+
     def count(self, outputs: Iterable[Scalar]) -> OperationCount:
         """Count the operations the outputs need; a sign that no addition absorbs counts as an addition."""
         add = mul = func = 0

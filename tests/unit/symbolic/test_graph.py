@@ -173,3 +173,16 @@ def test_folding_never_changes_a_value(tree: object) -> None:
         return
     (value,) = evaluate(graph, [traced], VALUES)  # type: ignore[list-item]
     assert value == pytest.approx(plain, rel=1e-6, abs=1e-9)
+
+
+def test_depth_first_order_has_the_same_nodes_with_arguments_before_users() -> None:
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+    shared = x * y + 1.0
+    outputs = [shared * x - y, shared / y, 2.0, x]
+    order = graph.depth_first(outputs)
+    assert sorted(order) == graph.needed(outputs)
+    place = {index: k for k, index in enumerate(order)}
+    for index in order:
+        if graph.ops[index] > Op.CONSTANT:
+            assert all(place[arg] < place[index] for arg in graph.args[index])
