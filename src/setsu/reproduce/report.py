@@ -14,7 +14,8 @@ class Row:
 
     tolerance: largest |difference| that counts as agreement, usually half a unit of the last printed digit.
     reason: why the two differ when they do; a difference up to `reach` is then explained, any other is a failure.
-    other: the value of a second model, for comparison only.
+    other: the value of a second model, for comparison only. given: the computation is fed with this value, so that
+    agreement shows the set-up and no result.
     """
 
     quantity: str
@@ -25,6 +26,7 @@ class Row:
     reason: str = ""
     reach: float = 0.0
     other: float | None = None
+    given: bool = False
 
     @property
     def difference(self) -> float:
@@ -33,9 +35,9 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Either "agrees", "explained" or "differs"."""
+        """Either "agrees", "given", "explained" or "differs"."""
         if abs(self.difference) <= self.tolerance:
-            return "agrees"
+            return "given" if self.given else "agrees"
         return "explained" if self.reason and abs(self.difference) <= self.reach else "differs"
 
 

@@ -30,6 +30,11 @@ def report(tmp_path: Path) -> Report:
     return Report("key", "A & B", "a paper", (Table("Table 1", rows, "other"),), (figure,), ("a note",))
 
 
+def test_a_value_the_computation_is_fed_with_is_no_agreement() -> None:
+    assert Row("m", "kg", 1.0, 1.0, 0.0, given=True).verdict == "given"
+    assert Row("m", "kg", 1.0, 1.1, 0.0, given=True).verdict == "differs"
+
+
 def test_verdicts(tmp_path: Path) -> None:
     made = report(tmp_path)
     assert [row.verdict for row in made.tables[0].rows] == ["agrees", "explained", "differs", "differs"]

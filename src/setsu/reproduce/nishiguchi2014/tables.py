@@ -33,13 +33,13 @@ def parameter_table(title: str, motion: str, run: Run) -> Table:
     m, rows = run.mechanism, []
     for k, body in enumerate(m.moving):
         length = float(np.linalg.norm(run.joints[0, k + 1] - run.joints[0, k]))
-        rows.append(Row(f"m{k + 1}", "kg", 1.0, body.mass, 0.0))
-        rows.append(Row(f"l{k + 1}", "m", 0.5, length, 1e-12))
-        rows.append(Row(f"D{k + 1}", "N m s/rad", 3.0, float(m.damping[k]), 0.0))
+        rows.append(Row(f"m{k + 1}", "kg", 1.0, body.mass, 0.0, given=True))
+        rows.append(Row(f"l{k + 1}", "m", 0.5, length, 1e-12, given=True))
+        rows.append(Row(f"D{k + 1}", "N m s/rad", 3.0, float(m.damping[k]), 0.0, given=True))
         printed = -4.9 / 4 if (motion, k) == ("2-link", 1) else 0.0
-        rows.append(Row(f"τ{k + 1}", "N m", printed, float(run.recording.torque[0, k]), 1e-12))
-    rows.append(Row("g", "m/s²", 9.8, -m.gravity[2], 0.0))
-    rows.append(Row("K", "", 0.01, MOTIONS[motion].friction, 0.0))
+        rows.append(Row(f"τ{k + 1}", "N m", printed, float(run.recording.torque[0, k]), 1e-12, given=True))
+    rows.append(Row("g", "m/s²", 9.8, -m.gravity[2], 0.0, given=True))
+    rows.append(Row("K", "", 0.01, MOTIONS[motion].friction, 0.0, given=True))
     return Table(title, tuple(rows))
 
 
