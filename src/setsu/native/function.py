@@ -12,6 +12,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -31,7 +32,7 @@ from setsu.native.threads import get_threads, pool
 from setsu.native.tiles import DESCRIPTION_WIDTH, batch_driver, rows_driver, tile_width
 from setsu.native.toolchain import lanes, load_native
 
-__all__ = ["NativeFunction"]
+__all__ = ["BoundCall", "NativeFunction"]
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +43,17 @@ _NUMBERS_PER_THREAD = 20000
 
 _ROWS = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4, ctypes.c_int64)
 _BATCH = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4, ctypes.c_int64, ctypes.c_int64)
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """A native function tied to its arrays; keep it as long as its handle is in use.
+
+    handle: address of the code, of its tables, work space and array descriptions, number of states, whether in tiles.
+    """
+
+    handle: NDArray[np.int64]
+    kept: tuple[Any, ...]
 
 
 class NativeFunction:
@@ -178,6 +190,33 @@ class NativeFunction:
         if "_batch_code" in self.__dict__:
             self._allow_batches(builtin, self._batch_code[0], self._batch_code[2])
         return builtin
+
+    # For compiled loops ------------------------------------------------------------------------------------------
+
+    def bind(self, inputs: Sequence[Floats], outputs: Sequence[Floats]) -> BoundCall:
+        """Bind the function to fixed arrays: what `control_flow.run_bound` calls without Python.
+
+        inputs, outputs: contiguous float64 arrays of the kernel's arguments and results for one state, or with one
+        leading axis for a batch; an input without it is the same for all states.
+        """
+        arrays = [*inputs, *outputs]
+        if len(inputs) != len(self.kernel.inputs) or len(outputs) != len(self.kernel.outputs):
+            raise ValueError(
+                f"{self.name}: expected {len(self.kernel.inputs)} inputs, {len(self.kernel.outputs)} outputs"
+            )
+        count = max(array.size // max(1, size) for array, size in zip(arrays, self._sizes, strict=True))
+        for array, size in zip(arrays, self._sizes, strict=True):
+            if array.dtype != np.float64 or not array.flags.c_contiguous or array.size not in (size, count * size):
+                raise ValueError(f"{self.name}: expected a contiguous float64 array of {size} numbers per state")
+        width = self._lanes if count >= self._lanes > 1 else 1
+        rows = [(a, 0 if a.size == s < count * s else s) for a, s in zip(inputs, self._sizes, strict=False)]
+        descriptions = self._describe(rows, list(outputs), width)
+        module, address = (
+            (self._batch_code[2], self._batch_code[0]) if width > 1 else (self._rows_code[0], self._rows_code[1][0])
+        )
+        work = self._new_work(width)
+        words = [*self._table_addresses, address_of(work), ctypes.addressof(descriptions), count, int(width > 1)]
+        return BoundCall(np.array([address, *words], dtype=np.int64), (self, module, work, descriptions, *arrays))
 
     # Running -----------------------------------------------------------------------------------------------------
 
