@@ -29,6 +29,8 @@ __all__ = ["compiled", "run_bound"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# Numba's own annotations know neither its settings nor all options of njit.
+_NUMBA: Any = numba
 _KEPT_FOLDERS = 8
 
 
@@ -66,10 +68,10 @@ def compiled(function: Function) -> Function:
 
     Divisions by zero give inf or NaN as in NumPy; products and sums may be contracted, nothing is reordered.
     """
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _FOLDER
+    settings, njit = _NUMBA.config, _NUMBA.njit
+    before, settings.CACHE_DIR = settings.CACHE_DIR, _FOLDER
     try:
-        return numba.njit(
+        return njit(
             nogil=True,
             error_model="numpy",
             fastmath={"contract", "nsz", "arcp"},
@@ -77,7 +79,7 @@ def compiled(function: Function) -> Function:
             _nrt=False,
         )(function)
     finally:
-        numba.config.CACHE_DIR = before
+        settings.CACHE_DIR = before
 
 
 @intrinsic
