@@ -104,6 +104,7 @@ from setsu.simulation import (
     consistent_velocity,
     simulate,
 )
+from setsu.simulation.recording import register_viewer as _register_viewer
 from setsu.spatial import classic_dh, modified_dh, placement
 
 __version__ = "0.1.0"
@@ -216,3 +217,13 @@ __all__ = [
     "with_gravity",
     "with_payload",
 ]
+
+
+def _show_in_studio(recording: Recording, **options: object) -> object:
+    """Open the studio, which loads its viewer only now: simulation itself knows nothing of it."""
+    from setsu.studio import show
+
+    return show(recording, **options)
+
+
+_register_viewer(_show_in_studio)

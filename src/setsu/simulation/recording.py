@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError
+from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
 
-__all__ = ["EnergyLedger", "Recording", "SimulationStopped"]
+__all__ = ["EnergyLedger", "Recording", "SimulationStopped", "register_viewer"]
 
 Floats = NDArray[np.float64]
+Viewer = Callable[..., Any]
+
+_viewers: list[Viewer] = []
+
+
+def register_viewer(viewer: Viewer) -> None:
+    """Say what `Recording.show` calls: viewer(recording, **options). The last one registered is used."""
+    _viewers[:] = [viewer]
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,8 @@ class Recording:
     whole force of each contact, (T, n_contacts, 3) N, on the mechanism, world axes; loop_wrench (T, n_loops, 6) by
     body_a on body_b at the loop joint, world axes; energy (T,) J: kinetic and potential, springs
     included; constraint_error (T,): largest violation of loops, couplings and contacts at position level, m or rad;
-    ledger: where the energy went; events: what happened in mid-run.
+    ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
+    shown, None in files written without it.
     """
 
     name: str
@@ -76,6 +87,7 @@ class Recording:
     constraint_error: Floats
     ledger: EnergyLedger
     events: tuple[EventReport, ...] = ()
+    mechanism: Mechanism | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -114,6 +126,15 @@ class Recording:
         from setsu.simulation.plotting import plot
 
         return plot(self, quantity)
+
+    def show(self, **options: Any) -> Any:
+        """Open a 3D replay with plots in the browser (extra `studio`); waits until Ctrl-C outside interactive sessions.
+
+        Options are those of the studio: block=False returns at once, open_browser=False opens no page, port=8080.
+        """
+        if not _viewers:
+            raise InputError("Recording.show: no viewer is registered; import setsu, which registers the studio")
+        return _viewers[-1](self, **options)
 
 
 class SimulationStopped(InputError):  # noqa: N818  (says what happened, as KeyboardInterrupt does)

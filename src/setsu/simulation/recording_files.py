@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelFileError
+from setsu.mechanism.native_text import from_text, to_text
 from setsu.simulation.events import EventReport
 from setsu.simulation.recording import EnergyLedger, Recording
 
@@ -94,7 +95,7 @@ def load(path: Path) -> Recording:
         else:
             raise InputError(f"Recording.load: expected a path that ends in .npz or .nc, got {str(path)!r}")
         return _rebuild(json.loads(header), arrays)
-    except InputError:
+    except (InputError, ModelFileError):
         raise
     except FileNotFoundError:
         raise InputError(f"Recording.load: there is no file {path}") from None
@@ -116,7 +117,8 @@ def _header(recording: Recording) -> str:
         for event in recording.events
     ]
     settings = {key: getattr(recording, key) for key in ("name", "integrator", "step", *_NAMES)}
-    return json.dumps({"format": FORMAT, **settings, "events": events})
+    model = None if recording.mechanism is None else to_text(recording.mechanism)
+    return json.dumps({"format": FORMAT, **settings, "events": events, "mechanism": model})
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
@@ -128,9 +130,11 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
         )
         for event in header.pop("events")
     )
+    model = header.pop("mechanism", None)
+    mechanism = None if model is None else from_text(model, "the mechanism inside the recording")
     ledger = EnergyLedger(**{name: arrays.pop(f"ledger_{name}") for name in _LEDGER})
     names = {key: tuple(header.pop(key)) for key in _NAMES}
-    return Recording(**header, **names, **arrays, ledger=ledger, events=events)
+    return Recording(**header, **names, **arrays, ledger=ledger, events=events, mechanism=mechanism)
 
 
 def _require_h5netcdf() -> None:

@@ -96,6 +96,7 @@ class Run:
             constraint_error=column("error"),
             ledger=EnergyLedger(**dict(zip(_ENTRIES, (*entries.T, rest), strict=True))),
             events=tuple(self.events),
+            mechanism=m,
         )
 
     def _advance_to(self, target: float) -> None:
