@@ -1,10 +1,11 @@
-"""Mechanisms to try things on: pendulums, arms, closed linkages, parallel robots, random trees."""
+"""Mechanisms to try things on: pendulums, arms, closed linkages, parallel robots, a humanoid, random trees."""
 
 from setsu.sample_mechanisms.benchmark_linkages import bricard, n_four_bar, spatial_slider_crank
 from setsu.sample_mechanisms.closed_chains import five_bar, four_bar, parallelogram_arm, slider_crank
 from setsu.sample_mechanisms.delta_robot import delta_robot
 from setsu.sample_mechanisms.excavator_boom import excavator_boom
 from setsu.sample_mechanisms.floating_box import floating_box
+from setsu.sample_mechanisms.hoap1_like import hoap1_like
 from setsu.sample_mechanisms.jansen_leg import jansen_leg
 from setsu.sample_mechanisms.large_trees import binary_tree, chain
 from setsu.sample_mechanisms.planar_arm import planar_arm
@@ -23,6 +24,7 @@ __all__ = [
     "five_bar",
     "floating_box",
     "four_bar",
+    "hoap1_like",
     "jansen_leg",
     "n_four_bar",
     "parallelogram_arm",
