@@ -17,9 +17,11 @@ from setsu.kernels.interpreter import exceeds_operations
 from setsu.kernels.loop_closures import loop_kinematics
 from setsu.kernels.newton_euler_link import bias_torque, gravity_torque, inverse_dynamics_link, joint_wrenches
 from setsu.kernels.newton_euler_world import inverse_dynamics_world
+from setsu.kernels.nodal_central import nodal_central
 from setsu.kernels.program import Kernel
 from setsu.kernels.regressor import regressor
 from setsu.kernels.springs import spring_wrenches, with_springs
+from setsu.kernels.world_state import world_state
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
 
@@ -61,8 +63,10 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "momentum": momentum.momentum,
     "integrate": configuration.integrate,
     "difference": configuration.difference,
+    "nodal_central": nodal_central,
     "spring_wrenches": spring_wrenches,
     "loop_kinematics": loop_kinematics,
+    "world_state": world_state,
 }
 
 # The same for mechanisms with springs between points; where wrenches are given too, they come as "applied".
@@ -103,6 +107,7 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
         "placement": (n_loops, 4, 4),
         "twist": (n_loops, 6),
         "columns": (6, m.nv),
+        "directions": (9, m.nv),
         "bias": (n_loops, 6),
         "applied": (m.n_bodies, 6),
         "A": (6, m.nv),

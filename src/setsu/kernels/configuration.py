@@ -39,7 +39,7 @@ from setsu.kernels.vectors import (
 )
 from setsu.mechanism.tables import Kind
 
-__all__ = ["difference", "integrate"]
+__all__ = ["difference", "integrate", "joint_step"]
 
 # (1 - cos θ)/θ² and (θ - sin θ)/θ³ as series in θ²; (1 - h cot h)/h² as series in h².
 _COSINE_SERIES = tuple((-1) ** k / math.factorial(2 * k + 2) for k in range(9))
@@ -87,19 +87,23 @@ def _advance(link: Any) -> None:
 
 
 def _separate(link: Any) -> None:
-    q0, q1 = link.q0, link.q1
-    match link.kind:
+    link.step = joint_step(link.kind, link.q0, link.q1)
+
+
+def joint_step(kind: Kind, q0: Any, q1: Any) -> Any:
+    """Step from coordinates q0 of a joint to q1 (3), (4)."""
+    match kind:
         case Kind.SPHERICAL:
-            link.step = _rotation_vector(q0, q1)[0]
+            return _rotation_vector(q0, q1)[0]
         case Kind.FREE:
             phi, theta2, h_cot_h = _rotation_vector(q0[3:], q1[3:])
             d = rotate_back(quaternion_rotation(q0[3:]), sub(q1[:3], q0[:3]))
             closed = (1.0 - h_cot_h) / theta2
             factor = select_negative(theta2 - 0.25, 0.25 * _series(_COTANGENT_SERIES, 0.25 * theta2), closed)
             turned = cross(phi, d)
-            link.step = (*add(sub(d, scale(turned, 0.5)), scale(cross(phi, turned), factor)), *phi)  # (4)
+            return (*add(sub(d, scale(turned, 0.5)), scale(cross(phi, turned), factor)), *phi)  # (4)
         case _:
-            link.step = q1 - q0
+            return q1 - q0
 
 
 def _turned(q: tuple, phi: Vector) -> tuple:

@@ -17,7 +17,7 @@ from typing import Any
 from setsu.kernels.vectors import IDENTITY, ZERO, Matrix, Scalar, Vector, add, column, cos_sin, multiply, rotate, scale
 from setsu.mechanism.tables import Kind
 
-__all__ = ["COLUMNS", "joint_motion", "joint_pose", "quaternion_rotation"]
+__all__ = ["COLUMNS", "joint_motion", "joint_pose", "joint_pose_at", "quaternion_rotation"]
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -39,18 +39,23 @@ def joint_columns(link: Any) -> tuple[tuple[Vector, Vector], ...]:
 
 def joint_pose(link: Any) -> tuple[Matrix, Vector]:
     """Rotation and position of the link frame in the parent link frame."""
+    return joint_pose_at(link, link.q)
+
+
+def joint_pose_at(link: Any, q: Any) -> tuple[Matrix, Vector]:
+    """Rotation and position of the link frame in the parent link frame at joint coordinates q."""
     R, p = link.rotation, link.translation
     match link.kind:
         case Kind.REVOLUTE:
-            return _turned(R, link.q), p
+            return _turned(R, q), p
         case Kind.PRISMATIC:
-            return R, add(p, scale(column(R, 2), link.q))
+            return R, add(p, scale(column(R, 2), q))
         case Kind.HELICAL:
-            return _turned(R, link.q), add(p, scale(column(R, 2), link.q * link.pitch))
+            return _turned(R, q), add(p, scale(column(R, 2), q * link.pitch))
         case Kind.SPHERICAL:
-            return multiply(R, quaternion_rotation(link.q)), p
+            return multiply(R, quaternion_rotation(q)), p
         case _:
-            return multiply(R, quaternion_rotation(link.q[3:])), add(p, rotate(R, link.q[:3]))
+            return multiply(R, quaternion_rotation(q[3:])), add(p, rotate(R, q[:3]))
 
 
 def joint_motion(link: Any, rates: Any) -> tuple[Vector, Vector]:

@@ -27,10 +27,16 @@ __all__ = [
     "body_accelerations",
     "body_poses",
     "body_velocities",
+    "give_acceleration",
+    "give_pose",
+    "give_velocity",
     "joint_axes",
+    "outward_acceleration",
     "outward_pose",
     "outward_velocity",
+    "start_acceleration",
     "start_pose",
+    "start_velocity",
 ]
 
 
@@ -75,16 +81,19 @@ def outward_acceleration(link: Any) -> None:
     link.acc = add(add(acc, dvj), cross(add(w_parent, link.w), vj))
 
 
-def _give_pose(link: Any) -> None:
+def give_pose(link: Any) -> None:
+    """Placement of the body as a 4x4 matrix."""
     R, x = multiply(link.R, transpose(link.axes)), link.x
     link.poses = (*R[0:3], x[0], *R[3:6], x[1], *R[6:9], x[2], 0.0, 0.0, 0.0, 1.0)
 
 
-def _give_velocity(link: Any) -> None:
+def give_velocity(link: Any) -> None:
+    """Velocity of the body."""
     link.velocities = (*link.v_origin, *link.w)
 
 
-def _give_acceleration(link: Any) -> None:
+def give_acceleration(link: Any) -> None:
+    """Acceleration of the body."""
     link.accelerations = (*link.acc, *link.dw)
 
 
@@ -104,7 +113,7 @@ def body_poses() -> Kernel:
         name="body_poses",
         inputs=(_Q,),
         outputs=(Array("poses", "body", 16),),
-        phases=(start_pose, Loop("links", (outward_pose, _give_pose))),
+        phases=(start_pose, Loop("links", (outward_pose, give_pose))),
         link_fields=_POSE,
     )
 
@@ -126,14 +135,14 @@ def body_velocities() -> Kernel:
         name="body_velocities",
         inputs=(_Q, _V),
         outputs=(Array("velocities", "body", 6),),
-        phases=(start_pose, start_velocity, Loop("links", (outward_pose, outward_velocity, _give_velocity))),
+        phases=(start_pose, start_velocity, Loop("links", (outward_pose, outward_velocity, give_velocity))),
         link_fields=_VELOCITY,
     )
 
 
 def body_accelerations() -> Kernel:
     """Linear acceleration of the body origin and angular acceleration, world axes, gravity not counted."""
-    steps = (outward_pose, outward_velocity, outward_acceleration, _give_acceleration)
+    steps = (outward_pose, outward_velocity, outward_acceleration, give_acceleration)
     return Kernel(
         name="body_accelerations",
         inputs=(_Q, _V, _A),
