@@ -92,6 +92,7 @@ from setsu.mechanism import (
     with_payload,
 )
 from setsu.model_files import DHRow, LoadReport, from_dh, load, load_with_report
+from setsu.named_numbers import NamedNumber, symbol
 from setsu.native.threads import get_threads, set_threads
 from setsu.nodal import MemberLengthMatrix, TipForce, member_length_matrix, nodal_inverse_dynamics
 from setsu.simulation import (
@@ -142,6 +143,7 @@ __all__ = [
     "MemberLengthMatrix",
     "ModelFileError",
     "ModelWarning",
+    "NamedNumber",
     "OpenLoop",
     "Planar",
     "Plane",
@@ -214,6 +216,7 @@ __all__ = [
     "sample_mechanisms",
     "set_threads",
     "simulate",
+    "symbol",
     "with_gravity",
     "with_payload",
 ]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
+from setsu.named_numbers import NamedNumber, as_placement, named, named_cos_sin
 
 __all__ = [
     "axis_angle_rotation",
@@ -55,6 +56,8 @@ def skew(vector: ArrayLike) -> Array:
 
 def _cos_sin(angle: float) -> tuple[float, float]:
     """Cosine and sine that are exact at multiples of a right angle (within one rounding of the angle)."""
+    if isinstance(angle, NamedNumber):
+        return named_cos_sin(angle, *_cos_sin(float(angle)))
     quarter = round(angle / (math.pi / 2))
     # Beyond a few turns one rounding of the angle is no longer small against the sine it would change.
     if abs(angle) < 100.0 and abs(angle - quarter * (math.pi / 2)) <= 4e-16 * max(1.0, abs(angle)):
@@ -72,16 +75,18 @@ def axis_angle_rotation(axis: ArrayLike, angle: float) -> Array:
 
 def euler_rotation(roll: float, pitch: float, yaw: float) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), the URDF convention (rad)."""
+    return np.array(_euler_entries(roll, pitch, yaw))
+
+
+def _euler_entries(roll: float, pitch: float, yaw: float) -> list[list[float]]:
     cr, sr = _cos_sin(roll)
     cp, sp = _cos_sin(pitch)
     cy, sy = _cos_sin(yaw)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
+    return [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
 
 
 def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
@@ -149,6 +154,10 @@ def placement(
     T[:3, 3] = finite_vector(translation, 3, "placement translation")
     if rpy is not None:
         T[:3, :3] = euler_rotation(*finite_vector(rpy, 3, "placement rpy"))
+        given = [*_entries(translation), *_entries(rpy)]
+        if any(isinstance(entry, NamedNumber) for entry in given):
+            rotation_rows = _euler_entries(*given[3:])
+            return as_placement([*([*rotation_rows[k], given[k]] for k in range(3)), [0.0, 0.0, 0.0, 1.0]])
     elif quaternion is not None:
         T[:3, :3] = rotation_from_quaternion(quaternion)
     elif rotation is not None:
@@ -156,15 +165,26 @@ def placement(
         if R.shape != (3, 3) or not np.isfinite(R).all() or not is_rotation(R, 1e-6):
             raise InputError(f"placement rotation: expected a 3x3 rotation matrix, got {R.tolist()}")
         T[:3, :3] = R
+    if any(isinstance(entry, NamedNumber) for entry in _entries(translation)):
+        rows = T.tolist()
+        for row, entry in zip(rows, _entries(translation), strict=False):
+            row[3] = entry
+        return as_placement(rows)
     return T
+
+
+def _entries(vector: ArrayLike) -> list[float]:
+    """Entries of a checked vector, named ones kept."""
+    return [named(float(entry), entry) for entry in vector]  # type: ignore[union-attr]
 
 
 def modified_dh(alpha: float, d: float, theta: float, r: float) -> Array:
     """Return the placement Rx(alpha) Tx(d) Rz(theta) Tz(r) of modified (Khalil, Craig) Denavit-Hartenberg rows."""
-    alpha, d, theta, r = finite_vector((alpha, d, theta, r), 4, "modified_dh(alpha, d, theta, r)")
+    finite_vector((alpha, d, theta, r), 4, "modified_dh(alpha, d, theta, r)")
+    alpha, d, theta, r = _entries((alpha, d, theta, r))
     ca, sa = _cos_sin(alpha)
     ct, st = _cos_sin(theta)
-    return np.array(
+    return as_placement(
         [
             [ct, -st, 0.0, d],
             [ca * st, ca * ct, -sa, -r * sa],
@@ -176,10 +196,11 @@ def modified_dh(alpha: float, d: float, theta: float, r: float) -> Array:
 
 def classic_dh(theta: float, d: float, a: float, alpha: float) -> Array:
     """Return the placement Rz(theta) Tz(d) Tx(a) Rx(alpha) of classic Denavit-Hartenberg rows."""
-    theta, d, a, alpha = finite_vector((theta, d, a, alpha), 4, "classic_dh(theta, d, a, alpha)")
+    finite_vector((theta, d, a, alpha), 4, "classic_dh(theta, d, a, alpha)")
+    theta, d, a, alpha = _entries((theta, d, a, alpha))
     ct, st = _cos_sin(theta)
     ca, sa = _cos_sin(alpha)
-    return np.array(
+    return as_placement(
         [
             [ct, -st * ca, st * sa, a * ct],
             [st, ct * ca, -ct * sa, a * st],

@@ -10,6 +10,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "setsu"
 
 LINES: dict[str, int] = {
     "errors": 0,
+    "named_numbers": 0,
     "spatial": 0,
     "mechanism": 1,
     "kernels": 2,
@@ -34,8 +35,8 @@ LINES: dict[str, int] = {
     "command_line": 9,
 }
 
-# Pairs on one line that may see each other: placements use the errors.
-SAME_LINE_ALLOWED = {("spatial", "errors")}
+# Pairs on one line that may see each other: placements use the errors and named numbers.
+SAME_LINE_ALLOWED = {("spatial", "errors"), ("named_numbers", "errors"), ("spatial", "named_numbers")}
 
 # Files at the top of the package, which gather the public names or start the command line.
 TOP_FILES = {"__init__", "__main__"}

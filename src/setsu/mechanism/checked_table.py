@@ -6,10 +6,14 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
-from setsu.errors import nearest_names
+from setsu.errors import InputError, nearest_names
 from setsu.mechanism.elements import Pose
+from setsu.named_numbers import NamedNumber, evaluate_expression, symbols_of
 
 __all__ = ["CheckedTable"]
+
+# How far a number may be from the expression beside it: placements are made orthonormal to the last digits.
+_NAME_TOLERANCE = 1e-9
 
 
 class CheckedTable:
@@ -20,6 +24,7 @@ class CheckedTable:
         self._known: list[str] = []
         self.what = what
         self.report = report
+        self.symbols: dict[str, float] = {}
 
     def text(self, key: str, default: str | None = None) -> str:
         value = self._take(key, default)
@@ -70,16 +75,42 @@ class CheckedTable:
         good = [row for row in rows if row is not None and len(row) == 3]
         return good if len(good) == len(rows) else self._wrong(key, "a list of points of 3 numbers", value, [])
 
-    def mapping(self, key: str) -> dict[str, float]:
-        value = self._take(key, None)
+    def mapping(self, key: str, *, required: bool = True) -> dict[str, float]:
+        value = self._take(key, None if required else {})
         numbers = {name: _as_number(entry) for name, entry in value.items()} if isinstance(value, dict) else {"": None}
         good = {name: number for name, number in numbers.items() if number is not None}
         return good if len(good) == len(numbers) else self._wrong(key, "a table of names and numbers", value, {})
 
     def pose(self, suffix: str = "") -> Pose:
+        """Placement of the keys translation and rotation, with the names given beside them."""
         rotation = self.numbers(f"rotation{suffix}", 9, Pose().rotation)
-        x, y, z = self.numbers(f"translation{suffix}", 3, (0.0, 0.0, 0.0))
-        return Pose(tuple(rotation), (x, y, z))
+        translation = self.numbers(f"translation{suffix}", 3, (0.0, 0.0, 0.0))
+        x, y, z = self._with_names(f"translation_names{suffix}", translation)
+        return Pose(tuple(self._with_names(f"rotation_names{suffix}", rotation)), (x, y, z))
+
+    def _with_names(self, key: str, numbers: list[float]) -> list[float]:
+        texts = self._take(key, ())
+        if texts == ():
+            return numbers
+        if not (
+            isinstance(texts, list) and len(texts) == len(numbers) and all(isinstance(text, str) for text in texts)
+        ):
+            return self._wrong(key, f"a list of {len(numbers)} texts, empty where there is no name", texts, numbers)
+        result = []
+        for number, text in zip(numbers, texts, strict=True):
+            if not text:
+                result.append(number)
+                continue
+            try:
+                value = evaluate_expression(text, self.symbols, f"{self.what} {key}")
+            except InputError as error:
+                self.report(str(error), key)
+                return numbers
+            if not abs(value - number) <= _NAME_TOLERANCE * max(1.0, abs(number)):
+                self.report(f"{self.what} {key}: expected {text[:80]} to be {number}, got {value}", key)
+                return numbers
+            result.append(NamedNumber(number, text, symbols_of(text, self.symbols)))
+        return result
 
     def finish(self) -> None:
         """Report keys that nothing asked for."""

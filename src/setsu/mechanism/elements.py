@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism.joints import Joint
+from setsu.named_numbers import NamedNumber, as_placement, placement_rows
 from setsu.spatial import finite_vector, is_rotation, nearest_rotation
 
 __all__ = [
@@ -63,11 +64,28 @@ class Pose:
         if not is_rotation(R, 1e-14):
             R = nearest_rotation(R)
         x, y, z = T[:3, 3].tolist()
-        return Pose(tuple((R + 0.0).ravel().tolist()), (x + 0.0, y + 0.0, z + 0.0))
+        pose = Pose(tuple((R + 0.0).ravel().tolist()), (x + 0.0, y + 0.0, z + 0.0))
+        rows = placement_rows(matrix)
+        return pose if rows is None else pose._with_names(rows)
+
+    def _with_names(self, rows: list[list[float]]) -> Pose:
+        """The same numbers, with the names of the entries they come from."""
+
+        def entry(number: float, original: float) -> float:
+            if not isinstance(original, NamedNumber):
+                return number
+            return NamedNumber(number, original.expression, original.symbols)
+
+        x, y, z = (entry(number, rows[k][3]) for k, number in enumerate(self.translation))
+        rotation = tuple(entry(number, rows[k // 3][k % 3]) for k, number in enumerate(self.rotation))
+        return Pose(rotation, (x, y, z))
 
     @property
     def matrix(self) -> NDArray[np.float64]:
         """The placement as a fresh 4x4 array."""
+        if any(isinstance(entry, NamedNumber) for entry in (*self.rotation, *self.translation)):
+            rows = [[*self.rotation[3 * k : 3 * k + 3], self.translation[k]] for k in range(3)]
+            return as_placement([*rows, [0.0, 0.0, 0.0, 1.0]])
         T = np.eye(4)
         T[:3, :3] = np.reshape(self.rotation, (3, 3))
         T[:3, 3] = self.translation

@@ -16,6 +16,7 @@ from setsu.mechanism.checked_table import CheckedTable
 from setsu.mechanism.elements import WORLD, Material, Pose, Shape
 from setsu.mechanism.joints import JOINT_TYPES, Helical, Joint, Universal
 from setsu.mechanism.record import Mechanism
+from setsu.named_numbers import symbol
 
 __all__ = ["FORMAT", "MAXIMUM_BYTES", "from_text"]
 
@@ -86,6 +87,7 @@ class _Reader:
             top.report(f"file format: expected the line `format = {FORMAT}`, got {version:g}", "format")
         name = top.text("name")
         gravity = top.numbers("gravity", 3, (0.0, 0.0, -9.81))
+        symbols = self._symbols(top)
         blocks = {kind: top.tables(kind) for kind in ("body", "loop", "coupling", "spring", "contact_points")}
         top.finish()
         try:
@@ -105,11 +107,21 @@ class _Reader:
         for kind, tables in blocks.items():
             lines = self._header_lines.get(kind, [])
             for index, table in enumerate(tables):
+                table.symbols = symbols
                 # Headers written another way (an inline list, a header inside a text) leave the line unknown.
                 self._block(makers[kind], kind, table, lines[index] if len(lines) == len(tables) else _NO_LINE)
         if self._problems:
             raise ModelFileError(self._path, self._problems)
         return self._builder.build()
+
+    def _symbols(self, top: CheckedTable) -> dict[str, float]:
+        symbols = top.mapping("symbols", required=False)
+        for name, value in symbols.items():
+            try:
+                symbol(name, value)
+            except InputError as error:
+                top.report(f"file symbols: {error}", "symbols")
+        return symbols
 
     def _entries(self, kind: str) -> list[dict[str, Any]]:
         value = self._document.get(kind)

@@ -14,6 +14,9 @@
     center_of_mass = [0.0, 0.0, -0.5]     # m
     inertia = [0.1, 0.0, 0.0, 0.1, 0.0, 0.0]      # Ixx Ixy Ixz Iyy Iyz Izz about the center of mass, kg m²
 
+Named lengths and angles stand beside their numbers: a table `symbols = { a3 = 0.7 }` at the top, and expressions
+`translation_names = ["a3", "", ""]` (also rotation_names, and with _a or _b in loops), empty where there is no name.
+
 Numbers are written with all their digits, so that reading a file gives back the mechanism to the last bit.
 """
 
@@ -29,8 +32,9 @@ from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, 
 from setsu.mechanism.joints import Fixed, Joint
 from setsu.mechanism.native_reader import FORMAT, MAXIMUM_BYTES, from_text
 from setsu.mechanism.record import Mechanism
+from setsu.named_numbers import NamedNumber
 
-__all__ = ["from_text", "read", "save", "to_text"]
+__all__ = ["from_text", "named_symbols", "read", "save", "to_text"]
 
 Value = str | float | int | Sequence["Value"] | Mapping[str, "Value"]
 Entries = Iterator[tuple[str, Value]]
@@ -72,6 +76,8 @@ def to_text(mechanism: Mechanism) -> str:
     gravity = [0.0, 0.0, 0.0]
     """
     header = {"format": FORMAT, "name": mechanism.name, "gravity": mechanism.gravity}
+    if symbols := named_symbols(mechanism):
+        header["symbols"] = symbols
     blocks = ["".join(_lines(header.items()))]
     blocks += [_block("body", _body(body)) for body in mechanism.bodies]
     blocks += [_block("loop", _loop(loop)) for loop in mechanism.loops]
@@ -124,6 +130,23 @@ def _pose(pose: Pose, suffix: str = "") -> Entries:
         yield f"translation{suffix}", pose.translation
     if pose.rotation != Pose().rotation:
         yield f"rotation{suffix}", pose.rotation
+    for key, numbers in (("translation", pose.translation), ("rotation", pose.rotation)):
+        if any(isinstance(number, NamedNumber) for number in numbers):
+            yield f"{key}_names{suffix}", [getattr(number, "expression", "") for number in numbers]
+
+
+def named_symbols(mechanism: Mechanism) -> dict[str, float]:
+    """Return the symbols of all placements with their values; InputError when one name has two values."""
+    poses = [body.pose for body in mechanism.bodies]
+    poses += [pose for loop in mechanism.loops for pose in (loop.pose_a, loop.pose_b)]
+    symbols: dict[str, float] = {}
+    for number in (entry for pose in poses for entry in (*pose.translation, *pose.rotation)):
+        for name, value in getattr(number, "symbols", {}).items():
+            if symbols.setdefault(name, value) != value:
+                raise InputError(
+                    f'mechanism "{mechanism.name}", symbol "{name}": expected one value, got {symbols[name]} and {value}'
+                )
+    return symbols
 
 
 def _shape(shape: Shape) -> Entries:
@@ -193,7 +216,7 @@ def _value(value: Value, depth: int = 0) -> str:
     if isinstance(value, Mapping):
         inside = ", ".join(f"{_key(key)} = {_value(entry, depth + 1)}" for key, entry in value.items())
         return f"{{ {inside} }}"
-    if depth == 0 and value and not isinstance(value[0], (int, float)):
+    if depth == 0 and value and not isinstance(value[0], (int, float, str)):
         # Shapes and points stand one per line.
         return "[\n" + "".join(f"    {_value(entry, 1)},\n" for entry in value) + "]"
     return "[" + ", ".join(_value(entry, depth + 1) for entry in value) + "]"

@@ -15,6 +15,7 @@ from setsu.mechanism.elements import Pose
 from setsu.mechanism.inertia import symmetric_inertia
 from setsu.mechanism.joints import Fixed, Joint, Prismatic, Revolute
 from setsu.mechanism.record import Mechanism
+from setsu.named_numbers import named
 from setsu.spatial import classic_dh, finite_vector, modified_dh
 
 __all__ = ["DHRow", "from_dh"]
@@ -110,7 +111,8 @@ def from_dh(
 def _row(given: DHRow | Sequence[float], index: int, convention: str) -> DHRow:
     """Turn four numbers into a row, check the numbers, and give the link a name."""
     if not isinstance(given, DHRow):
-        first, second, third, fourth = finite_vector(given, 4, f"from_dh row {index}").tolist()
+        numbers = finite_vector(given, 4, f"from_dh row {index}").tolist()
+        first, second, third, fourth = (named(x, y) for x, y in zip(numbers, given, strict=True))
         if convention == "modified":
             given = DHRow(alpha=first, a=second, theta=third, d=fourth)
         else:
