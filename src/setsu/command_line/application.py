@@ -32,6 +32,16 @@ COMMANDS = (
         "Write source code (C99 or Python) of one function for one mechanism.",
     ),
     (
+        "simulate",
+        "setsu.command_line.simulate_command:simulate",
+        "Run a scenario file: model, start, torques, contacts; write its recording.",
+    ),
+    (
+        "identify",
+        "setsu.command_line.identify_command:identify",
+        "Identify inertias, drive inertias and friction from a log.",
+    ),
+    (
         "reproduce",
         "setsu.command_line.reproduce_command:reproduce",
         "Compute published tables and figures again, beside what is printed.",

@@ -31,12 +31,14 @@ def print_json(data: object) -> None:
 class ProgressBar:
     """A bar on stderr that appears when work lasts longer than a second, on a terminal only.
 
+    total, unit: how much of what is done at part 1, for a rate such as "1200 runs/s".
+
     >>> with ProgressBar("checking") as bar:
     ...     bar("inverse dynamics", 0.5)
     """
 
-    def __init__(self, title: str) -> None:
-        self._title = title
+    def __init__(self, title: str, total: float = 1.0, unit: str = "") -> None:
+        self._title, self._total, self._unit = title, total, unit
         self._start = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
@@ -50,13 +52,22 @@ class ProgressBar:
             if time.monotonic() - self._start < PATIENCE_SECONDS or not sys.stderr.isatty():
                 return
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                TextColumn("{task.fields[rate]}"),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+            )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._title, total=1.0)
+            self._task = self._bar.add_task(self._title, total=1.0, rate="")
             self._bar.start()
-        self._bar.update(self._task, completed=part, description=f"{self._title}: {text}")
+        rate = part * self._total / max(time.monotonic() - self._start, 1e-9)
+        shown = f"{rate:.3g} {self._unit}/s" if self._unit else ""
+        self._bar.update(self._task, completed=part, description=f"{self._title}: {text}", rate=shown)
 
     def __exit__(self, *problem: object) -> None:
         if self._bar is not None:
