@@ -57,6 +57,17 @@ from setsu.dynamics import (
     regressor,
 )
 from setsu.errors import InputError, ModelFileError, ModelWarning, SetsuError
+from setsu.identification import (
+    ExcitationTrajectory,
+    Fit,
+    MeasuredMotion,
+    PhysicallyConsistent,
+    Validation,
+    excitation_trajectory,
+    identify,
+    pseudo_inertia,
+    read_log,
+)
 from setsu.mechanism import (
     Body,
     ContactPoint,
@@ -94,7 +105,7 @@ from setsu.mechanism import (
 from setsu.model_files import DHRow, LoadReport, from_dh, load, load_with_report
 from setsu.named_numbers import NamedNumber, symbol
 from setsu.native.threads import get_threads, set_threads
-from setsu.nodal import MemberLengthMatrix, TipForce, member_length_matrix, nodal_inverse_dynamics
+from setsu.nodal import HeldObject, MemberLengthMatrix, TipForce, member_length_matrix, nodal_inverse_dynamics
 from setsu.simulation import (
     CloseLoop,
     EnergyLedger,
@@ -125,10 +136,13 @@ __all__ = [
     "DHRow",
     "EnergyLedger",
     "EventReport",
+    "ExcitationTrajectory",
+    "Fit",
     "Fixed",
     "ForwardDynamicsDerivatives",
     "Free",
     "GeneratedCode",
+    "HeldObject",
     "Helical",
     "ImplicitSurface",
     "InertiaReport",
@@ -138,6 +152,7 @@ __all__ = [
     "LoadReport",
     "Loop",
     "Material",
+    "MeasuredMotion",
     "Mechanism",
     "MechanismBuilder",
     "MemberLengthMatrix",
@@ -145,6 +160,7 @@ __all__ = [
     "ModelWarning",
     "NamedNumber",
     "OpenLoop",
+    "PhysicallyConsistent",
     "Planar",
     "Plane",
     "Pose",
@@ -162,6 +178,7 @@ __all__ = [
     "SurfaceContact",
     "TipForce",
     "Universal",
+    "Validation",
     "__version__",
     "bias_torque",
     "body_accelerations",
@@ -179,6 +196,7 @@ __all__ = [
     "coriolis_matrix",
     "degrees_of_freedom",
     "difference",
+    "excitation_trajectory",
     "extract",
     "forward_dynamics",
     "forward_dynamics_derivatives",
@@ -187,6 +205,7 @@ __all__ = [
     "generate",
     "get_threads",
     "gravity_torque",
+    "identify",
     "independent_coordinates",
     "inertia_report",
     "inertial_parameters",
@@ -209,6 +228,8 @@ __all__ = [
     "point_jacobian",
     "point_jacobian_rate",
     "potential_energy",
+    "pseudo_inertia",
+    "read_log",
     "regressor",
     "repair_inertia",
     "repaired",
@@ -220,13 +241,3 @@ __all__ = [
     "with_gravity",
     "with_payload",
 ]
-
-
-def _show_in_studio(recording: Recording, **options: object) -> object:
-    """Open the studio, which loads its viewer only now: simulation itself knows nothing of it."""
-    from setsu.studio import show
-
-    return show(recording, **options)
-
-
-_register_viewer(_show_in_studio)

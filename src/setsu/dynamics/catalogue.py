@@ -17,7 +17,7 @@ from setsu.kernels.interpreter import exceeds_operations
 from setsu.kernels.loop_closures import loop_kinematics
 from setsu.kernels.newton_euler_link import bias_torque, gravity_torque, inverse_dynamics_link, joint_wrenches
 from setsu.kernels.newton_euler_world import inverse_dynamics_world
-from setsu.kernels.nodal_central import nodal_central
+from setsu.kernels.nodal_central import nodal_central, nodal_end
 from setsu.kernels.program import Kernel
 from setsu.kernels.regressor import regressor
 from setsu.kernels.springs import spring_wrenches, with_springs
@@ -64,6 +64,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "integrate": configuration.integrate,
     "difference": configuration.difference,
     "nodal_central": nodal_central,
+    "nodal_end": nodal_end,
     "spring_wrenches": spring_wrenches,
     "loop_kinematics": loop_kinematics,
     "world_state": world_state,

@@ -2,54 +2,41 @@
 
 | symbol | meaning | frame |
 |---|---|---|
-| node j | centroid of link j, with the rotation of the link | |
-| f_j, n_j | nodal force m (a - g) and moment d(R I Rᵀ ω)/dt | world |
-| Q_j | sum of the nodal forces of all links that joint j carries | world |
-| P_j | f_j, n_j, Q of each child, tip force: what acts on link j | world |
+| node j | centroid of link j with the rotation of the link, or each of its points | |
+| P_j | force and moment of link j, forces of its children, what it exerts: all that acts on it | world |
 | T_j, L_j | into the axes of the link; member lengths (member_lengths.py) | |
 
-    P_j from the scheme (time_schemes.py), Q = Σ f over carried links                        (1)
-    m_j = T_jᵀ L_j T_j P_j = arm_c x f_j + n_j + Σ_children arm x Q_child + arm_tip x F_tip   (2)  isobe2003 (2)
-    moment in joint i = Σ m_j over the links it carries,  force in joint i = Q_i             (3)  (4)-(6)
-    tau = joint axes · (force, moment) + armature, friction and springs of the joint         (4)
+    P_j by the scheme (link_forces.py, kernels/nodal_central.py), plus what is exerted (exerted.py)   (1)  isobe2003 (3)
+    tau_i = Σ_{j carried by joint i} L_j T_j P_j, plus armature, friction and springs of the joint     (2)  (2), (4)-(6)
+    closed mechanisms: shared among the actuators by virtual work (closed_loops.py)                    (3)  (5)
 
-A force that the mechanism shall exert goes into P directly, without a Jacobian. Loops are cut: what passes through them
-is given as tip forces. Only sums and products over whole arrays: no loop over time steps or nodes.
+A force that the mechanism shall exert goes into P directly, without a Jacobian. A change of structure in mid-motion is
+a change of these data. No loop over time steps or nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function, require_mechanism
-from setsu.dynamics.parameters import inertial_parameters
 from setsu.dynamics.springs import spring_wrenches
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
-from setsu.nodal.member_lengths import carried_bodies, parent_bodies
-from setsu.nodal.time_schemes import central_momentum_rates, central_second, newmark, rotation_steps
-from setsu.spatial import finite_vector
+from setsu.nodal.closed_loops import share_among_actuators
+from setsu.nodal.exerted import HeldObject, LinkPoint, TipForce, exert, held_forces, link_point, position
+from setsu.nodal.link_forces import central_rates, central_torques, moving_torques, torques_of_forces
+from setsu.nodal.time_schemes import central_second, newmark
 
-__all__ = ["TipForce", "nodal_inverse_dynamics"]
+__all__ = ["nodal_inverse_dynamics"]
 
 Floats = NDArray[np.float64]
 _SCHEMES = ("central", "newmark", "given")
 _FEWEST_SAMPLES = 4
-
-
-@dataclass(frozen=True)
-class TipForce:
-    """A force that the mechanism exerts on its surroundings at a point of a body.
-
-    point: in the body's frame, m. force: world axes, N, (3,) or (T, 3).
-    """
-
-    point: ArrayLike
-    force: ArrayLike
 
 
 def nodal_inverse_dynamics(
@@ -63,6 +50,8 @@ def nodal_inverse_dynamics(
     a: ArrayLike | None = None,
     beta: float = 0.25,
     gamma: float = 0.5,
+    held_objects: Sequence[HeldObject] = (),
+    actuated: Sequence[str] | None = None,
 ) -> Floats:
     """Return the joint torques (T, nv) of a sampled motion.
 
@@ -73,6 +62,9 @@ def nodal_inverse_dynamics(
             first rows of v and a, at rest by default), "given" (v and a hold velocities and accelerations).
         tip_forces: by body name, what the mechanism shall exert there.
         v, a: (T, nv), needed by "given".
+        held_objects: HeldObject records: what hands carry and squeeze, each in its own time.
+        actuated: joints with an actuator; loops then carry what the others cannot, and several actuators share with
+            the least sum of squares. Without it every joint is driven and loops are cut.
 
     >>> import numpy as np, setsu
     >>> m = setsu.sample_mechanisms.planar_arm(2)
@@ -83,155 +75,120 @@ def nodal_inverse_dynamics(
     require_mechanism(mechanism, "nodal_inverse_dynamics")
     if scheme not in _SCHEMES:
         raise InputError(f"nodal_inverse_dynamics: unknown scheme {scheme!r}{nearest_names(scheme, _SCHEMES)}")
-    samples, h = _checked_time(time)
-    q = _rows(q, samples, mechanism.nq, "q")
-    rates, accelerations = _joint_motion(mechanism, q, h, scheme, v, a, beta, gamma)
-    poses = fast_function(mechanism, "body_poses")(q)
-    R, x = poses[..., :3, :3], poses[..., :3, 3]
-    mass, centroid, inertia = _nodes(mechanism)
-    arm = (R @ centroid[..., None])[..., 0]
-    if scheme == "central":
-        acceleration = central_second(x + arm, h)
-        moment = central_momentum_rates(R, inertia, h)
-    else:
-        V, A = _body_motion(mechanism, q, R, x, rates, accelerations, h, scheme, beta, gamma)
-        omega, alpha = V[..., 3:], A[..., 3:]
-        acceleration = _at_centroid(V, A, arm)
-        if scheme == "newmark":
-            speed = V[0, :, :3] + np.cross(omega[0], arm[0])
-            acceleration = newmark(np.diff(x + arm, axis=0), h, beta, gamma, speed, acceleration[0])[1]
-        turned = R @ inertia @ np.swapaxes(R, -1, -2)
-        moment = (turned @ alpha[..., None])[..., 0] + np.cross(omega, (turned @ omega[..., None])[..., 0])
-    force = mass[:, None] * (acceleration - np.array(mechanism.gravity))  # (1)
-    own = np.cross(arm, force) + moment
-    if mechanism.springs:
-        pull = spring_wrenches(mechanism, q, rates)
-        force, own = force - pull[..., :3], own - pull[..., 3:]
-    for body, exerted in (tip_forces or {}).items():
-        _exert(mechanism, body, exerted, poses, force, own, samples)
-    return _torques(mechanism, q, x, force, own) + _drive(mechanism, q, rates, accelerations)
+    t, h = _checked_time(time)
+    q = _rows(q, len(t), mechanism.nq, "q")
+    motion = _Motion(mechanism, q, h, scheme, v, a, beta, gamma)
+    torque = motion.torques()
+    exerted = _checked_tips(mechanism, tip_forces or {}, len(t))
+    for thing in held_objects:
+        if not isinstance(thing, HeldObject):
+            raise InputError(f"nodal_inverse_dynamics: held_objects: expected HeldObject records, got {thing!r:.80}")
+        exerted += held_forces(mechanism, thing, t, motion.poses, motion.acceleration_of)
+    if exerted or mechanism.springs:
+        torque += _exerted_torques(mechanism, q, motion, exerted)
+    return torque if actuated is None else share_among_actuators(mechanism, q, torque, actuated)
 
 
-def _at_centroid(V: Floats, A: Floats, arm: Floats) -> Floats:
-    """Accelerations of points with arms from the body origins."""
-    omega, alpha = V[..., 3:], A[..., 3:]
-    turning = np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
-    return A[..., :3] + np.asarray(turning, dtype=np.float64)
+class _Motion:
+    """The motion of a mechanism as a scheme sees it."""
+
+    def __init__(
+        self,
+        m: Mechanism,
+        q: Floats,
+        h: float,
+        scheme: str,
+        v: ArrayLike | None,
+        a: ArrayLike | None,
+        beta: float,
+        gamma: float,
+    ) -> None:
+        self.m, self.q, self.h, self.scheme = m, q, h, scheme
+        self.newmark_step = None
+        if scheme == "given":
+            if v is None or a is None:
+                raise InputError('nodal_inverse_dynamics: scheme "given" needs v and a, (T, nv) each')
+            self._given = _rows(v, len(q), m.nv, "v"), _rows(a, len(q), m.nv, "a")
+        elif scheme == "newmark":
+            if not (0.0 < beta <= 0.5 and 0.0 <= gamma <= 1.0):
+                raise InputError(
+                    f"nodal_inverse_dynamics: expected 0 < beta <= 0.5, 0 <= gamma <= 1, got {beta}, {gamma}"
+                )
+            self.newmark_step = (h, beta, gamma)
+            start = [
+                np.zeros(m.nv) if x is None else _rows(x, len(q), m.nv, name)[0] for x, name in ((v, "v"), (a, "a"))
+            ]
+            steps = fast_function(m, "difference")(q[:-1], q[1:])
+            self._given = newmark(steps, *self.newmark_step, *start)
+
+    @cached_property
+    def poses(self) -> Floats:
+        """Placements of the links, (T, n, 4, 4)."""
+        return fast_function(self.m, "body_poses")(self.q)
+
+    @property
+    def rates(self) -> Floats:
+        """Joint velocities (T, nv)."""
+        return central_rates(self.m, self.q, self.h) if self.scheme == "central" else self._given[0]
+
+    def torques(self) -> Floats:
+        """Torques (T, nv) of the motion alone."""
+        if self.scheme == "central":
+            return central_torques(self.m, self.q, self.h)
+        return moving_torques(self.m, self.q, *self._given, self.newmark_step)
+
+    def acceleration_of(self, point: LinkPoint) -> Floats:
+        """Accelerations (T, 3) of a point of a link."""
+        if self.scheme == "central":
+            return central_second(position(point, self.poses), self.h)
+        if self.newmark_step is None:
+            return self._point_state(point, slice(None))[1]
+        v0, a0 = (part[0] for part in self._point_state(point, slice(0, 1)))
+        return newmark(np.diff(position(point, self.poses), axis=0), *self.newmark_step, v0, a0)[1]
+
+    def _point_state(self, point: LinkPoint, rows: slice) -> tuple[Floats, Floats]:
+        """Velocity and acceleration of a point by the joint motion of some samples."""
+        q, v, a = (part[rows] for part in (self.q, *self._given))
+        V = fast_function(self.m, "body_velocities")(q, v)[:, point.body]
+        A = fast_function(self.m, "body_accelerations")(q, v, a)[:, point.body]
+        arm = self.poses[rows, point.body, :3, :3] @ point.local
+        turning = np.cross(V[:, 3:], arm)
+        return V[:, :3] + turning, A[:, :3] + np.cross(A[:, 3:], arm) + np.cross(V[:, 3:], turning)
 
 
-def _torques(m: Mechanism, q: Floats, x: Floats, force: Floats, own: Floats) -> Floats:
-    """Torques of nodal forces and of their moments about the joints of their own links (2)-(4)."""
-    carried = carried_bodies(m).astype(np.float64)
-    Q = np.einsum("ij,tjk->tik", carried, force)
-    parents = parent_bodies(m)
-    riding = np.flatnonzero(parents >= 0)
-    onto = np.zeros((m.n_bodies, len(riding)))
-    onto[parents[riding], np.arange(len(riding))] = 1.0
-    from_children = np.cross(x[:, riding] - x[:, parents[riding]], Q[:, riding])
-    moment = np.einsum("ij,tjk->tik", carried, own + np.einsum("ij,tjk->tik", onto, from_children))
-    body_of = np.repeat(np.arange(m.n_bodies), [body.joint.nv for body in m.moving])
-    axes = np.swapaxes(fast_function(m, "joint_axes")(q), -1, -2)
-    return np.sum(axes[..., :3] * Q[:, body_of] + axes[..., 3:] * moment[:, body_of], axis=-1)
+def _checked_tips(m: Mechanism, tip_forces: Mapping[str, Any], samples: int) -> list[tuple[LinkPoint, Floats]]:
+    """The tip forces as points of moving links and forces, (3,) or (T, 3)."""
+    found = []
+    for body, exerted in tip_forces.items():
+        if not isinstance(exerted, TipForce):
+            raise InputError(f'nodal_inverse_dynamics: tip force on "{body}": expected a TipForce, got {exerted!r:.80}')
+        point = link_point(m, body, exerted.point, "tip force")
+        push = np.asarray(exerted.force, dtype=np.float64)
+        if push.shape not in ((3,), (samples, 3)) or not np.isfinite(push).all():
+            raise InputError(
+                f'nodal_inverse_dynamics: tip force on "{body}": expected finite numbers of shape (3,) or '
+                f"({samples}, 3), got shape {push.shape}"
+            )
+        found.append((point, push))
+    return found
 
 
-def _nodes(m: Mechanism) -> tuple[Floats, Floats, Floats]:
-    """Mass, centroid (body frame) and inertia about the centroid (body axes) of each link, fixed bodies merged."""
-    parameters = inertial_parameters(m).reshape(-1, 10)
-    mass = parameters[:, 0]
-    c = parameters[:, 1:4] / np.where(mass == 0.0, 1.0, mass)[:, None]
-    about_origin = parameters[:, [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(-1, 3, 3)
-    shift = np.einsum("ni,ni->n", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
-    return mass, c, about_origin - mass[:, None, None] * shift
+def _exerted_torques(m: Mechanism, q: Floats, motion: _Motion, exerted: list[tuple[LinkPoint, Floats]]) -> Floats:
+    """Torques (T, nv) of what the links exert and of the springs between points."""
+    force, moment = np.zeros((2, len(q), m.n_bodies, 3))
+    if m.springs:
+        pull = spring_wrenches(m, q, motion.rates)
+        force, moment = -pull[..., :3], -pull[..., 3:]
+    for point, push in exerted:
+        exert(point, push, motion.poses, force, moment)
+    return torques_of_forces(m, q, motion.poses[..., :3, 3], force, moment)
 
 
-def _joint_motion(
-    m: Mechanism,
-    q: Floats,
-    h: float,
-    scheme: str,
-    v: ArrayLike | None,
-    a: ArrayLike | None,
-    beta: float,
-    gamma: float,
-) -> tuple[Floats, Floats]:
-    """Joint velocities and accelerations (T, nv) as the scheme sees them."""
-    samples = len(q)
-    if scheme == "given":
-        if v is None or a is None:
-            raise InputError('nodal_inverse_dynamics: scheme "given" needs v and a, (T, nv) each')
-        return _rows(v, samples, m.nv, "v"), _rows(a, samples, m.nv, "a")
-    steps = fast_function(m, "difference")(np.ascontiguousarray(q[:-1]), np.ascontiguousarray(q[1:]))
-    if scheme == "newmark":
-        if not (0.0 < beta <= 0.5 and 0.0 <= gamma <= 1.0):
-            raise InputError(f"nodal_inverse_dynamics: expected 0 < beta <= 0.5, 0 <= gamma <= 1, got {beta}, {gamma}")
-        start = [np.zeros(m.nv) if x is None else _rows(x, samples, m.nv, name)[0] for x, name in ((v, "v"), (a, "a"))]
-        return newmark(steps, h, beta, gamma, start[0], start[1])
-    half = steps / h
-    rates, accelerations = np.empty((samples, m.nv)), np.empty((samples, m.nv))
-    rates[1:-1] = 0.5 * (half[1:] + half[:-1])
-    accelerations[1:-1] = (half[1:] - half[:-1]) / h
-    for at, sign, s in ((0, 1.0, half), (-1, -1.0, half[::-1])):
-        rates[at] = 1.875 * s[0] - 1.25 * s[1] + 0.375 * s[2]
-        accelerations[at] = sign * (-2.0 * s[0] + 3.0 * s[1] - s[2]) / h
-    return rates, accelerations
-
-
-def _body_motion(
-    m: Mechanism,
-    q: Floats,
-    R: Floats,
-    x: Floats,
-    rates: Floats,
-    accelerations: Floats,
-    h: float,
-    scheme: str,
-    beta: float,
-    gamma: float,
-) -> tuple[Floats, Floats]:
-    """Velocities and accelerations (T, n, 6) of the bodies: of given joint motion, or by Newmark from the start on."""
-    velocities, accelerated = fast_function(m, "body_velocities"), fast_function(m, "body_accelerations")
-    if scheme == "given":
-        return velocities(q, rates), accelerated(q, rates, accelerations)
-    first = tuple(np.ascontiguousarray(part[0]) for part in (q, rates, accelerations))
-    V0, A0 = velocities(*first[:2]), accelerated(*first)
-    steps = np.concatenate([np.diff(x, axis=0), rotation_steps(R)], axis=-1)
-    return newmark(steps, h, beta, gamma, V0, A0)
-
-
-def _drive(m: Mechanism, q: Floats, rates: Floats, accelerations: Floats) -> Floats:
-    """Armature, friction and joint springs (4)."""
-    torque = m.armature * accelerations + m.damping * rates + m.coulomb * np.sign(rates)
-    stiff = np.flatnonzero(m.tables.stiffness)
-    if stiff.size:
-        # Joint springs exist where coordinates and velocities are the same numbers.
-        place = {v: where.start + v - span.start for where, span in zip(m.q_slices, m.v_slices, strict=True)
-                 for v in range(span.start, span.stop)}  # fmt: skip
-        coordinates = q[:, [place[int(v)] for v in stiff]]
-        torque[:, stiff] += m.tables.stiffness[stiff] * (coordinates - m.tables.spring_rest[stiff])
-    return torque
-
-
-def _exert(m: Mechanism, body: str, exerted: TipForce, poses: Floats, force: Floats, own: Floats, samples: int) -> None:
-    """Put a tip force into P: the link needs it as one more force, acting at its point (2)."""
-    frame = m.frame(body)
-    if frame.body < 0:
-        raise InputError(f'nodal_inverse_dynamics: tip force on "{body}", which does not move')
-    if not isinstance(exerted, TipForce):
-        raise InputError(f'nodal_inverse_dynamics: tip force on "{body}": expected a TipForce, got {exerted!r:.80}')
-    point = finite_vector(exerted.point, 3, f'tip force on "{body}": point')
-    local = frame.pose.matrix[:3, :3] @ point + np.array(frame.pose.translation)
-    push = np.asarray(exerted.force, dtype=np.float64)
-    if push.shape not in ((3,), (samples, 3)) or not np.isfinite(push).all():
-        raise InputError(
-            f'nodal_inverse_dynamics: tip force on "{body}": expected finite numbers of shape (3,) or ({samples}, 3), '
-            f"got shape {push.shape}"
-        )
-    force[:, frame.body] += push
-    own[:, frame.body] += np.cross(poses[:, frame.body, :3, :3] @ local, push)
-
-
-def _checked_time(time: ArrayLike) -> tuple[int, float]:
-    t = np.asarray(time, dtype=np.float64)
+def _checked_time(time: ArrayLike) -> tuple[Floats, float]:
+    try:
+        t = np.asarray(time, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"nodal_inverse_dynamics: time: expected numbers, got {time!r:.80}") from None
     if t.ndim != 1 or len(t) < _FEWEST_SAMPLES:
         raise InputError(
             f"nodal_inverse_dynamics: time: expected at least {_FEWEST_SAMPLES} samples, got shape {t.shape}"
@@ -245,7 +202,7 @@ def _checked_time(time: ArrayLike) -> tuple[int, float]:
         raise InputError(
             f"nodal_inverse_dynamics: time: expected even steps of {h:g} s, got {steps[worst]:g} s after sample {worst}"
         )
-    return len(t), h
+    return t, h
 
 
 def _rows(value: ArrayLike, samples: int, width: int, name: str) -> Floats:

@@ -5,18 +5,15 @@
 | u_k, R_k | positions of a node and rotation of its link at sample k | m, - |
 | h | step | s |
 | θ_k | rotation vector from R_k to R_{k+1}, world axes | rad |
-| H | angular momentum of a link about its centroid, R I Rᵀ ω | kg m²/s |
 
 central differences, order 2 also at the ends:
     a_k = (u_{k+1} - 2 u_k + u_{k-1}) / h²;   a_0 = (2 u_0 - 5 u_1 + 4 u_2 - u_3) / h²                (1)
-    ω_{k+1/2} = θ_k / h,  R_{k+1/2} = exp(θ_k / 2) R_k,  H_{k+1/2} = R I Rᵀ ω there                   (2)
-    dH_k = (H_{k+1/2} - H_{k-1/2}) / h;   dH_0 = (-2 H_{1/2} + 3 H_{3/2} - H_{5/2}) / h               (3)
 Newmark on given displacements, isobe2003 (3):
-    a_{k+1} = Δu / (β h²) - v_k / (β h) - (1/(2β) - 1) a_k                                            (4)
-    v_{k+1} = v_k + h ((1 - γ) a_k + γ a_{k+1})                                                       (5)
-    with θ_k for Δu, dH = R I Rᵀ α + ω x R I Rᵀ ω                                                     (6)
+    a_{k+1} = Δu / (β h²) - v_k / (β h) - (1/(2β) - 1) a_k                                            (2)
+    v_{k+1} = v_k + h ((1 - γ) a_k + γ a_{k+1})                                                       (3)
+    with θ_k for Δu where a link turns                                                                (4)
 
-(4), (5) are a linear recurrence s_{k+1} = A s_k + B Δu_k; it is summed in log2(T) doubling passes, not step by step.
+(2), (3) are a linear recurrence s_{k+1} = A s_k + B Δu_k; it is summed in log2(T) doubling passes, not step by step.
 With β = 1/4, γ = 1/2 it is only marginally stable: a jerk at the start leaves a sawtooth at any step.
 """
 
@@ -25,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["central_momentum_rates", "central_second", "newmark", "rotation_steps"]
+__all__ = ["central_second", "newmark", "rotation_steps"]
 
 Floats = NDArray[np.float64]
 
@@ -54,23 +51,9 @@ def rotation_steps(R: Floats) -> Floats:
     return axial * ratio[..., None]
 
 
-def central_momentum_rates(R: Floats, inertia: Floats, h: float) -> Floats:
-    """Rates of angular momentum (T, n, 3) of links with rotations (T, n, 3, 3) and inertias (n, 3, 3) (2), (3)."""
-    theta = rotation_steps(R)
-    middle = _rotation(0.5 * theta) @ R[:-1]
-    omega = theta / h
-    body_rate = np.swapaxes(middle, -1, -2) @ omega[..., None]
-    H = (middle @ (inertia @ body_rate))[..., 0]
-    rates = np.empty((len(R), *H.shape[1:]))
-    rates[1:-1] = (H[1:] - H[:-1]) / h
-    rates[0] = (-2.0 * H[0] + 3.0 * H[1] - H[2]) / h
-    rates[-1] = (2.0 * H[-1] - 3.0 * H[-2] + H[-3]) / h
-    return rates
-
-
 def newmark(steps: Floats, h: float, beta: float, gamma: float, v0: Floats, a0: Floats) -> tuple[Floats, Floats]:
-    """Velocities and accelerations (T, ...) from steps (T - 1, ...) and the state at the start (4), (5)."""
-    # State (v, a); both rows of A and B from (4) put into (5).
+    """Velocities and accelerations (T, ...) from steps (T - 1, ...) and the state at the start (2), (3)."""
+    # State (v, a); both rows of A and B from (2) put into (3).
     on_a = np.array([-1.0 / (beta * h), 1.0 - 0.5 / beta])
     on_v = np.array([1.0, h * (1.0 - gamma)]) + gamma * h * on_a
     A = np.array([on_v, on_a])
@@ -84,15 +67,3 @@ def newmark(steps: Floats, h: float, beta: float, gamma: float, v0: Floats, a0: 
         state[:, distance:] += np.einsum("ij,j...->i...", power, state[:, :-distance])
         distance, power = 2 * distance, power @ power
     return state[0], state[1]
-
-
-def _rotation(phi: Floats) -> Floats:
-    """Rotations (..., 3, 3) of rotation vectors (..., 3)."""
-    angle = np.linalg.norm(phi, axis=-1)[..., None, None]
-    safe = np.where(angle > 1e-8, angle, 1.0)
-    K = np.zeros((*phi.shape[:-1], 3, 3))
-    K[..., 0, 1], K[..., 0, 2], K[..., 1, 2] = -phi[..., 2], phi[..., 1], -phi[..., 0]
-    K -= np.swapaxes(K, -1, -2)
-    first = np.where(angle > 1e-8, np.sin(angle) / safe, 1.0)
-    second = np.where(angle > 1e-8, (1.0 - np.cos(angle)) / safe**2, 0.5)
-    return np.eye(3) + first * K + second * (K @ K)

@@ -4,10 +4,37 @@ import numpy as np
 import pytest
 
 import setsu
+from setsu.benchmarks.subjects import robot_file
 from setsu.sample_mechanisms import planar_arm, random_tree, seven_joint_arm
+
+
+def branched() -> setsu.Mechanism:
+    """A planar trunk of two links that carries two branches, as in isobe2003 Fig. 3 (c)."""
+    b = setsu.MechanismBuilder("branched")
+    for name, parent in [("a1", "world"), ("a2", "a1"), ("a3", "a2"), ("b1", "a2"), ("b2", "b1")]:
+        b.add_body(
+            name,
+            parent,
+            setsu.Revolute((0, -1, 0)),
+            placement=setsu.placement((0.0 if parent == "world" else 0.4, 0, 0)),
+            mass=1.0,
+            center_of_mass=(0.2, 0, 0),
+            inertia=np.diag([1e-4, 0.0133, 0.0133]),
+        )
+    return b.build()
+
+
+def panda() -> setsu.Mechanism:
+    """Seven joints and two sliding fingers, from a file of the package example-robot-data."""
+    path = robot_file("panda")
+    assert path is not None
+    return setsu.load(path)
+
 
 TREES = {
     "planar 3R": lambda: planar_arm(3),
+    "branched": branched,
+    "Panda": panda,
     "seven joints": seven_joint_arm,
     "24 joints, some sliding": lambda: random_tree(5, n_bodies=24, joint_types=[setsu.Revolute, setsu.Prismatic]),
     "joints with several axes": lambda: random_tree(
