@@ -241,3 +241,13 @@ __all__ = [
     "with_gravity",
     "with_payload",
 ]
+
+
+def _show_in_studio(recording: Recording, **options: object) -> object:
+    """Open the studio, which loads its viewer only now: simulation itself knows nothing of it."""
+    from setsu.studio import show
+
+    return show(recording, **options)
+
+
+_register_viewer(_show_in_studio)

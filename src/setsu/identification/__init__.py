@@ -1,0 +1,23 @@
+"""Parameters of a mechanism from measured motions: exciting motions, estimates with σ, real bodies."""
+
+from setsu.identification.excitation import ExcitationTrajectory, excitation_trajectory
+from setsu.identification.fit import Fit, Validation
+from setsu.identification.identify import identify, identify_motion, validate_motion
+from setsu.identification.motion import MeasuredMotion
+from setsu.identification.motion_log import read_log
+from setsu.identification.physically_consistent import PhysicallyConsistent
+from setsu.identification.pseudo_inertia import pseudo_inertia
+
+__all__ = [
+    "ExcitationTrajectory",
+    "Fit",
+    "MeasuredMotion",
+    "PhysicallyConsistent",
+    "Validation",
+    "excitation_trajectory",
+    "identify",
+    "identify_motion",
+    "pseudo_inertia",
+    "read_log",
+    "validate_motion",
+]

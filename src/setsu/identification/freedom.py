@@ -1,0 +1,91 @@
+"""Which velocities of a mechanism are free, and torques reduced to them: all of a tree's, fewer with loops.
+
+J (nv, f) = ∂v/∂v_free follows from the constraints G v = 0, G = [G_d G_i] split into dependent and free velocities:
+
+    v_d = -G_d⁺ G_i v_i,    Jᵀ tau: torques as the free velocities feel them                   (1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints import close_loops, independent_coordinates
+from setsu.constraints.states import coordinate_names
+from setsu.constraints.system import constraint_system
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+
+__all__ = ["Freedom", "freedom_of"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """The free velocities of a mechanism: their names and positions; `closed` when loops or couplings bind others."""
+
+    mechanism: Mechanism
+    names: tuple[str, ...]
+    free: NDArray[np.intp]
+    closed: bool
+
+    def jacobian(self, q: Floats) -> Floats:
+        """Return J (T, nv, f) by (1) for coordinates (T, nq)."""
+        m, f = self.mechanism, len(self.free)
+        G, _ = constraint_system(m).jacobian_and_error(q)
+        bound = np.setdiff1d(np.arange(m.nv), self.free)
+        J = np.zeros((*q.shape[:-1], m.nv, f))
+        J[..., self.free, np.arange(f)] = 1.0
+        J[..., bound, :] = -np.linalg.pinv(G[..., bound], rcond=1e-10) @ G[..., self.free]
+        return J
+
+    def reduce_rows(self, q: Floats, Y: Floats) -> Floats:
+        """Return Jᵀ Y (T, f, columns) for rows Y (T, nv, columns)."""
+        return np.swapaxes(self.jacobian(q), -1, -2) @ Y if self.closed else Y
+
+    def reduce_torque(self, q: Floats, tau: Floats) -> Floats:
+        """Return Jᵀ tau (T, f) for torques (T, nv)."""
+        return self.reduce_rows(q, tau[..., None])[..., 0]
+
+    def random_motion(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats, Floats]:
+        """Draw states q (count, nq), v, a (count, nv) that satisfy loops and couplings."""
+        m = self.mechanism
+        q = np.array([m.random_configuration(rng) for _ in range(count)])
+        v, a = rng.standard_normal((2, count, m.nv))
+        if not self.closed:
+            return q, v, a
+        q = _closed_configurations(m, rng, count)
+        J = self.jacobian(q)
+        v = (J @ v[:, self.free, None])[..., 0]
+        rows = constraint_system(m).evaluate(q, v)
+        # Accelerations: G a + velocity term = 0; the shortest solution, plus any motion along the free velocities.
+        shortest = -np.linalg.pinv(rows.jacobian, rcond=1e-10) @ rows.velocity_term[..., None]
+        return q, v, (shortest + J @ a[:, self.free, None])[..., 0]
+
+
+def freedom_of(mechanism: Mechanism) -> Freedom:
+    """Return the free velocities of a tree (all) or of a mechanism with loops or couplings."""
+    names = coordinate_names(mechanism)
+    if not (mechanism.loops or mechanism.couplings):
+        return Freedom(mechanism, tuple(names), np.arange(mechanism.nv), False)
+    free = independent_coordinates(mechanism)
+    if not free:
+        raise InputError(f"identify: {mechanism.name} cannot move: its loops and couplings hold every joint")
+    return Freedom(mechanism, free, np.array([names.index(name) for name in free]), True)
+
+
+def _closed_configurations(m: Mechanism, rng: np.random.Generator, count: int) -> Floats:
+    """Draw configurations that satisfy the loops; those that cannot be closed are drawn again."""
+    found: list[Floats] = []
+    for _ in range(20 * count):
+        guess = m.random_configuration(rng)
+        try:
+            found.append(close_loops(m, guess))
+        except InputError:
+            continue
+        if len(found) == count:
+            return np.array(found)
+    raise InputError(f"identify: {m.name}: found {len(found)} of {count} random configurations with closed loops")
