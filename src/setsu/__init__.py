@@ -6,7 +6,7 @@
 (2,)
 """
 
-from setsu import sample_mechanisms
+from setsu import control, sample_mechanisms
 from setsu.code_generation import GeneratedCode, generate
 from setsu.constraints import (
     ClosingError,
@@ -102,6 +102,7 @@ from setsu.mechanism import (
     with_gravity,
     with_payload,
 )
+from setsu.minimum_parameters import MinimumParameters, minimum_parameters
 from setsu.model_files import DHRow, LoadReport, from_dh, load, load_with_report
 from setsu.named_numbers import NamedNumber, symbol
 from setsu.native.threads import get_threads, set_threads
@@ -156,6 +157,7 @@ __all__ = [
     "Mechanism",
     "MechanismBuilder",
     "MemberLengthMatrix",
+    "MinimumParameters",
     "ModelFileError",
     "ModelWarning",
     "NamedNumber",
@@ -193,6 +195,7 @@ __all__ = [
     "constrained_dynamics",
     "constrained_inverse_dynamics",
     "constraint_report",
+    "control",
     "coriolis_matrix",
     "degrees_of_freedom",
     "difference",
@@ -221,6 +224,7 @@ __all__ = [
     "mass_matrix",
     "member_length_matrix",
     "merge",
+    "minimum_parameters",
     "modified_dh",
     "momentum",
     "nodal_inverse_dynamics",

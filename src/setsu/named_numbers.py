@@ -257,9 +257,8 @@ def _join(value: float, left: Any, operator: str, right: Any) -> NamedNumber:
     symbols = {**getattr(left, "symbols", {}), **getattr(right, "symbols", {})}
     for name in getattr(left, "symbols", {}):
         if name in getattr(right, "symbols", {}) and left.symbols[name] != right.symbols[name]:
-            raise InputError(
-                f'symbol "{name}": expected one value, got {left.symbols[name]} and {right.symbols[name]} in one expression'
-            )
+            values = f"{left.symbols[name]} and {right.symbols[name]}"
+            raise InputError(f'symbol "{name}": expected one value, got {values} in one expression')
     return NamedNumber(value, f"{a} {operator} {b}", symbols)
 
 

@@ -33,7 +33,8 @@ def test_expression_evaluates_to_the_number(named: NamedNumber, plain: float) ->
 
 
 def test_neutral_operations_leave_no_trace() -> None:
-    assert (a + 0.0).expression == (a * 1).expression == (0.0 + a).expression == (-(-a)).expression == "a"
+    negative = -a
+    assert (a + 0.0).expression == (a * 1).expression == (0.0 + a).expression == (-negative).expression == "a"
     assert type(0.0 * a) is float
     assert repr(a) == "0.7"
 

@@ -143,9 +143,8 @@ def named_symbols(mechanism: Mechanism) -> dict[str, float]:
     for number in (entry for pose in poses for entry in (*pose.translation, *pose.rotation)):
         for name, value in getattr(number, "symbols", {}).items():
             if symbols.setdefault(name, value) != value:
-                raise InputError(
-                    f'mechanism "{mechanism.name}", symbol "{name}": expected one value, got {symbols[name]} and {value}'
-                )
+                what = f'mechanism "{mechanism.name}", symbol "{name}"'
+                raise InputError(f"{what}: expected one value, got {symbols[name]} and {value}")
     return symbols
 
 
