@@ -98,6 +98,19 @@ def need_compiler():
         fail("the tests compile generated C and found no C compiler.\n  On Debian or Ubuntu:  sudo apt install gcc")
 
 
+def need_browser():
+    """The studio is tested in a real browser: find Chromium, or install Debian's where that is allowed."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    if any(shutil.which(name) for name in names):
+        return
+    if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
+        print("Installing Chromium ...", flush=True)
+        subprocess.run(["apt-get", "update", "-qq"])
+        subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"])
+    if not any(shutil.which(name) for name in names):
+        fail("the tests open the studio in Chromium and found none.\n  On Debian or Ubuntu:  sudo apt install chromium")
+
+
 def run(*words):
     """Run Python in the environment, from the project's folder; return its exit code."""
     print("$ python " + " ".join(words), flush=True)
@@ -133,6 +146,7 @@ def main():
         return run(os.path.join("examples", "01_tour.py"), *words) or run("-m", "setsu", "reproduce", "all")
     if command == "test":
         need_compiler()
+        need_browser()
         return test(*words)
     if command == "bench":
         return run("-m", "setsu", "bench", *words)

@@ -29,7 +29,7 @@ COMMANDS = (
     (
         "generate",
         "setsu.command_line.generate_command:generate",
-        "Write source code (C99 or Python) of one function for one mechanism.",
+        "Write source code (C99, Python) or an FMU of one function for one mechanism.",
     ),
     (
         "simulate",
@@ -45,6 +45,11 @@ COMMANDS = (
         "reproduce",
         "setsu.command_line.reproduce_command:reproduce",
         "Compute published tables and figures again, beside what is printed.",
+    ),
+    (
+        "studio",
+        "setsu.command_line.studio_command:studio",
+        "Open a mechanism, a recording or a scenario in the browser: move, run, replay, export.",
     ),
     ("bench", "setsu.command_line.bench_command:bench", "Measure speed beside the other engines that are installed."),
 )

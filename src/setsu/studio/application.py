@@ -1,0 +1,391 @@
+"""The studio: one server, one mechanism, its pose, its forces, its scenario, its recorded run.
+
+Everything a browser asks for runs under one lock and inside `_carefully`: what goes wrong is told in words in the
+page, and the studio goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu import sample_mechanisms
+from setsu import scenario as scenarios
+from setsu.constraints import SurfaceContact, close_loops
+from setsu.dynamics import mass_matrix
+from setsu.errors import InputError, SetsuError
+from setsu.mechanism import Mechanism
+from setsu.simulation import Recording, SimulationStopped
+from setsu.studio.export_panel import ExportPanel
+from setsu.studio.pose_panel import PosePanel
+from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, velocity_names
+from setsu.studio.replay_panel import PlotPanel, ReplayPanel
+from setsu.studio.scenario_panel import ScenarioPanel
+from setsu.studio.scene import LAYERS, Scene
+from setsu.studio.server import open_server
+from setsu.studio.state import Moment, moment_at_rest, moment_of_recording
+from setsu.studio.uploads import ENDINGS, LARGEST_UPLOAD, Opened, open_upload
+
+__all__ = ["Studio"]
+
+Floats = NDArray[np.float64]
+
+SAMPLES = (
+    "four_bar", "puma560", "seven_joint_arm", "planar_arm", "slider_crank", "five_bar", "delta_robot",
+    "stewart_platform", "excavator_boom", "jansen_leg", "floating_box",
+)  # fmt: skip
+CHOOSE = "choose ..."
+EMPTY = (
+    "No mechanism yet.\n\nDrop a file anywhere on this page, open one with the button above, or choose a sample. "
+    f"The studio reads {', '.join(ENDINGS)}."
+)
+
+
+class Studio:
+    """A running studio; `address` is what a browser opens.
+
+    >>> studio = Studio()                        # doctest: +SKIP
+    >>> studio.open_mechanism(setsu.load("robot.urdf"))   # doctest: +SKIP
+    """
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.server = open_server(host, port)
+        self.server.refused_upload = self._refused_upload
+        self._lock = threading.RLock()
+        self.opened: Opened | None = None
+        self.recording: Recording | None = None
+        self.contacts: tuple[SurfaceContact, ...] = ()
+        self.scene: Scene | None = None
+        self._replay: ReplayPanel | None = None
+        self._stop = threading.Event()
+        self._running: threading.Thread | None = None
+        self._folders: list[Any] = []
+        self._build()
+
+    @property
+    def address(self) -> str:
+        """The address to open, token included."""
+        return self.server.address
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """The mechanism shown, None before one is opened."""
+        return None if self.opened is None else self.opened.mechanism
+
+    def close(self) -> None:
+        """Stop a run, the replay and the server."""
+        self._stop.set()
+        if self._replay is not None:
+            self._replay.close()
+        self.server.stop()
+
+    # What is shown ---------------------------------------------------------------------------------------------------
+
+    def open_mechanism(self, mechanism: Mechanism, mesh_folders: Sequence[Path] = ()) -> None:
+        """Show a mechanism; mesh files are read only inside `mesh_folders`."""
+        self.open(Opened(mechanism, None, tuple(mesh_folders)))
+
+    def open(self, opened: Opened) -> None:
+        """Show what a file held."""
+        with self._lock:
+            self._end_run()
+            m = opened.mechanism
+            self.opened, self.recording, self.contacts = opened, None, ()
+            self._forget_replay()
+            self.plots.clear()
+            for folder in self._folders:
+                folder.remove()
+            self._folders = []
+            self.scene = Scene(self.server.scene, self.server.atomic, m, opened.mesh_folders)
+            for key, _, _ in LAYERS:
+                self.scene.set_visible(key, bool(self._layers[key].value))
+            self._look_at(self.scene)
+            self._add_panels(opened)
+            q = self._closed_start(m) if opened.prepared is None else opened.prepared.q0
+            self.pose.set_pose(q)
+            self._show(moment_at_rest(m, q, let_go=self._let_go))
+            if opened.prepared is not None:
+                self.contacts = opened.prepared.contacts
+                self.scene.set_contacts(self.contacts)
+            text = f"{m.name}: {m.n_bodies} moving bodies, {m.nv} velocities, {m.total_mass:.4g} kg"
+            text += f", {len(m.loops)} loops" if m.loops else ""
+            remarks = [*opened.remarks, *self.scene.look.remarks]
+            self._say("good", "\n".join([text, *(f"- {remark}" for remark in remarks)]))
+            if opened.recording is not None:
+                self.set_recording(opened.recording)
+
+    def set_recording(self, recording: Recording, contacts: Sequence[SurfaceContact] = ()) -> None:
+        """Replay a recording of the mechanism shown."""
+        with self._lock:
+            assert self.opened is not None
+            assert self.scene is not None
+            self.recording, self.contacts = recording, tuple(contacts)
+            self.scene.set_contacts(self.contacts)
+            self._forget_replay()
+            self.plots.set_recording(self.opened.mechanism, recording)
+            with self._replay_folder:
+                self._replay = ReplayPanel(self.server.gui, recording, self._show_recorded)
+            self._replay_folder.visible = True
+            self._show_recorded(0)
+
+    @property
+    def replay(self) -> ReplayPanel | None:
+        """The time of the recording shown; None without one."""
+        return self._replay
+
+    # Panels ----------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        gui = self.server.gui
+        gui.configure_theme(show_logo=False, show_share_button=False, control_width="large", brand_color=(38, 92, 140))
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(390)
+        upload = gui.add_upload_button("Open a file (or drop one anywhere)", mime_type=",".join(ENDINGS))
+        upload.on_upload(lambda event: self._carefully(lambda: self._uploaded(event.target.value)))
+        sample = gui.add_dropdown("Sample", (CHOOSE, *SAMPLES))
+        sample.on_update(lambda event: self._carefully(lambda: self._chosen(sample.value)))
+        self.message = gui.add_html(box("info", EMPTY))
+        self._replay_folder = gui.add_folder("Replay", visible=False)
+        tabs = gui.add_tab_group()
+        self._pose_tab, self._force_tab = tabs.add_tab("Pose"), tabs.add_tab("Forces")
+        self._scenario_tab, self._export_tab = tabs.add_tab("Scenario"), tabs.add_tab("Export")
+        with self._pose_tab, gui.add_folder("Show", expand_by_default=False):
+            self._layers = {key: gui.add_checkbox(label, shown) for key, label, shown in LAYERS}
+            for key, widget in self._layers.items():
+                widget.on_update(lambda event, key=key: self._carefully(lambda: self._toggle(key)))
+        with self._force_tab:
+            self._load = gui.add_dropdown("At rest, show", ("held still by its torques", "let go: no torque"))
+            self._load.on_update(lambda event: self._carefully(self._refresh))
+            self._arrow = gui.add_slider("Arrow length (10^x)", min=-2.0, max=2.0, step=0.05, initial_value=0.0)
+            self._arrow.on_update(lambda event: self._carefully(self._scale_arrows))
+            self._scale_text = gui.add_html("")
+            self._summary = gui.add_html(box("info", "Numbers appear with a mechanism."))
+            self._table, self._matrix = gui.add_html(""), gui.add_html("")
+        with self._scenario_tab:
+            self._no_scenario = gui.add_html(box("info", "Open a mechanism to set up a run."))
+        with self._export_tab:
+            ExportPanel(gui, self, self._carefully)
+        self.plots = PlotPanel(gui)
+
+    def _add_panels(self, opened: Opened) -> None:
+        gui, m = self.server.gui, opened.mechanism
+        assert self.scene is not None
+        self._no_scenario.visible = False
+        with self._pose_tab:
+            folder = gui.add_folder("Joints")
+            self._folders.append(folder)
+            with folder:
+                reset = gui.add_button_group("Pose", ("Neutral", "Random"))
+                reset.on_click(lambda event: self._carefully(lambda: self._pose_button(reset.value)))
+                self.pose = PosePanel(gui, m, self.scene.radius, lambda name, q: self._carefully(
+                    lambda: self._pose_changed(name, q)))  # fmt: skip
+        with self._scenario_tab:
+            folder = gui.add_folder("Scenario")
+            self._folders.append(folder)
+            with folder:
+                self.run_button = gui.add_button("Run from the present pose", color="green")
+                self.stop_button = gui.add_button("Stop", color="red", visible=False)
+                self.progress = gui.add_progress_bar(0.0, visible=False)
+                self.run_text = gui.add_html("")
+                self.scenario = ScenarioPanel(gui, m, None if opened.prepared is None else opened.prepared.scenario)
+                self.run_button.on_click(lambda event: self._carefully(self.start_run))
+                self.stop_button.on_click(lambda event: self._stop.set())
+
+    # What a person does ----------------------------------------------------------------------------------------------
+
+    def _uploaded(self, file: Any) -> None:
+        self._say("info", f"Reading {file.name[:80]} ...")
+        self.open(open_upload(file.name, file.content))
+
+    def _refused_upload(self, name: str, size: int) -> None:
+        self._say("error", f"{name[:80]}: {size} bytes, expected at most {LARGEST_UPLOAD}")
+
+    def _chosen(self, name: str) -> None:
+        if name != CHOOSE:
+            make = getattr(sample_mechanisms, name)
+            self.open_mechanism(make(3) if name == "planar_arm" else make())
+
+    def _toggle(self, key: str) -> None:
+        if self.scene is not None:
+            self.scene.set_visible(key, bool(self._layers[key].value))
+
+    def _pose_button(self, choice: str) -> None:
+        m = self._present()
+        if choice == "Neutral":
+            q = self._closed_start(m)
+        else:
+            q = m.random_configuration(np.random.default_rng())
+            q = close_loops(m, q) if m.loops or m.couplings else q
+        self._pose_changed("", q)
+
+    def _pose_changed(self, joint: str, q: Floats) -> None:
+        """Move to a pose; loops and couplings close around the joint that was moved."""
+        m = self._present()
+        self._pause()
+        if m.loops or m.couplings:
+            try:
+                q = close_loops(m, q, fixed=[joint] if joint else [])
+            except InputError:
+                self.pose.set_pose(self.pose.q)
+                raise
+        self.pose.set_pose(q)
+        self._show(moment_at_rest(m, q, let_go=self._let_go))
+
+    def _refresh(self) -> None:
+        if self.opened is not None:
+            self._pose_changed("", self.pose.q)
+
+    def _scale_arrows(self) -> None:
+        if self.scene is not None:
+            self.scene.set_arrow_factor(10.0 ** float(self._arrow.value))
+            self._tell_scale()
+
+    # Runs ------------------------------------------------------------------------------------------------------------
+
+    def start_run(self) -> None:
+        """Run the scenario of the panel in the background."""
+        m = self._present()
+        if self._running is not None and self._running.is_alive():
+            raise InputError("a run is under way: stop it first")
+        assert self.opened is not None
+        self._pause()
+        prepared = scenarios.prepare(self.scenario.scenario(self.pose.q), m)
+        self._stop.clear()
+        self.run_button.disabled, self.stop_button.visible, self.progress.visible = True, True, True
+        self.progress.value = 0.0
+        self._running = threading.Thread(target=self._run, args=(prepared, self.opened), daemon=True)
+        self._running.start()
+
+    def wait_for_run(self, seconds: float = 60.0) -> None:
+        """Wait until the run under way has ended."""
+        if self._running is not None:
+            self._running.join(seconds)
+
+    def _run(self, prepared: Any, opened: Opened) -> None:
+        told = [0.0]
+
+        def progress(text: str, part: float) -> None:
+            if part - told[0] >= 0.01 or part >= 1.0:
+                told[0] = part
+                self.progress.value = 100.0 * part
+                self.run_text.content = box("info", f"simulating, {text}")
+
+        # Without the lock, so that a person can go on moving joints; only the result is taken in under it.
+        try:
+            recording, kind, text = scenarios.run(prepared, progress, self._stop.is_set), "good", ""
+        except SimulationStopped as problem:
+            recording, kind = problem.recording, "info" if self._stop.is_set() else "error"
+            text = f"{problem}\n"
+        except Exception as problem:
+            recording, kind, text = None, "error", _told(problem)
+
+        def take() -> None:
+            if self.opened is not opened:
+                return
+            self.run_button.disabled, self.stop_button.visible, self.progress.visible = False, False, False
+            self.run_text.content = ""
+            if recording is not None and len(recording) > 1:
+                self.set_recording(recording, prepared.contacts)
+            count = (
+                ""
+                if recording is None
+                else (f"{len(recording)} states until t = {recording.time[-1]:.4g} s, {len(recording.events)} events")
+            )
+            self._say(kind, text + count)
+
+        self._carefully(take)
+
+    def _end_run(self) -> None:
+        self._stop.set()
+
+    # Helpers ---------------------------------------------------------------------------------------------------------
+
+    def _present(self) -> Mechanism:
+        if self.opened is None:
+            raise InputError("there is no mechanism yet: open a file or choose a sample")
+        return self.opened.mechanism
+
+    @property
+    def _let_go(self) -> bool:
+        return self._load.value.startswith("let go")
+
+    def _closed_start(self, m: Mechanism) -> Floats:
+        q = np.clip(m.neutral(), *_bounds(m)) if m.nq == m.nv else m.neutral()
+        return close_loops(m, q) if m.loops or m.couplings else q
+
+    def _show(self, moment: Moment) -> None:
+        assert self.scene is not None
+        m = self._present()
+        self.scene.show(moment)
+        self._summary.content = summary_table(m, moment)
+        self._table.content = forces_table(m, moment)
+        self._matrix.content = matrix_picture(mass_matrix(m, moment.q), velocity_names(m))
+        self._tell_scale()
+
+    def _show_recorded(self, index: int) -> None:
+        with self._lock:
+            recording = self.recording
+            if recording is None or self.opened is None:
+                return
+            index = min(index, len(recording) - 1)
+            self._show(moment_of_recording(self.opened.mechanism, recording, index, self.contacts))
+            self.pose.set_pose(recording.q[index])
+            self.plots.set_time(recording, index)
+
+    def _tell_scale(self) -> None:
+        assert self.scene is not None
+        force, moment = self.scene.newton_per_metre
+        text = f"1 m of arrow is {force:.3g} N, of double arrow {moment:.3g} N m"
+        self._scale_text.content = f'<div style="font:11px system-ui;color:#6b737c;padding:0 14px 6px">{text}</div>'
+
+    def _look_at(self, scene: Scene) -> None:
+        target, distance = scene.center, 2.8 * scene.radius
+        place = target + distance * np.array([0.62, -0.68, 0.4])
+        camera = self.server.initial_camera
+        camera.up, camera.look_at, camera.position = (0.0, 0.0, 1.0), tuple(target), tuple(place)
+        camera.near, camera.far = 0.01 * scene.radius, 200.0 * scene.radius
+        for client in self.server.get_clients().values():
+            # In this order: viser carries the target along when it moves the camera.
+            client.camera.position = place
+            client.camera.look_at = target
+
+    def _forget_replay(self) -> None:
+        if self._replay is not None:
+            self._replay.close()
+            for widget in (self._replay.slider, self._replay.buttons, self._replay.speed):
+                widget.remove()
+        self._replay = None
+        self._replay_folder.visible = False
+
+    def _pause(self) -> None:
+        if self._replay is not None:
+            self._replay.pause()
+
+    def _say(self, kind: str, text: str) -> None:
+        self.message.content = box(kind, text)
+
+    def _carefully(self, action: Callable[[], Any]) -> None:
+        """Do something a browser asked for; what goes wrong becomes a message."""
+        try:
+            with self._lock:
+                action()
+        except Exception as problem:  # whatever it is, the studio stays up
+            self._say("error", _told(problem))
+
+
+def _told(problem: Exception) -> str:
+    """What went wrong, in words; the terminal keeps what a report needs of an error that is not the user's."""
+    if isinstance(problem, SetsuError):
+        return str(problem)
+    traceback.print_exception(problem)
+    return f"The studio met an error of its own: {type(problem).__name__}: {problem}"
+
+
+def _bounds(m: Mechanism) -> tuple[Floats, Floats]:
+    return m.lower, m.upper

@@ -1,0 +1,45 @@
+"""Colours of the studio: one per joint, the same for its curve, its arrows, its slider's mark and, paler, its link."""
+
+from __future__ import annotations
+
+import colorsys
+
+__all__ = ["CONTACT", "GROUND", "LOOP", "SURFACE", "hex_color", "joint_color", "paler"]
+
+Color = tuple[int, int, int]
+
+# Hues that stay apart on white and for most kinds of colour blindness; after ten they repeat darker.
+_BASE: tuple[Color, ...] = (
+    (31, 119, 180), (230, 120, 20), (44, 150, 60), (200, 40, 50), (130, 90, 190),
+    (140, 86, 75), (215, 90, 170), (100, 110, 120), (150, 150, 20), (20, 165, 190),
+)  # fmt: skip
+CONTACT: Color = (205, 30, 100)
+LOOP: Color = (120, 30, 160)
+SURFACE: Color = (150, 170, 190)
+GROUND: Color = (205, 210, 216)
+
+
+def joint_color(index: int) -> Color:
+    """Return the colour (red, green, blue; 0 to 255) of a joint and of all that belongs to it.
+
+    >>> joint_color(0) == joint_color(10)
+    False
+    """
+    base = _BASE[index % len(_BASE)]
+    times = index // len(_BASE) % 4
+    if times == 0:
+        return base
+    hue, light, saturation = colorsys.rgb_to_hls(*(part / 255 for part in base))
+    red, green, blue = colorsys.hls_to_rgb(hue, max(0.18, light * (1 - 0.2 * times)), saturation)
+    return round(red * 255), round(green * 255), round(blue * 255)
+
+
+def paler(color: Color, part: float = 0.55) -> Color:
+    """Mix a colour with light grey: part 0 keeps it, 1 is grey."""
+    red, green, blue = (round(entry + part * (222 - entry)) for entry in color)
+    return red, green, blue
+
+
+def hex_color(color: Color) -> str:
+    """Return #rrggbb."""
+    return "#{:02x}{:02x}{:02x}".format(*color)

@@ -1,0 +1,139 @@
+"""A recording as one HTML page: 3D replay, arrows and plots, without network, server or further files.
+
+The page is a template of ours with the data inside; it draws with WebGL 2 directly. At most MOST_FRAMES states are
+kept, evenly spaced, so that a long run stays a page of a few megabytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints import SurfaceContact
+from setsu.dynamics import body_poses
+from setsu.mechanism import Mechanism
+from setsu.simulation import Recording
+from setsu.studio.colors import CONTACT, LOOP, hex_color, joint_color
+from setsu.studio.geometry import Look, size_of
+from setsu.studio.plots import Plot, plot_svg
+from setsu.studio.recorded_plots import plots_of
+from setsu.studio.state import contact_positions
+from setsu.studio.surface_meshes import surface_mesh
+
+__all__ = ["MOST_FRAMES", "replay_page"]
+
+MOST_FRAMES = 900
+_ARROW_PART = 0.5
+
+Floats = NDArray[np.float64]
+
+
+def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts: Sequence[SurfaceContact] = ()) -> str:
+    """Return the page's text."""
+    kept = np.unique(np.linspace(0, len(recording.time) - 1, min(MOST_FRAMES, len(recording.time))).round().astype(int))
+    center, radius = size_of(mechanism)
+    poses = body_poses(mechanism, recording.q[kept])
+    groups = plots_of(mechanism, recording)
+    data: dict[str, Any] = {
+        "center": center.tolist(),
+        "radius": radius,
+        "time": _floats(recording.time[kept]),
+        "bodies": mechanism.n_bodies,
+        "poses": _floats(poses[:, :, :3, :]),
+        "meshes": [
+            {
+                "body": mesh.body,
+                "color": [part / 255 for part in mesh.color],
+                "opacity": mesh.opacity,
+                "vertices": _floats(mesh.vertices),
+                "faces": _packed(mesh.faces.astype("<u4")),
+            }
+            for mesh in look.meshes
+        ],
+        "surfaces": [_surface(contact, center, radius) for contact in contacts],
+        **_arrows(mechanism, recording, kept, poses, contacts, radius),
+        "curves": [
+            [{"values": _floats(curve.values[kept])} for curve in plot.curves]
+            for plots in groups.values()
+            for plot in plots
+        ],
+    }
+    template = resources.files("setsu.studio").joinpath("replay_page.html").read_text(encoding="utf-8")
+    text = json.dumps(data).replace("<", "\\u003c")
+    return (
+        template.replace("{{title}}", html.escape(f"{recording.name}, {recording.time[-1]:.3g} s"))
+        .replace("{{plots}}", "".join(_group(recording, name, plots) for name, plots in groups.items()))
+        .replace("{{data}}", text)
+    )
+
+
+def _arrows(
+    m: Mechanism,
+    rec: Recording,
+    kept: NDArray[np.int64],
+    poses: Floats,
+    contacts: Sequence[SurfaceContact],
+    radius: float,
+) -> dict[str, Any]:
+    """Places and vectors of forces and moments (frames, arrows, 3); the 0.95 quantile is half a radius long."""
+    places, wrenches = [poses[:, :, :3, 3]], [rec.joint_wrenches[kept]]
+    colors = [joint_color(index) for index in range(m.n_bodies)]
+    for number, loop in enumerate(m.loops):
+        frame = m.frame(loop.body_b)
+        carrier = poses[:, frame.body] if frame.body >= 0 else np.broadcast_to(np.eye(4), (len(kept), 4, 4))
+        point = (frame.pose.matrix @ loop.pose_b.matrix)[:3, 3]
+        places.append((carrier[:, :3, :3] @ point + carrier[:, :3, 3])[:, None])
+        wrenches.append(rec.loop_wrench[kept, number][:, None])
+        colors.append(LOOP)
+    if contacts and len(contacts) == rec.contact_force.shape[1]:
+        places.append(np.array([contact_positions(m, pose, contacts) for pose in poses]))
+        force = rec.contact_force[kept]
+        wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=-1))
+        colors += [CONTACT] * len(contacts)
+    place, wrench = np.concatenate(places, axis=1), np.concatenate(wrenches, axis=1)
+    result: dict[str, Any] = {"arrowColors": [[part / 255 for part in color] for color in colors]}
+    result["arrowPlaces"] = _floats(place)
+    for key, part in (("forces", wrench[..., :3]), ("moments", wrench[..., 3:])):
+        typical = float(np.quantile(np.linalg.norm(part, axis=-1), 0.95))
+        scale = _ARROW_PART * radius / typical if typical > 1e-9 else 0.0
+        result[key] = _floats(part * scale)
+        result[f"{key}PerMetre"] = 1.0 / scale if scale else 0.0
+    return result
+
+
+def _surface(contact: SurfaceContact, center: Floats, radius: float) -> dict[str, Any]:
+    vertices, faces = surface_mesh(contact.surface, center, 1.6 * radius)
+    return {"vertices": _floats(vertices), "faces": _packed(faces.astype("<u4"))}
+
+
+def _group(recording: Recording, name: str, plots: list[Plot]) -> str:
+    parts = []
+    for plot in plots:
+        legend = "".join(
+            f'<span><i style="border-top:2.5px {"dashed" if curve.dashed else "solid"} {hex_color(curve.color)}"></i>'
+            f"{html.escape(curve.label)} <b></b></span>"
+            for curve in plot.curves
+        )
+        remark = f"<em>{html.escape(plot.remark)}</em>" if plot.remark and plot.curves else ""
+        parts.append(
+            f'<figure>{plot_svg(recording.time, plot)}<figcaption class="legend">{legend}{remark}</figcaption>'
+        )
+        parts.append("</figure>")
+    return f"<details{' open' if name in ('Motion', 'Joint wrenches') else ''}><summary>{name}</summary>" + (
+        "".join(parts) + "</details>"
+    )
+
+
+def _floats(values: Any) -> str:
+    return _packed(np.asarray(values, dtype="<f4"))
+
+
+def _packed(values: Any) -> str:
+    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()

@@ -1,0 +1,273 @@
+"""The 3D view: links, frames, centres of mass, inertias, loops, springs, contacts, and forces as arrows.
+
+Links hang under one node per moving body, so that a new moment moves those nodes and the arrows, and nothing else is
+sent. Names from files are not used as node names without their slashes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import viser.transforms as transforms
+from numpy.typing import NDArray
+
+from setsu.constraints import SurfaceContact
+from setsu.mechanism import Mechanism
+from setsu.spatial import axis_to_z_rotation
+from setsu.studio.colors import CONTACT, GROUND, LOOP, joint_color, paler
+from setsu.studio.geometry import Look, ellipsoid_of, look_of, size_of
+from setsu.studio.state import Moment, moment_at_rest
+from setsu.studio.surface_meshes import surface_mesh
+
+__all__ = ["LAYERS", "Scene"]
+
+Floats = NDArray[np.float64]
+
+# Key, label, shown at first.
+LAYERS = (
+    ("links", "Links", True),
+    ("frames", "Body frames", False),
+    ("masses", "Centres of mass", False),
+    ("inertias", "Inertia ellipsoids", False),
+    ("loops", "Loops and springs", True),
+    ("contacts", "Surfaces and contact points", True),
+    ("names", "Names", False),
+    ("forces", "Joint forces (arrows)", True),
+    ("moments", "Joint moments (double arrows)", True),
+)
+
+
+class Scene:
+    """Draws one mechanism in a viser scene; `show` moves it to a moment."""
+
+    def __init__(
+        self, scene: Any, atomic: Callable[[], Any], mechanism: Mechanism, mesh_folders: Sequence[Path] = ()
+    ) -> None:
+        self._scene, self._atomic, self.mechanism = scene, atomic, mechanism
+        self.center, self.radius = size_of(mechanism)
+        self.look: Look = look_of(mechanism, mesh_folders)
+        self.visible = {key: shown for key, _, shown in LAYERS}
+        self._layers: dict[str, list[Any]] = {key: [] for key in self.visible}
+        self._colors = np.array([joint_color(index) for index in range(mechanism.n_bodies)], dtype=np.uint8)
+        self.force_scale, self.moment_scale = self._natural_scales()
+        self._factor = 1.0
+        self._moment: Moment | None = None
+        self._bodies: list[Any] = []
+        self._build()
+        self._arrows = {name: self._add_arrows(name) for name in ("forces", "moments")}
+        self._contacts: list[Any] = []
+
+    @property
+    def newton_per_metre(self) -> tuple[float, float]:
+        """Force (N) and moment (N m) that one metre of arrow stands for."""
+        return 1.0 / (self.force_scale * self._factor), 1.0 / (self.moment_scale * self._factor)
+
+    def set_visible(self, layer: str, visible: bool) -> None:
+        """Show or hide a layer (see LAYERS)."""
+        self.visible[layer] = visible
+        with self._atomic():
+            for handle in self._layers[layer]:
+                handle.visible = visible
+
+    def set_arrow_factor(self, factor: float) -> None:
+        """Make arrows this many times as long as chosen for the mechanism's own weight."""
+        self._factor = factor
+        if self._moment is not None:
+            self.show(self._moment)
+
+    def show(self, moment: Moment) -> None:
+        """Move to a moment."""
+        self._moment = moment
+        rotations = transforms.SO3.from_matrix(moment.poses[:, :3, :3]).wxyz
+        with self._atomic():
+            for node, wxyz, pose in zip(self._bodies, rotations, moment.poses, strict=True):
+                node.wxyz, node.position = wxyz, pose[:3, 3]
+            self._show_loops(moment)
+            self._show_arrows(moment)
+
+    def set_contacts(self, contacts: Sequence[SurfaceContact]) -> None:
+        """Draw the surfaces of contacts and their points; replaces those drawn before."""
+        for handle in self._contacts:
+            handle.remove()
+            self._layers["contacts"].remove(handle)
+        self._contacts = []
+        m = self.mechanism
+        for number, contact in enumerate(contacts):
+            vertices, faces = surface_mesh(contact.surface, self.center, 1.6 * self.radius)
+            if len(faces):
+                self._contacts.append(
+                    self._scene.add_mesh_simple(
+                        f"/surfaces/{number:02d}", vertices, faces, color=(150, 170, 190), opacity=0.45, side="double",
+                        cast_shadow=False, visible=self.visible["contacts"],
+                    )
+                )  # fmt: skip
+            frame = m.frame(contact.body)
+            place = frame.pose.matrix[:3, :3] @ np.array(contact.point) + frame.pose.matrix[:3, 3]
+            parent = self._node(frame.body)
+            self._contacts.append(self._ball(f"{parent}/contact{number:02d}", place, 0.02, CONTACT, "contacts"))
+        self._layers["contacts"] += self._contacts
+
+    def _build(self) -> None:
+        m, scene = self.mechanism, self._scene
+        scene.reset()
+        size = self.radius
+        cell = 10.0 ** np.floor(np.log10(size)) / (2.0 if size < 3.0 * 10.0 ** np.floor(np.log10(size)) else 1.0)
+        scene.add_grid(
+            "/ground", 40.0 * cell, 40.0 * cell, cell_size=cell, section_size=5.0 * cell, cell_color=(228, 231, 235),
+            section_color=GROUND, fade_distance=14.0 * size, shadow_opacity=0.18,
+        )  # fmt: skip
+        scene.add_frame("/mechanism", show_axes=False)
+        scene.add_frame(
+            "/mechanism/world", axes_length=0.12 * size, axes_radius=0.004 * size, origin_radius=0.006 * size
+        )
+        for index in range(m.n_bodies):
+            self._bodies.append(scene.add_frame(self._node(index), show_axes=False))
+        for number, mesh in enumerate(self.look.meshes):
+            self._keep("links", scene.add_mesh_simple(
+                f"{self._node(mesh.body)}/links/{number:03d}", mesh.vertices, mesh.faces, color=mesh.color,
+                opacity=None if mesh.opacity >= 1.0 else mesh.opacity, side="double",
+            ))  # fmt: skip
+        for index in range(m.n_bodies):
+            node = self._node(index)
+            self._keep("frames", scene.add_frame(
+                f"{node}/frame", axes_length=0.12 * size, axes_radius=0.005 * size, origin_radius=0.008 * size,
+                visible=self.visible["frames"],
+            ))  # fmt: skip
+            self._keep("names", scene.add_label(
+                f"{node}/name", m.body_names[index], font_screen_scale=0.8, visible=self.visible["names"],
+            ))  # fmt: skip
+        for number, body in enumerate(m.bodies):
+            if body.mass > 0.0:
+                self._add_inertia(number)
+        self._add_loops()
+        for number, point in enumerate(m.contact_points):
+            frame = m.frame(point.body)
+            place = frame.pose.matrix[:3, :3] @ np.array(point.position) + frame.pose.matrix[:3, 3]
+            name = f"{self._node(frame.body)}/touch{number:03d}"
+            self._keep("contacts", self._ball(name, place, max(0.012, point.radius / size), CONTACT, "contacts"))
+
+    def _add_inertia(self, number: int) -> None:
+        body = self.mechanism.bodies[number]
+        frame = self.mechanism.frame(body.name)
+        if frame.body < 0:
+            return
+        T, node = frame.pose.matrix, self._node(frame.body)
+        center = T[:3, :3] @ np.array(body.center_of_mass) + T[:3, 3]
+        self._keep("masses", self._ball(f"{node}/mass{number:03d}", center, 0.018, (40, 40, 45), "masses"))
+        if any(body.inertia):
+            half, axes = ellipsoid_of(body)
+            wxyz = transforms.SO3.from_matrix(T[:3, :3] @ axes).wxyz
+            x, y, z = (float(entry) for entry in np.minimum(half, 2.0 * self.radius))
+            self._keep("inertias", self._scene.add_icosphere(
+                f"{node}/inertia{number:03d}", 1.0, color=joint_color(frame.body), opacity=0.4, scale=(x, y, z),
+                wxyz=wxyz, position=center, cast_shadow=False, visible=self.visible["inertias"],
+            ))  # fmt: skip
+
+    def _add_loops(self) -> None:
+        m = self.mechanism
+        for number, loop in enumerate(m.loops):
+            for key, name, pose in (("a", loop.body_a, loop.pose_a), ("b", loop.body_b, loop.pose_b)):
+                frame = m.frame(name)
+                T = frame.pose.matrix @ pose.matrix
+                node = f"{self._node(frame.body)}/loop{number:02d}{key}"
+                self._keep("loops", self._ball(node, T[:3, 3], 0.022 if key == "a" else 0.026, LOOP, "loops"))
+                if key == "a" and loop.joint.has_axis:
+                    x, y, z = T[:3, :3] @ np.array(loop.joint.axis)
+                    wxyz = transforms.SO3.from_matrix(axis_to_z_rotation((float(x), float(y), float(z)))).wxyz
+                    self._keep("loops", self._scene.add_cylinder(
+                        f"{node}_axis", radius=0.006 * self.radius, height=0.2 * self.radius, color=LOOP, wxyz=wxyz,
+                        position=T[:3, 3], visible=self.visible["loops"],
+                    ))  # fmt: skip
+        self._springs = None
+        if m.springs:
+            self._springs = self._scene.add_line_segments(
+                "/mechanism/springs", np.zeros((len(m.springs), 2, 3)), (90, 90, 90), visible=self.visible["loops"]
+            )
+            self._keep("loops", self._springs)
+
+    def _show_loops(self, moment: Moment) -> None:
+        if self._springs is None:
+            return
+        ends = [
+            [self._place(moment, spring.body_a, spring.point_a), self._place(moment, spring.body_b, spring.point_b)]
+            for spring in self.mechanism.springs
+        ]
+        self._springs.points = np.array(ends, dtype=np.float32)
+
+    def _show_arrows(self, moment: Moment) -> None:
+        m = self.mechanism
+        places, wrenches, colors = [moment.poses[:, :3, 3]], [moment.joint_wrenches], [self._colors]
+        if m.loops:
+            ends = [self._place(moment, loop.body_b, loop.pose_b.translation) for loop in m.loops]
+            places.append(np.array(ends))
+            wrenches.append(moment.loop_wrench)
+            colors.append(np.tile(np.array(LOOP, dtype=np.uint8), (len(m.loops), 1)))
+        if len(moment.contact_force):
+            places.append(moment.contact_points)
+            wrenches.append(np.hstack([moment.contact_force, np.zeros_like(moment.contact_force)]))
+            colors.append(np.tile(np.array(CONTACT, dtype=np.uint8), (len(moment.contact_force), 1)))
+        place, wrench, color = np.vstack(places), np.vstack(wrenches), np.vstack(colors)
+        longest = 3.0 * self.radius
+        force = _clipped(wrench[:, :3] * self.force_scale * self._factor, longest)
+        turn = _clipped(wrench[:, 3:] * self.moment_scale * self._factor, longest)
+        self._arrows["forces"].points = np.stack([place, place + force], axis=1).astype(np.float32)
+        self._arrows["forces"].colors = color
+        # A moment carries two heads: a full arrow and one that ends a head earlier.
+        second = turn - _clipped(turn, 0.05 * self.radius)
+        ends = np.concatenate([place + turn, place + second])
+        twice = np.concatenate([place, place])
+        self._arrows["moments"].points = np.stack([twice, ends], axis=1).astype(np.float32)
+        self._arrows["moments"].colors = np.array([paler(tuple(entry), 0.35) for entry in color.tolist() * 2], np.uint8)
+
+    def _add_arrows(self, name: str) -> Any:
+        thin = 0.75 if name == "moments" else 1.0
+        handle = self._scene.add_arrows(
+            f"/mechanism/{name}", np.zeros((1, 2, 3)), np.zeros((1, 3), dtype=np.uint8),
+            shaft_radius=0.012 * self.radius * thin, head_radius=0.03 * self.radius * thin,
+            head_length=0.075 * self.radius * thin, visible=self.visible[name],
+        )  # fmt: skip
+        self._keep(name, handle)
+        return handle
+
+    def _natural_scales(self) -> tuple[float, float]:
+        """Metres per N and per N m: the largest force and moment at rest are 0.45 of the mechanism's radius long."""
+        m = self.mechanism
+        try:
+            wrench = moment_at_rest(m, m.neutral()).joint_wrenches
+            force = float(np.linalg.norm(wrench[:, :3], axis=1).max())
+            moment = float(np.linalg.norm(wrench[:, 3:], axis=1).max())
+        except ValueError:
+            force = moment = 0.0
+        weight = 9.81 * max(m.total_mass, 1e-3)
+        force = force if force > 1e-3 * weight else weight
+        moment = moment if moment > 1e-3 * weight * self.radius else force * self.radius
+        return 0.45 * self.radius / force, 0.45 * self.radius / moment
+
+    def _node(self, body: int) -> str:
+        if body < 0:
+            return "/mechanism/world"
+        name = re.sub(r"[^\w.-]+", "_", self.mechanism.body_names[body])[:40]
+        return f"/mechanism/{body:03d}_{name}"
+
+    def _ball(self, name: str, place: Floats, part: float, color: tuple[int, int, int], layer: str) -> Any:
+        return self._scene.add_icosphere(
+            name, part * self.radius, color=color, position=place, cast_shadow=False, visible=self.visible[layer]
+        )
+
+    def _place(self, moment: Moment, name: str, point: Sequence[float]) -> Floats:
+        frame = self.mechanism.frame(name)
+        pose = (moment.poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
+        return pose[:3, :3] @ np.asarray(point) + pose[:3, 3]
+
+    def _keep(self, layer: str, handle: Any) -> None:
+        self._layers[layer].append(handle)
+
+
+def _clipped(vectors: Floats, longest: float) -> Floats:
+    """Vectors no longer than `longest`."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors * np.minimum(1.0, longest / np.maximum(length, 1e-300))
