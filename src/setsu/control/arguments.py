@@ -1,0 +1,71 @@
+"""Arguments of controllers as arrays, or the error in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+
+__all__ = ["driven_mask", "function_of_time", "gains", "nonnegative", "positive"]
+
+Floats = NDArray[np.float64]
+
+
+def _numbers(value: Any, what: str) -> Floats:
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
+    if not np.isfinite(numbers).all():
+        raise InputError(f"{what}: expected finite numbers, got {value!r:.80}")
+    return numbers
+
+
+def nonnegative(value: ArrayLike, what: str) -> Floats:
+    """Return finite numbers of at least 0."""
+    numbers = _numbers(value, what)
+    if (numbers < 0.0).any():
+        raise InputError(f"{what}: expected numbers of at least 0, got {value!r:.80}")
+    return numbers
+
+
+def positive(value: float, what: str) -> float:
+    """Return a finite number above 0."""
+    number = float(nonnegative(value, what))
+    if number == 0.0:
+        raise InputError(f"{what}: expected a positive number, got 0")
+    return number
+
+
+def gains(value: ArrayLike, length: int, what: str) -> Floats:
+    """Return gains (length,) of at least 0 from one number for all or one each."""
+    numbers = nonnegative(value, what)
+    if numbers.shape not in ((), (length,)):
+        raise InputError(f"{what}: expected one number or {length}, got shape {numbers.shape}")
+    return np.broadcast_to(numbers, (length,)).copy()
+
+
+def driven_mask(m: Mechanism, joints: Sequence[str] | None) -> Floats:
+    """Return (nv,): 1 where a joint of these names moves, else 0; 1 everywhere without names."""
+    if joints is None:
+        return np.ones(m.nv)
+    mask = np.zeros(m.nv)
+    for name in [joints] if isinstance(joints, str) else joints:
+        mask[m.v_slices[m.joint_index(name)]] = 1.0
+    return mask
+
+
+def function_of_time(value: Any, what: str, length: int) -> Callable[[float], Floats]:
+    """Return a function t -> (length,) from numbers or from a function of time."""
+    if callable(value):
+        return lambda t: np.reshape(np.asarray(value(t), dtype=np.float64), (length,))
+    numbers = _numbers(value, what)
+    if numbers.size != length:
+        raise InputError(f"{what}: expected {length} numbers or a function of time, got shape {numbers.shape}")
+    constant = numbers.reshape(length)
+    return lambda t: constant

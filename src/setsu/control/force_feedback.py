@@ -1,0 +1,136 @@
+"""Feedback of forces, and the sensor that measures them in a simulated mechanism.
+
+    F = K_F (F_E - F_S) + K_I ∫ (F_E - F_S) dt,   tau = rowsᵀ F               (1)  isobe2003 (8), with K_I = 0
+
+F_E is the force to be exerted, F_S the one a sensor reads. On a rigid surface F_S follows the torque at once, so that a
+proportional gain settles only below 1, and an integral gain below 1/period: a reading is one sample old when it acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.constraints import ConstrainedDynamics, SurfaceContact, constrained_dynamics
+from setsu.constraints.contact import checked_contacts
+from setsu.control.arguments import driven_mask, function_of_time, gains
+from setsu.control.controller import Controller
+from setsu.control.memory import RunningIntegral
+from setsu.dynamics.catalogue import require_mechanism
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+
+__all__ = ["ForceDirections", "ForceFeedback", "ForceSensor"]
+
+Floats = NDArray[np.float64]
+Measure = Callable[[ConstrainedDynamics, Floats], ArrayLike]
+
+
+class ForceDirections(Protocol):
+    """What PointForce, Squeeze and SurfacePress are."""
+
+    mechanism: Mechanism
+
+    @property
+    def size(self) -> int:
+        """Number of force components."""
+        ...
+
+    def __call__(self, q: Floats) -> Floats:
+        """Return rows (size, nv)."""
+        ...
+
+
+class ForceSensor:
+    """Forces in loops and contacts of a mechanism under the torque that acts when a sampled controller looks.
+
+    Args:
+        mechanism: the real one, as simulated.
+        contacts: as given to `simulate`.
+        measure: function (ConstrainedDynamics, q) -> numbers to read; the normal forces of the contacts by default.
+        noise: standard deviation of each reading, N. seed: of the noise.
+
+    Hand it to `Controller.sampled(..., sensor=...)`, which keeps `reading` up to date.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        contacts: Iterable[SurfaceContact] = (),
+        measure: Measure | None = None,
+        *,
+        noise: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        require_mechanism(mechanism, "ForceSensor")
+        self.mechanism, self.contacts = mechanism, checked_contacts(mechanism, contacts, "ForceSensor")
+        if measure is None and not self.contacts:
+            raise InputError("ForceSensor: expected contacts, or a function that measures something else")
+        self.measure, self.noise, self.seed = measure, float(gains(noise, 1, "ForceSensor noise")[0]), seed
+        self.reading: Floats | None = None
+
+    def look(self, sample: int, q: Floats, v: Floats, torque: Floats) -> None:
+        """Read the forces at a state under a torque; the number of the sample picks the noise."""
+        result = constrained_dynamics(self.mechanism, q, v, torque, contacts=self.contacts)
+        value = result.normal_force if self.measure is None else self.measure(result, q)
+        reading = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        if self.noise:
+            reading = reading + self.noise * np.random.default_rng((self.seed, sample)).standard_normal(reading.shape)
+        self.reading = reading
+
+
+class ForceFeedback(Controller):
+    """Torques that bring measured forces to wanted ones (1).
+
+    Args:
+        directions: PointForce, Squeeze or SurfacePress of the controller's model: what the components mean.
+        force: wanted components F_E, N; numbers or a function of time.
+        sensor: a ForceSensor, or any function (t, q, v) -> components.
+        gain, integral_gain: K_F (-) and K_I (1/s); numbers or one per component.
+        joints: names of the joints with a motor; all by default.
+    """
+
+    def __init__(
+        self,
+        directions: ForceDirections,
+        force: ArrayLike | Callable[[float], ArrayLike],
+        sensor: ForceSensor | Callable[[float, Floats, Floats], ArrayLike],
+        gain: ArrayLike,
+        integral_gain: ArrayLike = 0.0,
+        *,
+        joints: Sequence[str] | None = None,
+    ) -> None:
+        self.directions, self.sensor = directions, sensor
+        if not (isinstance(sensor, ForceSensor) or callable(sensor)):
+            raise InputError(f"ForceFeedback sensor: expected a ForceSensor or a function, got {sensor!r:.80}")
+        self.force = function_of_time(force, "ForceFeedback force", directions.size)
+        self.gain = gains(gain, directions.size, "ForceFeedback gain")
+        self.integral_gain = gains(integral_gain, directions.size, "ForceFeedback integral_gain")
+        self._mask = driven_mask(directions.mechanism, joints)
+        self._integral = RunningIntegral()
+
+    def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
+        """Return the torque (nv,) (1); zero until a first reading is there."""
+        measured = self._measured(t, q, v)
+        if measured is None:
+            return np.zeros(len(v))
+        error = self.force(t) - measured
+        F = self.gain * error
+        if self.integral_gain.any():
+            F = F + self._integral(t, self.integral_gain * error)
+        return self._mask * (self.directions(q).T @ F)
+
+    def _measured(self, t: float, q: Floats, v: Floats) -> Floats | None:
+        sensor: Any = self.sensor
+        value = sensor.reading if isinstance(sensor, ForceSensor) else sensor(t, q, v)
+        if value is None:
+            return None
+        measured = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        if measured.shape != (self.directions.size,):
+            raise InputError(
+                f"ForceFeedback: expected {self.directions.size} measured components, got shape {measured.shape}"
+            )
+        return measured

@@ -1,0 +1,86 @@
+"""Impedance: a point of a body behaves like a spring and a damper tied to a moving place.
+
+    F = K (x_d - x) + D (x_d' - x'),   tau = Jᵀ F + bias(q, v) - d v          (1)
+
+bias carries weight and velocity forces, so that the point yields to outer forces alone; d damps the motions F leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.control.arguments import gains
+from setsu.control.controller import Controller
+from setsu.control.force_directions import point_position
+from setsu.dynamics import bias_torque, point_jacobian
+from setsu.dynamics.catalogue import require_mechanism
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+from setsu.spatial import finite_vector
+
+__all__ = ["Impedance", "place_and_velocity"]
+
+Floats = NDArray[np.float64]
+Place = ArrayLike | Callable[[float], Any]
+
+
+class Impedance(Controller):
+    """Spring and damper at a point of a body (1).
+
+    Args:
+        mechanism: the controller's model. body, point: what is held; point in the body's frame, m.
+        place: where to, (3,) m, or a function of time t -> x or (x, x').
+        stiffness, damping: K (N/m), D (N s/m), one number or one per world axis.
+        joint_damping: d, N m s/rad, one number or (nv,).
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        body: str,
+        point: ArrayLike,
+        place: Place,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        *,
+        joint_damping: ArrayLike = 0.0,
+    ) -> None:
+        require_mechanism(mechanism, "Impedance")
+        mechanism.frame(body)
+        self.mechanism, self.body = mechanism, body
+        self.point = finite_vector(point, 3, "Impedance point")
+        self.place = place_and_velocity(place, "Impedance place")
+        self.stiffness = gains(stiffness, 3, "Impedance stiffness")
+        self.damping = gains(damping, 3, "Impedance damping")
+        self.joint_damping = gains(joint_damping, mechanism.nv, "Impedance joint_damping")
+
+    def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
+        """Return the torque (nv,) (1)."""
+        m = self.mechanism
+        J = point_jacobian(m, q, self.body, self.point)
+        x_d, dx_d, _ = self.place(t)
+        x = point_position(m, q, self.body, self.point)
+        F = self.stiffness * (x_d - x) + self.damping * (dx_d - J @ v)
+        return J.T @ F + bias_torque(m, q, v) - self.joint_damping * v
+
+
+def place_and_velocity(place: Place, what: str) -> Callable[[float], tuple[Floats, Floats, Floats]]:
+    """Return a function t -> (x, x', x''), each (3,), from a place or a function t -> x, (x, x') or (x, x', x'')."""
+    if not callable(place):
+        fixed, still = finite_vector(place, 3, what), np.zeros(3)
+        return lambda t: (fixed, still, still)
+    function = place
+
+    def state(t: float) -> tuple[Floats, Floats, Floats]:
+        answer = function(t)
+        parts = list(answer) if isinstance(answer, tuple) else [answer]
+        x, dx, ddx = (np.asarray(part, dtype=np.float64) for part in (parts + [np.zeros(3)] * 2)[:3])
+        if not x.shape == dx.shape == ddx.shape == (3,):
+            raise InputError(f"{what} at t = {t:.9g} s: expected vectors (3,), got {x.shape}, {dx.shape}, {ddx.shape}")
+        return x, dx, ddx
+
+    return state

@@ -1,0 +1,39 @@
+"""What a controller remembers along a run: an integral that follows calls in the order an integrator makes them.
+
+The stages of an integrator call a controller more than once at one time, and may go back; what was remembered of later
+times is then forgotten. A new run starts at an earlier time than everything remembered, so it starts from nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["RunningIntegral"]
+
+Floats = NDArray[np.float64]
+
+# Far more than any integrator goes back.
+_KEPT = 256
+
+
+class RunningIntegral:
+    """∫ e dt from the first call of a run on, by the trapezoidal rule over the calls; limit: of each entry's size."""
+
+    def __init__(self, limit: Floats | float = np.inf) -> None:
+        self._past: list[tuple[float, Floats, Floats]] = []
+        self._limit = limit
+
+    def __call__(self, t: float, e: Floats) -> Floats:
+        """Return the integral up to t (s), where the integrand is e."""
+        past = self._past
+        while past and past[-1][0] >= t:
+            past.pop()
+        total = np.zeros_like(e)
+        if past:
+            before, last, sum_before = past[-1]
+            total = np.clip(sum_before + 0.5 * (t - before) * (last + e), -self._limit, self._limit)
+        past.append((t, np.array(e), total))
+        if len(past) > 2 * _KEPT:
+            del past[:_KEPT]
+        return total

@@ -1,0 +1,100 @@
+"""A controller as a computer runs it: it looks at fixed instants, through noise, and acts later.
+
+at t_k = k period:  u_k = law(t_k, q + noise, v + noise)                                  (1)
+torque(t) = u_k for t_k + delay <= t < t_{k+1} + delay;  zero before the first            (2)
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.control.arguments import nonnegative, positive
+from setsu.control.controller import Controller, Law
+from setsu.control.force_feedback import ForceSensor
+from setsu.errors import InputError
+
+__all__ = ["Sampled"]
+
+Floats = NDArray[np.float64]
+
+# Part of a period that counts as rounding of the time.
+_ROUNDING = 1e-6
+
+
+class Sampled(Controller):
+    """A law that is evaluated every `period` (s), and whose torque acts `delay` (s) later and is held in between.
+
+    Args:
+        law: a controller or function (t, q, v) -> torque.
+        position_noise, velocity_noise: standard deviations added to each coordinate and velocity it sees.
+        seed: of the noise, which depends on it and on the number of the sample alone.
+        sensor: a ForceSensor that looks at the same instants, under the torque that acts then.
+
+    Give the simulation a step that divides the period, so that samples are taken where they belong.
+    """
+
+    def __init__(
+        self,
+        law: Law,
+        period: float,
+        *,
+        delay: float = 0.0,
+        position_noise: float = 0.0,
+        velocity_noise: float = 0.0,
+        seed: int = 0,
+        sensor: ForceSensor | None = None,
+    ) -> None:
+        if not callable(law):
+            raise InputError(f"Sampled: expected a function (t, q, v) -> torque, got {law!r:.80}")
+        if sensor is not None and not isinstance(sensor, ForceSensor):
+            raise InputError(f"Sampled sensor: expected a ForceSensor, got {sensor!r:.80}")
+        self.law, self.period, self.sensor, self.seed = law, positive(period, "Sampled period"), sensor, seed
+        self.delay = float(nonnegative(delay, "Sampled delay"))
+        self.position_noise = float(nonnegative(position_noise, "Sampled position_noise"))
+        self.velocity_noise = float(nonnegative(velocity_noise, "Sampled velocity_noise"))
+        self._numbers: list[int] = []
+        self._torques: list[Floats] = []
+
+    def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
+        """Return the torque that acts at time t (2)."""
+        now = self._number(t)
+        while self._numbers and self._numbers[-1] > now:
+            self._forget()
+        on_time = abs(t - now * self.period) <= _ROUNDING * self.period
+        if not self._numbers or self._numbers[-1] < now or on_time:
+            if self._numbers and self._numbers[-1] == now:
+                # The end of a step comes to the instant again, with a better state than its last stage had.
+                self._forget()
+            self._sample(now, t, q, v)
+        return self._acting(self._number(t - self.delay), len(v))
+
+    def _number(self, t: float) -> int:
+        return math.floor(t / self.period + _ROUNDING)
+
+    def _forget(self) -> None:
+        self._numbers.pop()
+        self._torques.pop()
+
+    def _sample(self, number: int, t: float, q: Floats, v: Floats) -> None:
+        if self.sensor is not None:
+            if not self._numbers:
+                self.sensor.reading = None
+            self.sensor.look(number, q, v, self._acting(self._number(t - self.delay), len(v)))
+        if self.position_noise or self.velocity_noise:
+            draw = np.random.default_rng((self.seed, max(number, 0)))
+            q = q + self.position_noise * draw.standard_normal(len(q))
+            v = v + self.velocity_noise * draw.standard_normal(len(v))
+        self._numbers.append(number)
+        self._torques.append(np.array(self.law(t, q, v), dtype=np.float64))  # (1)
+        kept = 64 + math.ceil(self.delay / self.period)
+        if len(self._numbers) > 2 * kept:
+            del self._numbers[:kept], self._torques[:kept]
+
+    def _acting(self, number: int, width: int) -> Floats:
+        """Torque of the last sample up to a number."""
+        place = bisect_right(self._numbers, number)
+        return self._torques[place - 1] if place else np.zeros(width)
