@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
+from setsu.code_generation.fmu import FMI_VERSIONS, FmuFiles, fmu_files
 from setsu.code_generation.python_source import python_source
 from setsu.dynamics.catalogue import KERNELS, native_function, require_mechanism
 from setsu.errors import InputError, nearest_names
@@ -52,7 +53,7 @@ _MEANINGS = {
     "center": "m, world axes",
     "result": "kg m/s and kg m²/s, world axes",
 }
-_LANGUAGES = ("c", "python")
+_LANGUAGES = ("c", "python", "fmu")
 _TEST_STATES = 8
 _TEST_TOLERANCE = 1e-11
 
@@ -62,7 +63,8 @@ class GeneratedCode:
     """Generated source: one function of one mechanism.
 
     name: of the function and of the files. source, header: text (header empty for Python). test: text of a program that
-    checks the function on a few states (empty for Python). operations: arithmetic operations per call.
+    checks the function on a few states (empty for Python). operations: arithmetic operations per call. unit: the files
+    of a Functional Mock-up Unit, for that language only.
     """
 
     name: str
@@ -71,30 +73,35 @@ class GeneratedCode:
     header: str
     test: str
     operations: OperationCount
+    unit: FmuFiles | None = None
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write the files into a folder, made if need be, and return their paths."""
-        ending = {"c": ".c", "python": ".py"}[self.language]
+        ending = {"c": ".c", "python": ".py", "fmu": ".c"}[self.language]
         texts = {f"{self.name}{ending}": self.source, f"{self.name}.h": self.header, f"{self.name}_test.c": self.test}
+        contents = {name: text.encode() for name, text in texts.items() if text}
+        if self.unit is not None:
+            contents = {f"{self.name}.fmu": self.unit.archive()}
         target = Path(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)
             paths = []
-            for name, text in texts.items():
-                if text:
-                    (target / name).write_text(text, encoding="utf-8")
-                    paths.append(target / name)
+            for name, content in contents.items():
+                (target / name).write_bytes(content)
+                paths.append(target / name)
         except OSError as problem:
             raise InputError(f"write: cannot write into {target}: {problem.strerror}") from None
         return paths
 
 
-def generate(mechanism: Mechanism, function: str, language: str = "c") -> GeneratedCode:
+def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_version: str = "2.0") -> GeneratedCode:
     """Return source code of a function of the library for this mechanism alone.
 
     Args:
         function: for example "inverse_dynamics", "mass_matrix", "forward_dynamics", "regressor".
-        language: "c" (C99) or "python".
+        language: "c" (C99), "python", or "fmu": a Functional Mock-up Unit for co-simulation around "forward_dynamics",
+            torques in, coordinates and velocities out; `write` puts NAME.fmu into a folder.
+        fmi_version: of the unit, "2.0" or "3.0".
 
     >>> import setsu
     >>> code = setsu.generate(setsu.sample_mechanisms.planar_arm(2), "inverse_dynamics")
@@ -106,6 +113,10 @@ def generate(mechanism: Mechanism, function: str, language: str = "c") -> Genera
         raise InputError(f"generate: no function {function!r}{nearest_names(function, _TITLES)}")
     if language not in _LANGUAGES:
         raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
+    if language == "fmu" and function != "forward_dynamics":
+        raise InputError(f'generate: an FMU is made of "forward_dynamics", got {function!r}')
+    if fmi_version not in FMI_VERSIONS:
+        raise InputError(f"generate: fmi_version: expected {' or '.join(FMI_VERSIONS)}, got {fmi_version!r}")
     if mechanism.nv == 0:
         raise InputError(f"generate: {mechanism.name} has no moving joint")
     if mechanism.loops or mechanism.couplings:
@@ -125,13 +136,16 @@ def generate(mechanism: Mechanism, function: str, language: str = "c") -> Genera
     if language == "python":
         return GeneratedCode(signature.name, language, python_source(signature, trace), "", "", trace.operations)
     states, results = _test_vectors(mechanism, native)
+    source, header = c_source(signature, trace), c_header(signature)
+    unit = fmu_files(mechanism, signature, source, header, fmi_version) if language == "fmu" else None
     return GeneratedCode(
         name=signature.name,
         language=language,
-        source=c_source(signature, trace),
-        header=c_header(signature),
+        source=source,
+        header=header,
         test=c_test(signature, states, results, _TEST_TOLERANCE),
         operations=trace.operations,
+        unit=unit,
     )
 
 

@@ -9,16 +9,18 @@ from cyclopts import Parameter
 
 from setsu.command_line.model_argument import load_model
 from setsu.command_line.output import print_json
+from setsu.errors import InputError
 
 __all__ = ["generate"]
 
 
 def generate(
     file: Path,
-    function: str = "inverse_dynamics",
+    function: str | None = None,
     /,
     *,
     language: str = "c",
+    fmi_version: str = "2.0",
     out: Path | None = None,
     floating_base: bool = False,
     package: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
@@ -31,9 +33,12 @@ def generate(
     file
         URDF, MJCF (.xml) or native (.toml) file.
     function
-        Function of the library by name, for example inverse_dynamics, mass_matrix, forward_dynamics, regressor.
+        Function of the library by name, for example inverse_dynamics, mass_matrix, forward_dynamics, regressor;
+        inverse_dynamics when not given, forward_dynamics for an FMU.
     language
-        c (C99: source, header, self-test) or python.
+        c (C99: source, header, self-test), python, or fmu (a Functional Mock-up Unit of forward_dynamics).
+    fmi_version
+        Version of the Functional Mock-up Interface: 2.0 or 3.0; 2.0 when not given.
     out
         Folder for the files; without it the source is printed.
     floating_base
@@ -45,8 +50,11 @@ def generate(
     """
     from setsu.code_generation import generate as generate_code
 
+    chosen = function or ("forward_dynamics" if language == "fmu" else "inverse_dynamics")
+    if language == "fmu" and out is None:
+        raise InputError("generate: an FMU is a file: say where it shall go with --out FOLDER")
     mechanism, _ = load_model(file, floating_base, package)
-    code = generate_code(mechanism, function, language)
+    code = generate_code(mechanism, chosen, language, fmi_version=fmi_version)
     paths = code.write(out) if out is not None else []
     count = code.operations
     if json:

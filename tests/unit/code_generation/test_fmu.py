@@ -1,0 +1,161 @@
+"""A unit passes FMPy's validation, moves as `simulate` does, keeps and resets its state, and says why it refuses."""
+
+import subprocess
+import zipfile
+from pathlib import Path
+
+import fmpy
+import numpy as np
+import pytest
+from fmpy.fmi2 import FMU2Slave
+from fmpy.fmi3 import FMU3Slave
+from fmpy.validation import validate_fmu
+
+import setsu
+from setsu.command_line import main
+from setsu.sample_mechanisms import four_bar, planar_arm, puma560, random_tree
+
+VERSIONS = ("2.0", "3.0")
+MECHANISMS = {
+    "puma": puma560,
+    "floating": lambda: random_tree(3, n_bodies=4, floating_base=True, damping=True),
+    "mixed": lambda: random_tree(8, n_bodies=6, damping=True),
+}
+
+
+def unit(m: setsu.Mechanism, version: str, folder: Path) -> str:
+    return str(setsu.generate(m, "forward_dynamics", language="fmu", fmi_version=version).write(folder)[0])
+
+
+def names(path: str, prefix: str) -> list[str]:
+    return [v.name for v in fmpy.read_model_description(path).modelVariables if v.name.startswith(prefix)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_unit_is_valid_and_moves_as_the_simulation_does(name: str, version: str, tmp_path: Path) -> None:
+    """Same method and steps; quaternions are integrated in other charts, which differ by the method's own error."""
+    m = MECHANISMS[name]()
+    path = unit(m, version, tmp_path)
+    assert validate_fmu(path) == []
+    rng = np.random.default_rng(0)
+    q0, v0, tau = m.random_configuration(rng), 0.3 * rng.standard_normal(m.nv), rng.standard_normal(m.nv)
+    values = zip(("q_start_", "v_start_", "tau_"), (q0, v0, tau), strict=True)
+    start = {n: x for prefix, xs in values for n, x in zip(names(path, prefix), xs, strict=True)}
+    outputs = [v.name for v in fmpy.read_model_description(path).modelVariables if v.causality == "output"]
+    found = fmpy.simulate_fmu(
+        path, stop_time=0.5, step_size=0.01, output_interval=0.01, start_values=start, output=outputs
+    )
+    table = np.array([list(row)[1:] for row in found])
+    run = setsu.simulate(m, q0, v0, 0.5, step=1e-3, torque=tau, record_every=10)
+    expected = np.concatenate([run.q, run.v], axis=1)
+    assert table.shape == expected.shape
+    # Rounding, and (h |w|)^4 of the charts: angular velocities stay below 10 rad/s.
+    assert np.abs(table - expected).max() <= 1e-8 * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_inputs_act_as_steps_at_the_times_of_communication(version: str, tmp_path: Path) -> None:
+    m = planar_arm(2)
+    path = unit(m, version, tmp_path)
+    times = 0.02 * np.arange(26)
+    torques = np.stack([np.sin(3.0 * times), 0.3 * np.cos(5.0 * times)], axis=1)
+    signal = np.array(
+        [(t, *row) for t, row in zip(times, torques, strict=True)],
+        dtype=[("time", float), *((n, float) for n in names(path, "tau_"))],
+    )
+    outputs = [*names(path, "q_")[:2], *names(path, "v_")[:2]]
+    found = fmpy.simulate_fmu(
+        path, stop_time=0.5, step_size=0.02, output_interval=0.02, input=signal, output=outputs,
+        start_values={"inner_step": 0.005},
+    )  # fmt: skip
+    q, v, expected = np.zeros(2), np.zeros(2), [np.zeros(4)]
+    for k in range(25):
+        run = setsu.simulate(m, q, v, 0.02, step=0.005, torque=torques[k])
+        q, v = run.q[-1], run.v[-1]
+        expected.append(np.concatenate([q, v]))
+    np.testing.assert_allclose([list(row)[1:] for row in found], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_state_kept_and_set_back_gives_the_same_bits_and_reset_begins_anew(version: str, tmp_path: Path) -> None:
+    m = planar_arm(2)
+    path = unit(m, version, tmp_path)
+    description = fmpy.read_model_description(path)
+    slave = (FMU2Slave if version == "2.0" else FMU3Slave)(
+        guid=description.guid if version == "2.0" else description.instantiationToken,
+        unzipDirectory=fmpy.extract(path, tmp_path / "unzipped"),
+        modelIdentifier=description.coSimulation.modelIdentifier,
+        instanceName="arm",
+    )
+    reference = {v.name: v.valueReference for v in description.modelVariables}
+    read = slave.getReal if version == "2.0" else slave.getFloat64
+    write = slave.setReal if version == "2.0" else slave.setFloat64
+    start, end = [reference[n] for n in names(path, "q_start")], [reference[n] for n in names(path, "q_")[:2]]
+    slave.instantiate()
+
+    def begin() -> None:
+        if version == "2.0":
+            slave.setupExperiment(startTime=0.0)
+        slave.enterInitializationMode()
+        slave.exitInitializationMode()
+
+    write(start, [0.3, -0.2])
+    begin()
+    assert list(read(end)) == [0.3, -0.2]
+    state = slave.getFMUState()
+    slave.doStep(0.0, 0.1)
+    first = list(read(end))
+    slave.setFMUState(state)
+    slave.doStep(0.0, 0.1)
+    assert list(read(end)) == first != [0.3, -0.2]
+    slave.freeFMUState(state)
+    with pytest.raises(Exception, match="status"):
+        write(start, [0.0, 0.0])
+    slave.reset()
+    begin()
+    assert list(read(end)) == [0.0, 0.0]
+    slave.terminate()
+    slave.freeInstance()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_sources_compile_without_a_warning(version: str, tmp_path: Path) -> None:
+    path = unit(random_tree(3, n_bodies=4, floating_base=True), version, tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "unit")
+    sources = [file.name for file in (tmp_path / "unit/sources").glob("*.c")]
+    strict = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    done = subprocess.run(
+        ["cc", *strict, "-c", *sources], cwd=tmp_path / "unit/sources", capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(sources) == 3
+
+
+def test_equal_mechanisms_give_equal_files(tmp_path: Path) -> None:
+    first, second = (Path(unit(planar_arm(2), "2.0", tmp_path / word)).read_bytes() for word in ("a", "b"))
+    assert first == second
+
+
+def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(setsu.InputError, match='made of "forward_dynamics"'):
+        setsu.generate(planar_arm(2), "mass_matrix", language="fmu")
+    with pytest.raises(setsu.InputError, match=r"2\.0 or 3\.0, got '1\.0'"):
+        setsu.generate(planar_arm(2), "forward_dynamics", language="fmu", fmi_version="1.0")
+    with pytest.raises(setsu.InputError, match="loops or couplings"):
+        setsu.generate(four_bar(), "forward_dynamics", language="fmu")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(setsu.InputError, match="needs a C compiler"):
+        setsu.generate(planar_arm(2), "forward_dynamics", language="fmu")
+
+
+def test_command_writes_a_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "arm.toml"
+    planar_arm(2).save(model)
+    assert main(["generate", str(model), "--language", "fmu", "--fmi-version", "3.0", "--out", str(tmp_path)]) == 0
+    written = capsys.readouterr().out.split("written: ")[1].strip()
+    assert validate_fmu(written) == []
+    assert main(["generate", str(model), "--language", "fmu"]) == 2
+    assert "--out FOLDER" in capsys.readouterr().err
