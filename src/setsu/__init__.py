@@ -119,6 +119,10 @@ from setsu.simulation import (
 )
 from setsu.simulation.recording import register_viewer as _register_viewer
 from setsu.spatial import classic_dh, modified_dh, placement
+from setsu.sweep import sweep
+
+if TYPE_CHECKING:
+    from setsu import scenario
 
 __version__ = "0.1.0"
 
@@ -239,8 +243,10 @@ __all__ = [
     "repaired",
     "reroot",
     "sample_mechanisms",
+    "scenario",
     "set_threads",
     "simulate",
+    "sweep",
     "symbol",
     "with_gravity",
     "with_payload",
@@ -255,3 +261,12 @@ def _show_in_studio(recording: Recording, **options: object) -> object:
 
 
 _register_viewer(_show_in_studio)
+
+
+def __getattr__(name: str) -> object:
+    """Load the reader of scenario files when it is first asked for: most programs never do."""
+    if name == "scenario":
+        from importlib import import_module
+
+        return import_module("setsu.scenario")
+    raise AttributeError(f"module 'setsu' has no attribute {name!r}")

@@ -42,6 +42,11 @@ COMMANDS = (
         "Identify inertias, drive inertias and friction from a log.",
     ),
     (
+        "sweep",
+        "setsu.command_line.sweep_command:sweep",
+        "Run a scenario over parameters, up to millions of times, into one store.",
+    ),
+    (
         "reproduce",
         "setsu.command_line.reproduce_command:reproduce",
         "Compute published tables and figures again, beside what is printed.",

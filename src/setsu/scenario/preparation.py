@@ -22,7 +22,7 @@ from setsu.scenario.expressions import Formula, parse_formula
 from setsu.scenario.torques import TorqueLaw, single_velocities
 from setsu.simulation import CloseLoop, OpenLoop, consistent_velocity
 
-__all__ = ["Prepared", "mechanism_of", "prepare"]
+__all__ = ["Prepared", "mechanism_of", "prepare", "start_state"]
 
 Floats = NDArray[np.float64]
 KeyPath = tuple[str | int, ...]
@@ -75,6 +75,14 @@ def prepare(scenario: schema.Scenario, mechanism: Mechanism | None = None) -> Pr
 def mechanism_of(scenario: schema.Scenario) -> Mechanism:
     """Return the mechanism of a scenario, its changes included."""
     return _mechanism(scenario)[0]
+
+
+def start_state(scenario: schema.Scenario, mechanism: Mechanism) -> tuple[Floats, Floats]:
+    """Return coordinates (nq,) and velocities (nv,) of [start], loops not closed."""
+    problems = _Problems(scenario)
+    state = _start(scenario, mechanism, problems)
+    problems.raise_if_any()
+    return state
 
 
 class _Problems:

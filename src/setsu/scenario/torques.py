@@ -11,12 +11,12 @@
     expression  tau_j = formula_j(t, parameters)                (3)
     joint feedback  tau = K (q_d(t) - q) - D v [+ g(q)], cut off at ±limit      (4)
 
-Only joints with one coordinate can be named. Formulas that give no finite number are refused when they are met.
+Only joints with one coordinate can be named. Formulas may give numbers that are not finite: the caller looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.dynamics import gravity_torque
-from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.scenario.expressions import Formula
 
@@ -63,8 +62,11 @@ class TorqueLaw:
         """Whether the torque depends neither on time nor on the state."""
         return not (self.formulas or self.feedback)
 
-    def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
-        """Return the torques (..., nv), N m or N, at time t (s) in states q (..., nq), v (..., nv)."""
+    def __call__(self, t: float, q: Floats, v: Floats, gravity: Callable[[Floats], Floats] | None = None) -> Floats:
+        """Return the torques (..., nv), N m or N, at time t (s) in states q (..., nq), v (..., nv).
+
+        gravity: torques of gravity at q, where runs have mechanisms of their own.
+        """
         if self.is_constant:
             return np.broadcast_to(self.constant, v.shape)
         known = {**self.parameters, "t": t}
@@ -84,18 +86,10 @@ class TorqueLaw:
                 tau += error
                 tau -= self.damping * v
         if self.gravity_compensation:
-            tau += gravity_torque(self.mechanism, q)
+            tau += gravity_torque(self.mechanism, q) if gravity is None else gravity(q)
         if self.limit is not None:
             np.clip(tau, -self.limit, self.limit, out=tau)
-        if (self.formulas or self.target_formulas) and not np.isfinite(tau).all():
-            name = self.mechanism.joint_names[0] if tau.ndim == 0 else self._named(tau)
-            raise InputError(f"scenario torque at t = {t:.9g} s: not a finite number for {name}")
         return tau
-
-    def _named(self, tau: Floats) -> str:
-        index = int(np.argwhere(~np.isfinite(tau))[0][-1])
-        slices = self.mechanism.v_slices
-        return next(n for n, s in zip(self.mechanism.joint_names, slices, strict=True) if s.start <= index < s.stop)
 
     # Many runs -------------------------------------------------------------------------------------------------
 
@@ -139,9 +133,10 @@ class TorqueLaw:
                 many["constant" if head == "values" else head][:, velocities[name]] = column
         return replace(self, parameters=parameters, **many)
 
-    def rows(self, chosen: slice) -> TorqueLaw:
+    def rows(self, chosen: slice | NDArray[np.int64]) -> TorqueLaw:
         """Return the law of some of the runs it was made for."""
-        parts = {name: getattr(self, name)[chosen] for name in ("constant", "stiffness", "damping", "target")}
+        names = ("constant", *(("stiffness", "damping", "target") if self.feedback else ()))
+        parts = {name: getattr(self, name)[chosen] for name in names}
         parameters = {k: value[chosen] if np.ndim(value) else value for k, value in self.parameters.items()}
         return replace(self, parameters=parameters, **parts)
 

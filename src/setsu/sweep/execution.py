@@ -1,0 +1,97 @@
+"""Who computes the chunks: processes on this machine (joblib), or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from setsu.errors import InputError
+from setsu.sweep.chunk import compute_chunk
+from setsu.sweep.plan import Plan
+
+__all__ = ["compute_here", "compute_on_cluster"]
+
+Finished = Callable[[int, int], None]
+"""Told the runs and the failed runs of each chunk that is complete."""
+
+_IN_FLIGHT = 4  # chunks per worker that a cluster is given ahead
+_ATTEMPTS = 3  # restarts without any progress after workers were killed
+
+
+def compute_here(plan: Plan, jobs: int, finished: Finished) -> None:
+    """Compute all missing chunks by `jobs` processes; a process that dies is replaced."""
+    idle = 0
+    while missing := plan.store.missing():
+        try:
+            for runs, failed in _locally(plan, missing, min(jobs, len(missing))):
+                idle = 0
+                finished(runs, failed)
+            return
+        except OSError as problem:
+            raise InputError(f"sweep: cannot write {plan.store.path} ({problem.strerror or problem})") from None
+        except Exception as problem:
+            # joblib's error for a killed worker, by name: joblib is not imported where nothing is parallel.
+            if type(problem).__name__ not in ("TerminatedWorkerError", "BrokenProcessPool"):
+                raise
+            idle += 1
+            if idle > _ATTEMPTS:
+                raise InputError(
+                    "sweep: worker processes die again and again, for want of memory perhaps; try fewer --jobs or a "
+                    "smaller chunk. What is complete is kept"
+                ) from None
+
+
+def _locally(plan: Plan, missing: list[int], jobs: int) -> Iterator[tuple[int, int]]:
+    if jobs == 1:
+        for index in missing:
+            yield compute_chunk(plan, index)
+        return
+    joblib = _needed("joblib", "cluster")
+    parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
+    yield from parallel(joblib.delayed(compute_chunk)(plan, index) for index in missing)
+
+
+def compute_on_cluster(plan: Plan, cluster: str, finished: Finished) -> None:
+    """Compute all missing chunks on a Dask cluster: "tcp://host:port" or the path of a scheduler file.
+
+    The workers write into the store themselves, so that its folder must be theirs too, under the same path. A chunk
+    whose worker dies is given to another one.
+    """
+    distributed = _needed("distributed", "cluster")
+    place = {"scheduler_file": cluster} if Path(cluster).is_file() else {"address": cluster}
+    try:
+        client = distributed.Client(**place, timeout=20, set_as_default=False)
+    except (OSError, ValueError, TypeError) as problem:
+        raise InputError(f"sweep: no Dask scheduler answers at {cluster!r} ({problem})") from None
+    with client:
+        waiting = iter(plan.store.missing())
+
+        def submit(count: int) -> list[Any]:
+            chunks = [index for index, _ in zip(waiting, range(count), strict=False)]
+            return [client.submit(compute_chunk, plan, index, pure=False, retries=_ATTEMPTS) for index in chunks]
+
+        workers = max(1, len(client.scheduler_info()["workers"]))
+        running = distributed.as_completed(submit(_IN_FLIGHT * workers))
+        for future in running:
+            try:
+                runs, failed = future.result()
+            except distributed.KilledWorker as problem:
+                raise InputError(f"sweep: workers die again and again ({problem}); what is complete is kept") from None
+            except OSError as problem:
+                raise InputError(
+                    f"sweep: a worker cannot reach {plan.store.path} ({problem}); the folder of the store must be "
+                    "shared with all workers"
+                ) from None
+            finished(runs, failed)
+            for follower in submit(1):
+                running.add(follower)
+
+
+def _needed(package: str, extra: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError:
+        raise InputError(f"sweep needs {package}: pip install setsu[{extra}]") from None

@@ -1,0 +1,131 @@
+"""Kernels of many mechanisms at once that differ in some of their constants, one mechanism per run.
+
+The kernel is traced for a nominal mechanism with the constants that differ (masses, moments, damping, gravity) left as
+inputs, so that runs with different bodies share one straight line of native code and its SIMD lanes:
+
+    constants c = (c_same, c_i) of run i;   f(x_i, c_i) with c_same folded in                 (1)
+
+Cost: that of the nominal code plus the products that were folded. Refuses mechanisms of another structure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.dynamics.catalogue import KERNELS, STRAIGHT_KERNELS
+from setsu.kernels import interpreter
+from setsu.kernels.program import DOF_CONSTANTS, INERTIAL_CONSTANTS, LINK_CONSTANTS, Array, Kernel
+from setsu.mechanism import Mechanism
+from setsu.mechanism.tables import Tables
+from setsu.native.function import NativeFunction
+from setsu.native.straight import Trace
+from setsu.symbolic import Graph
+
+__all__ = ["VariedFunction", "same_structure"]
+
+Floats = NDArray[np.float64]
+
+_STRUCTURE = ("kind", "parent", "q_index", "v_index", "body", "is_body", "carried", "dof_parent", "dof_link")
+_INPUT = "varied"
+
+
+def same_structure(a: Mechanism, b: Mechanism) -> bool:
+    """Whether two mechanisms differ in numbers only, and in nothing but trees of bodies."""
+    if any(m.loops or m.couplings or m.springs for m in (a, b)) or a.joint_names != b.joint_names:
+        return False
+    one, other = a.tables, b.tables
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in _STRUCTURE)
+
+
+@dataclass(frozen=True)
+class VariedFunction:
+    """A function of the library for runs with mechanisms of their own: call it with arrays of one row per run."""
+
+    native: NativeFunction
+    varied: Floats
+
+    def __call__(self, *arrays: Floats) -> Any:
+        """Return the function of each run's state and mechanism."""
+        return self.native.fast(*arrays, self.varied)
+
+    def rows(self, chosen: slice | NDArray[np.int64]) -> VariedFunction:
+        """Return the function for some of the runs."""
+        return VariedFunction(self.native, np.ascontiguousarray(self.varied[chosen]))
+
+    @staticmethod
+    def of(name: str, nominal: Mechanism, mechanisms: Sequence[Mechanism]) -> VariedFunction:
+        """Make the function `name` for one mechanism per run; all must have the structure of `nominal`."""
+        kernel = STRAIGHT_KERNELS.get(name, KERNELS[name])()
+        base = _constants(kernel, nominal.tables)
+        each = np.stack([_constants(kernel, m.tables) for m in mechanisms])
+        places = np.flatnonzero((each != base).any(axis=0))
+        # Code that takes no varied constant still takes the argument: its length cannot be zero.
+        places = places if len(places) else np.zeros(1, dtype=np.int64)
+        pattern = hashlib.sha256(places.astype("<i8").tobytes()).hexdigest()[:16]
+        widened = replace(
+            kernel,
+            name=f"{kernel.name} varied {pattern}",
+            inputs=(*kernel.inputs, Array(_INPUT, "total", len(places))),
+        )
+        shapes = {"energy": ()}
+        native = _Native(widened, nominal, name=name, shapes=shapes, specialised=True)
+        native.places, native.original = places, kernel
+        return VariedFunction(native, np.ascontiguousarray(each[:, places]))
+
+
+class _Native(NativeFunction):
+    """Native code whose trace leaves the constants at `places` as inputs."""
+
+    places: NDArray[np.int64]
+    original: Kernel
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The kernel run on symbols, with symbols for the constants that vary."""
+        graph, tables, m = Graph(), self.tables, self.mechanism
+        inputs = {
+            array.name: [graph.input((array.name, k)) for k in range(array.size(m.nq, m.nv, m.n_bodies, len(m.loops)))]
+            for array in self.kernel.inputs
+        }
+        flat: list[Any] = _constants(self.original, tables).tolist()
+        for k, place in enumerate(self.places):
+            flat[place] = inputs[_INPUT][k]
+        constants = _unpacked(flat, tables)
+        return Trace(graph, interpreter.run(self.original, tables, inputs, constants=constants))
+
+
+def _columns(tables: Tables, n: int) -> list[tuple[str, int, int]]:
+    """Name, rows and width of every constant that may vary, in packed order."""
+    links = [(name, n, width) for name, width in LINK_CONSTANTS.items() if name not in ("is_body", "carried")]
+    return [*links, *((name, tables.nv, width) for name, width in DOF_CONSTANTS.items()), ("gravity", 1, 3)]
+
+
+def _constants(kernel: Kernel, tables: Tables) -> Floats:
+    """All constants of a mechanism that may vary, as one row."""
+    inertias = tables.regrouped if kernel.regrouped else tables.true
+    parts = [
+        np.ravel(getattr(inertias if name in INERTIAL_CONSTANTS else tables, name))
+        for name, _, _ in _columns(tables, tables.n_links)
+    ]
+    return np.concatenate(parts).astype(np.float64)
+
+
+def _unpacked(flat: list[Any], tables: Tables) -> dict[str, Any]:
+    """Constants by name as the interpreter takes them: a list over links or velocities of numbers or lists."""
+    found: dict[str, Any] = {}
+    position = 0
+    for name, rows, width in _columns(tables, tables.n_links):
+        part = flat[position : position + rows * width]
+        position += rows * width
+        if name == "gravity":
+            found[name] = tuple(part)
+        else:
+            found[name] = part if width == 1 else [part[k * width : (k + 1) * width] for k in range(rows)]
+    return found
