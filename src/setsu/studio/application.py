@@ -146,8 +146,8 @@ class Studio:
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large", brand_color=(38, 92, 140))
         gui.main_panel.dock_right()
         gui.main_panel.set_width(390)
-        upload = gui.add_upload_button("Open a file (or drop one anywhere)", mime_type=",".join(ENDINGS))
-        upload.on_upload(lambda event: self._carefully(lambda: self._uploaded(event.target.value)))
+        self._upload = gui.add_upload_button("Open a file (or drop one anywhere)", mime_type=",".join(ENDINGS))
+        self._upload.on_upload(lambda event: self._uploaded(event.target.value))
         sample = gui.add_dropdown("Sample", (CHOOSE, *SAMPLES))
         sample.on_update(lambda event: self._carefully(lambda: self._chosen(sample.value)))
         self.message = gui.add_html(box("info", EMPTY))
@@ -200,8 +200,7 @@ class Studio:
     # What a person does ----------------------------------------------------------------------------------------------
 
     def _uploaded(self, file: Any) -> None:
-        self._say("info", f"Reading {file.name[:80]} ...")
-        self.open(open_upload(file.name, file.content))
+        self._carefully(lambda: self.open(open_upload(file.name, file.content)))
 
     def _refused_upload(self, name: str, size: int) -> None:
         self._say("error", f"{name[:80]}: {size} bytes, expected at most {LARGEST_UPLOAD}")
