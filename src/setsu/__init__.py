@@ -6,6 +6,8 @@
 (2,)
 """
 
+from typing import TYPE_CHECKING
+
 from setsu import control, sample_mechanisms
 from setsu.code_generation import GeneratedCode, generate
 from setsu.constraints import (
