@@ -104,7 +104,12 @@ from setsu.mechanism import (
     with_gravity,
     with_payload,
 )
-from setsu.minimum_parameters import MinimumParameters, minimum_parameters
+from setsu.minimum_parameters import (
+    MinimumParameters,
+    SerialEquivalence,
+    minimum_parameters,
+    serial_equivalence,
+)
 from setsu.model_files import DHRow, LoadReport, from_dh, load, load_with_report
 from setsu.named_numbers import NamedNumber, symbol
 from setsu.native.threads import get_threads, set_threads
@@ -177,6 +182,7 @@ __all__ = [
     "RepairedMechanism",
     "RerootedMechanism",
     "Revolute",
+    "SerialEquivalence",
     "SetsuError",
     "Shape",
     "SimulationStopped",
@@ -246,6 +252,7 @@ __all__ = [
     "reroot",
     "sample_mechanisms",
     "scenario",
+    "serial_equivalence",
     "set_threads",
     "simulate",
     "sweep",

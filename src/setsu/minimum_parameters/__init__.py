@@ -2,5 +2,6 @@
 
 from setsu.minimum_parameters.analysis import minimum_parameters
 from setsu.minimum_parameters.record import MinimumParameters
+from setsu.minimum_parameters.serial_equivalence import SerialEquivalence, serial_equivalence
 
-__all__ = ["MinimumParameters", "minimum_parameters"]
+__all__ = ["MinimumParameters", "SerialEquivalence", "minimum_parameters", "serial_equivalence"]

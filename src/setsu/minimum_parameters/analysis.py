@@ -15,6 +15,7 @@ Cost: example 3 of the paper 0.3 s, a seven-joint arm 0.4 s.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -22,13 +23,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 from setsu.mechanism.native_text import named_symbols
 from setsu.minimum_parameters.assembly_branch import linear_closure, reference_configuration
 from setsu.minimum_parameters.coordinates import LinearClosure
 from setsu.minimum_parameters.energy_rows import point_rows, polynomial_rows
 from setsu.minimum_parameters.exact_geometry import rational
+from setsu.minimum_parameters.field_relations import field_relations
 from setsu.minimum_parameters.linear_relations import (
     Relations,
     as_fraction,
@@ -40,7 +42,7 @@ from setsu.minimum_parameters.parameter_names import combination, factor_text, p
 from setsu.minimum_parameters.record import MinimumParameters
 from setsu.symbolic.trigonometric_polynomials import TooManyTermsError
 
-__all__ = ["minimum_parameters"]
+__all__ = ["analyse", "minimum_parameters"]
 
 Floats = NDArray[np.float64]
 
@@ -68,21 +70,48 @@ def minimum_parameters(mechanism: Mechanism, *, exact: bool = True, q: ArrayLike
     """
     if not isinstance(mechanism, Mechanism):
         raise InputError(f"minimum_parameters: expected a Mechanism, got {type(mechanism).__name__}")
-    reference = reference_configuration(mechanism, q)
-    order = preferred_order(mechanism)
+    return analyse(mechanism, exact, q, preferred_order(mechanism), "minimum_parameters")
+
+
+def analyse(
+    mechanism: Mechanism, exact: bool, q: ArrayLike | None, order: list[int], function: str
+) -> MinimumParameters:
+    """Return the minimum parameters with columns walked in a given order; `function` stands in error messages."""
+    reference = reference_configuration(mechanism, q, function)
     W = closed_regressor(mechanism, reference, _points(mechanism), _SEED)
     if not exact:
-        independent, dependent, K = numeric_relations(W, order)
-        factors: dict[tuple[int, int], Any] = {
-            (i, j): float(K[a, b]) for a, i in enumerate(independent) for b, j in enumerate(dependent) if K[a, b] != 0.0
-        }
-        return _record(mechanism, reference, Relations(independent, dependent, factors), (), "numeric", K)
+        return _record(mechanism, reference, *_numeric(W, order), "numeric")
     closure = linear_closure(mechanism, reference, _LIMIT)
     if closure is None:
-        raise InputError("not yet")
+        found = field_relations(mechanism, reference, W, order, _LIMIT)
+        if found is None:
+            return _record(mechanism, reference, *_numeric(W, order), "numeric")
+        K = refine(W, found.independent, found.dependent, _floats(mechanism, found, ()))
+        return _record(mechanism, reference, found, (), K, "field")
     relations, symbols, method = _exact_relations(mechanism, closure, order)
     K = refine(W, relations.independent, relations.dependent, _floats(mechanism, relations, symbols))
-    return _record(mechanism, reference, relations, symbols, method, K)
+    _compare(mechanism, len(numeric_relations(W, order)[0]), len(relations.independent))
+    return _record(mechanism, reference, relations, symbols, K, method)
+
+
+def _numeric(W: Floats, order: list[int]) -> tuple[Relations, tuple[str, ...], Floats]:
+    independent, dependent, K = numeric_relations(W, order)
+    factors: dict[tuple[int, int], Any] = {
+        (i, j): float(K[a, b]) for a, i in enumerate(independent) for b, j in enumerate(dependent) if K[a, b] != 0.0
+    }
+    return Relations(independent, dependent, factors), (), K
+
+
+def _compare(mechanism: Mechanism, numeric: int, exact: int) -> None:
+    """Tell when values of the geometry make fewer parameters than names or generic angles do."""
+    if numeric != exact:
+        named = "names" if named_symbols(mechanism) else "angles that are no right angles, taken as generic"
+        warnings.warn(
+            f'minimum parameters of "{mechanism.name}": {exact} in exact algebra ({named}), {numeric} by the numeric '
+            "rank of its values: they have a special relation; exact=False gives the latter",
+            ModelWarning,
+            stacklevel=3,
+        )
 
 
 def _points(mechanism: Mechanism) -> int:
@@ -139,8 +168,8 @@ def _record(
     reference: Floats,
     relations: Relations,
     symbols: tuple[str, ...],
-    method: str,
     K: Floats,
+    method: str,
 ) -> MinimumParameters:
     names = parameter_names(mechanism)
     texts = {place: factor_text(value, symbols) for place, value in relations.factors.items()}

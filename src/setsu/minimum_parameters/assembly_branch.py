@@ -105,15 +105,13 @@ def branch_points(mechanism: Mechanism, start: Floats, count: int, seed: int) ->
     )
 
 
-def reference_configuration(mechanism: Mechanism, q: ArrayLike | None) -> Floats:
+def reference_configuration(mechanism: Mechanism, q: ArrayLike | None, function: str) -> Floats:
     """Return a closed, regular configuration: the one given, else neutral, else one found, parallelograms first."""
     system = constraint_system(mechanism)
     if q is not None:
-        (given,), batch = checked_arrays("minimum_parameters", mechanism, [("q", q, (mechanism.nq,))])
+        (given,), batch = checked_arrays(function, mechanism, [("q", q, (mechanism.nq,))])
         if batch != ():
-            raise InputError(
-                f"minimum_parameters: q: expected one configuration ({mechanism.nq},), got leading axes {batch}"
-            )
+            raise InputError(f"{function}: q: expected one configuration ({mechanism.nq},), got leading axes {batch}")
         return close_loops(mechanism, given, respect_limits=False)
     if system.n_rows == 0:
         return mechanism.neutral()

@@ -29,7 +29,7 @@ from setsu.mechanism.native_text import named_symbols
 from setsu.mechanism.tables import Kind
 from setsu.named_numbers import NamedNumber, placement_rows
 from setsu.spatial import quaternion_from_rotation
-from setsu.symbolic.exact_numbers import Angle, ExactRing, Value, as_angle
+from setsu.symbolic.exact_numbers import Angle, ExactRing, Value
 
 __all__ = ["Geometry", "exact_constants", "rational", "rational_angle", "split_symbols"]
 
@@ -130,6 +130,10 @@ def _sort_names(node: ast.AST, in_angle: bool, inside: set[str], outside: set[st
         case ast.BinOp(left=left, right=right):
             _sort_names(left, in_angle, inside, outside)
             _sort_names(right, in_angle, inside, outside)
+
+
+_FACTORS = (0, 1, 2, 3, 4)
+"""Whole multiples of an angle that are expanded."""
 
 
 class _NotPolynomialError(Exception):
@@ -265,17 +269,11 @@ def _angle(node: ast.AST, ring: ExactRing, angles: Mapping[str, Angle], values: 
             return _angle(left, ring, angles, values) + _angle(right, ring, angles, values)
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
             return _angle(left, ring, angles, values) + _angle(right, ring, angles, values).times(-1)
-        case (
-            ast.BinOp(left=ast.Constant(value=factor), op=ast.Mult(), right=inner)
-            | ast.BinOp(left=inner, op=ast.Mult(), right=ast.Constant(value=factor))
-        ) if float(factor).is_integer() and abs(factor) < 10:
-            return _angle(inner, ring, angles, values).times(int(factor))
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            for factor, inner in ((left, right), (right, left)):
+                if isinstance(factor, ast.Constant) and factor.value in _FACTORS:
+                    return _angle(inner, ring, angles, values).times(_FACTORS.index(factor.value))  # type: ignore[arg-type]
     raise _NotPolynomialError
-
-
-def random_angle(ring: ExactRing, number: Fraction) -> Angle:
-    """Return an angle with a rational half-angle tangent."""
-    return as_angle(ring, ring.number(number))
 
 
 def _orthonormal(R: list[Value], ring: ExactRing) -> bool:

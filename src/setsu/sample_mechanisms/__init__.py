@@ -2,6 +2,7 @@
 
 from setsu.sample_mechanisms.benchmark_linkages import bricard, n_four_bar, spatial_slider_crank
 from setsu.sample_mechanisms.closed_chains import five_bar, four_bar, parallelogram_arm, slider_crank
+from setsu.sample_mechanisms.closed_link_manipulators import six_joint_parallelogram_arm, two_joint_parallelogram
 from setsu.sample_mechanisms.delta_robot import delta_robot
 from setsu.sample_mechanisms.excavator_boom import excavator_boom
 from setsu.sample_mechanisms.floating_box import floating_box
@@ -33,7 +34,9 @@ __all__ = [
     "puma560",
     "random_tree",
     "seven_joint_arm",
+    "six_joint_parallelogram_arm",
     "slider_crank",
     "spatial_slider_crank",
     "stewart_platform",
+    "two_joint_parallelogram",
 ]
