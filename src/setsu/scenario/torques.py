@@ -68,7 +68,7 @@ class TorqueLaw:
         gravity: torques of gravity at q, where runs have mechanisms of their own.
         """
         if self.is_constant:
-            return np.broadcast_to(self.constant, v.shape)
+            return self.constant if self.constant.shape == v.shape else np.broadcast_to(self.constant, v.shape)
         known = {**self.parameters, "t": t}
         tau = np.empty(v.shape)
         tau[...] = self.constant

@@ -28,7 +28,7 @@ from setsu.dynamics import compile, forward_dynamics, gravity_torque, kinetic_en
 from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, Spherical
-from setsu.scenario import Prepared
+from setsu.scenario import Prepared, Simulation
 from setsu.scenario.torques import TorqueLaw
 from setsu.sweep.varied import VariedFunction
 
@@ -42,6 +42,7 @@ BLOCK = 1024
 
 _LARGEST = 1e8  # as in setsu.simulate: rad, m, or per second
 _WORTH_COMPILING = 300_000  # run steps above which code for the mechanism alone pays
+_LARGEST_STEP = 40  # velocities up to which a step in one piece pays
 
 
 @dataclass(frozen=True)
@@ -53,41 +54,49 @@ class RunModel:
     potential: Callable[[Floats], Any]
     gravity: Callable[[Floats], Any]
     add: Callable[[Floats, Floats], Any] | None
+    whole_step: Callable[[Floats, Floats, Floats], Any] | None = None
+    """One semi-implicit step of the usual length in one piece of native code."""
 
     @staticmethod
-    def of_one(m: Mechanism, run_steps: int) -> RunModel:
+    def of_one(m: Mechanism, settings: Simulation, runs: int) -> RunModel:
         """All runs have the same mechanism."""
+        flat, plain = m.nq == m.nv, not m.springs
         accelerations: Callable[..., Any] = lambda q, v, tau: forward_dynamics(m, q, v, tau)  # noqa: E731
-        if run_steps > _WORTH_COMPILING:
+        whole = None
+        if runs * settings.duration / settings.step > _WORTH_COMPILING:
             accelerations = compile(m, ["forward_dynamics"]).forward_dynamics
-        elif not m.springs:
+            if flat and plain and settings.integrator == "semi_implicit" and m.nv <= _LARGEST_STEP:
+                whole = VariedFunction.step_of(m, settings.step)
+        elif plain:
             accelerations = fast_function(m, "forward_dynamics")
         return RunModel(
             accelerations,
             lambda q, v: kinetic_energy(m, q, v),
             lambda q: potential_energy(m, q),
             lambda q: gravity_torque(m, q),
-            None if m.nq == m.nv else fast_function(m, "integrate"),
+            None if flat else fast_function(m, "integrate"),
+            whole,
         )
 
     @staticmethod
-    def of_each(nominal: Mechanism, mechanisms: list[Mechanism]) -> RunModel:
+    def of_each(nominal: Mechanism, mechanisms: list[Mechanism], settings: Simulation) -> RunModel:
         """Every run has its own mechanism, of the same structure."""
         make = lambda name: VariedFunction.of(name, nominal, mechanisms)  # noqa: E731
+        flat = nominal.nq == nominal.nv
+        fused = flat and settings.integrator == "semi_implicit"
         return RunModel(
             make("forward_dynamics"),
             make("kinetic_energy"),
             make("potential_energy"),
             make("gravity_torque"),
-            None if nominal.nq == nominal.nv else fast_function(nominal, "integrate"),
+            None if flat else fast_function(nominal, "integrate"),
+            VariedFunction.step_of(nominal, settings.step, mechanisms) if fused else None,
         )
 
     def rows(self, chosen: Rows) -> RunModel:
         """The model of some of the runs."""
-        pick = lambda part: part.rows(chosen) if isinstance(part, VariedFunction) else part  # noqa: E731
-        parts = (self.accelerations, self.kinetic, self.potential, self.gravity)
-        accelerations, kinetic, potential, gravity = map(pick, parts)
-        return RunModel(accelerations, kinetic, potential, gravity, self.add)
+        parts = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return RunModel(**{name: p.rows(chosen) if isinstance(p, VariedFunction) else p for name, p in parts.items()})
 
 
 @dataclass(frozen=True)
@@ -165,7 +174,7 @@ class _Block:
         """Take a step; runs that cannot are dropped, and the step is taken without them."""
         while len(self.alive):
             try:
-                self.q, self.v = self.step(self.model, self.law, self.q, self.v, t, h)
+                self.q, self.v = self.step(self.model, self.law, self.q, self.v, t, h, self.settings.step)
                 return
             except InputError:
                 self._drop(self._stuck(np.arange(len(self.alive)), t, h), t)
@@ -173,7 +182,7 @@ class _Block:
     def _stuck(self, rows: NDArray[np.int64], t: float, h: float) -> list[int]:
         """Rows of `rows` whose step fails, found by halves."""
         try:
-            self.step(self.model.rows(rows), self.law.rows(rows), self.q[rows], self.v[rows], t, h)
+            self.step(self.model.rows(rows), self.law.rows(rows), self.q[rows], self.v[rows], t, h, self.settings.step)
             return []
         except InputError:
             if len(rows) == 1:
@@ -205,15 +214,22 @@ class _Block:
             np.maximum(self.torque, np.abs(self.law(t, self.q, self.v, self.model.gravity)), out=self.torque)
 
 
-def _semi_implicit(model: RunModel, law: TorqueLaw, q: Floats, v: Floats, t: float, h: float) -> tuple[Floats, Floats]:
-    a = model.accelerations(q, v, law(t, q, v, model.gravity))
+def _semi_implicit(
+    model: RunModel, law: TorqueLaw, q: Floats, v: Floats, t: float, h: float, usual: float
+) -> tuple[Floats, Floats]:
+    tau = law(t, q, v, model.gravity)
+    if model.whole_step is not None and abs(h - usual) <= 1e-9 * usual:
+        return model.whole_step(q, v, tau)
+    a = model.accelerations(q, v, tau)
     np.multiply(a, h, out=a)
     v = np.add(v, a)  # (1)
     np.multiply(v, h, out=a)
     return (np.add(q, a, out=a) if model.add is None else model.add(q, a)), v
 
 
-def _rk4(model: RunModel, law: TorqueLaw, q: Floats, v: Floats, t: float, h: float) -> tuple[Floats, Floats]:
+def _rk4(
+    model: RunModel, law: TorqueLaw, q: Floats, v: Floats, t: float, h: float, usual: float
+) -> tuple[Floats, Floats]:
     f, half = model.accelerations, 0.5 * h
     a1 = f(q, v, law(t, q, v, model.gravity))
     q2, v2 = q + half * v, v + half * a1

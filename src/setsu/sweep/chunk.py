@@ -169,15 +169,15 @@ def _batch(plan: Plan, values: Floats, rows: NDArray[np.int64], results: _Result
             _single(plan, values[row], int(row), results)
         return
     kinds = _kinds(plan, ready)
-    steps = ready.scenario.simulation.duration / ready.scenario.simulation.step
+    settings = ready.scenario.simulation
     if kinds.model:
         nominal = mechanism_of(plan.scenario)
         mechanisms, rows = _mechanisms(plan, values, rows, kinds, nominal, results)
         if not len(rows):
             return
-        model = RunModel.of_each(nominal, mechanisms)
+        model = RunModel.of_each(nominal, mechanisms, settings)
     else:
-        model = RunModel.of_one(ready.mechanism, int(steps * len(rows)))
+        model = RunModel.of_one(ready.mechanism, settings, len(rows))
     columns = {path: values[rows, column] for column in kinds.inside for path in plan.parameters[column].paths}
     q0, v0 = _starts(ready, columns, len(rows))
     torque = {path.removeprefix("torque."): c for path, c in columns.items() if path.startswith("torque.")}

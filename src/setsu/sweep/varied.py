@@ -4,6 +4,7 @@ The kernel is traced for a nominal mechanism with the constants that differ (mas
 inputs, so that runs with different bodies share one straight line of native code and its SIMD lanes:
 
     constants c = (c_same, c_i) of run i;   f(x_i, c_i) with c_same folded in                 (1)
+    a step of h seconds in the same code:  v' = v + h a(q, v, tau),  q' = q + h v'            (2)
 
 Cost: that of the nominal code plus the products that were folded. Refuses mechanisms of another structure.
 """
@@ -46,45 +47,57 @@ def same_structure(a: Mechanism, b: Mechanism) -> bool:
 
 @dataclass(frozen=True)
 class VariedFunction:
-    """A function of the library for runs with mechanisms of their own: call it with arrays of one row per run."""
+    """A function of the library for runs with mechanisms of their own: call it with arrays of one row per run.
+
+    varied (runs, k): the constants that differ; None where all runs have the nominal mechanism.
+    """
 
     native: NativeFunction
-    varied: Floats
+    varied: Floats | None
 
     def __call__(self, *arrays: Floats) -> Any:
         """Return the function of each run's state and mechanism."""
-        return self.native.fast(*arrays, self.varied)
+        return self.native.fast(*arrays) if self.varied is None else self.native.fast(*arrays, self.varied)
 
     def rows(self, chosen: slice | NDArray[np.int64]) -> VariedFunction:
         """Return the function for some of the runs."""
-        return VariedFunction(self.native, np.ascontiguousarray(self.varied[chosen]))
+        return self if self.varied is None else replace(self, varied=np.ascontiguousarray(self.varied[chosen]))
 
     @staticmethod
-    def of(name: str, nominal: Mechanism, mechanisms: Sequence[Mechanism]) -> VariedFunction:
-        """Make the function `name` for one mechanism per run; all must have the structure of `nominal`."""
-        kernel = STRAIGHT_KERNELS.get(name, KERNELS[name])()
-        base = _constants(kernel, nominal.tables)
-        each = np.stack([_constants(kernel, m.tables) for m in mechanisms])
-        places = np.flatnonzero((each != base).any(axis=0))
-        # Code that takes no varied constant still takes the argument: its length cannot be zero.
-        places = places if len(places) else np.zeros(1, dtype=np.int64)
-        pattern = hashlib.sha256(places.astype("<i8").tobytes()).hexdigest()[:16]
-        widened = replace(
-            kernel,
-            name=f"{kernel.name} varied {pattern}",
-            inputs=(*kernel.inputs, Array(_INPUT, "total", len(places))),
-        )
-        shapes = {"energy": ()}
-        native = _Native(widened, nominal, name=name, shapes=shapes, specialised=True)
-        native.places, native.original = places, kernel
-        return VariedFunction(native, np.ascontiguousarray(each[:, places]))
+    def of(name: str, nominal: Mechanism, mechanisms: Sequence[Mechanism] = ()) -> VariedFunction:
+        """Make the function `name` for one mechanism per run, each of the structure of `nominal`, or for that alone."""
+        return _made(name, nominal, mechanisms, None)
+
+    @staticmethod
+    def step_of(nominal: Mechanism, h: float, mechanisms: Sequence[Mechanism] = ()) -> VariedFunction:
+        """Make one semi-implicit step of h seconds: (q, v, tau) -> (q', v'); coordinates must be plain numbers (2)."""
+        return _made("forward_dynamics", nominal, mechanisms, h)
+
+
+def _made(name: str, nominal: Mechanism, mechanisms: Sequence[Mechanism], h: float | None) -> VariedFunction:
+    kernel = STRAIGHT_KERNELS.get(name, KERNELS[name])()
+    base = _constants(kernel, nominal.tables)
+    each = np.stack([_constants(kernel, m.tables) for m in mechanisms]) if mechanisms else base[None]
+    places = np.flatnonzero((each != base).any(axis=0))
+    inputs, outputs = kernel.inputs, kernel.outputs
+    if len(places):
+        inputs = (*inputs, Array(_INPUT, "total", len(places)))
+    if h is not None:
+        outputs = (Array("q_next", "q"), Array("v_next", "v"))
+    # The name is part of the key that compiled code is kept under.
+    pattern = hashlib.sha256(places.astype("<i8").tobytes() + repr(h).encode()).hexdigest()[:16]
+    changed = replace(kernel, name=f"{kernel.name} of runs {pattern}", inputs=inputs, outputs=outputs)
+    native = _Native(changed, nominal, name=name, shapes={"energy": ()}, specialised=True)
+    native.places, native.original, native.h = places, kernel, h
+    return VariedFunction(native, np.ascontiguousarray(each[:, places]) if len(places) else None)
 
 
 class _Native(NativeFunction):
-    """Native code whose trace leaves the constants at `places` as inputs."""
+    """Native code whose trace leaves the constants at `places` as inputs, and may go on to the end of a step."""
 
     places: NDArray[np.int64]
     original: Kernel
+    h: float | None
 
     @cached_property
     def trace(self) -> Trace:
@@ -97,8 +110,13 @@ class _Native(NativeFunction):
         flat: list[Any] = _constants(self.original, tables).tolist()
         for k, place in enumerate(self.places):
             flat[place] = inputs[_INPUT][k]
-        constants = _unpacked(flat, tables)
-        return Trace(graph, interpreter.run(self.original, tables, inputs, constants=constants))
+        outputs = interpreter.run(self.original, tables, inputs, constants=_unpacked(flat, tables))  # (1)
+        if self.h is not None:
+            (accelerations,) = outputs.values()
+            v = [speed + self.h * a for speed, a in zip(inputs["v"], accelerations, strict=True)]
+            q = [place + self.h * speed for place, speed in zip(inputs["q"], v, strict=True)]  # (2)
+            outputs = {"q_next": q, "v_next": v}
+        return Trace(graph, outputs)
 
 
 def _columns(tables: Tables, n: int) -> list[tuple[str, int, int]]:
