@@ -110,7 +110,7 @@ def _show(fit: Fit, validation: Validation | None) -> None:
     table.add_column("base parameter (SI)", overflow="ellipsis", no_wrap=True, max_width=44)
     for head in ("identified", "±σ", "model", "consistent"):
         table.add_column(head, justify="right")
-    for k, name in enumerate(fit.names):
+    for k, name in enumerate(fit.model.labels):
         numbers = (fit.parameters[k], fit.std[k], fit.prior[k], fit.physically_consistent.base_parameters[k])
         table.add_row(name, *(f"{number:.4g}" for number in numbers), style=None if fit.essential[k] else "dim")
     screen.print(table)

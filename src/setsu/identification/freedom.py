@@ -17,10 +17,13 @@ from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.minimum_parameters.assembly_branch import branch_points
 
 __all__ = ["Freedom", "freedom_of"]
 
 Floats = NDArray[np.float64]
+
+_MOST_CLOSINGS = 40
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,19 @@ class Freedom:
         """Return Jᵀ tau (T, f) for torques (T, nv)."""
         return self.reduce_rows(q, tau[..., None])[..., 0]
 
-    def random_motion(self, rng: np.random.Generator, count: int) -> tuple[Floats, Floats, Floats]:
-        """Draw states q (count, nq), v, a (count, nv) that satisfy loops and couplings."""
+    def closed_near(self, q: Floats | None) -> Floats | None:
+        """Return the closed configuration next to a measured one; None for trees and when nothing is given."""
+        return close_loops(self.mechanism, q) if self.closed and q is not None else None
+
+    def random_motion(self, rng: np.random.Generator, count: int, reference: Floats) -> tuple[Floats, Floats, Floats]:
+        """Draw states q (count, nq), v, a (count, nv) that satisfy loops, assembled as in the reference (nq,)."""
         m = self.mechanism
-        q = np.array([m.random_configuration(rng) for _ in range(count)])
         v, a = rng.standard_normal((2, count, m.nv))
         if not self.closed:
-            return q, v, a
-        q = _closed_configurations(m, rng, count)
+            return np.array([m.random_configuration(rng) for _ in range(count)]), v, a
+        # A walk along one branch gives as many different points as one likes, but each costs a closing.
+        q = branch_points(m, reference, min(count, _MOST_CLOSINGS), 0)
+        q = q[np.arange(count) % len(q)]
         J = self.jacobian(q)
         v = (J @ v[:, self.free, None])[..., 0]
         rows = constraint_system(m).evaluate(q, v)
@@ -75,17 +83,3 @@ def freedom_of(mechanism: Mechanism) -> Freedom:
     if not free:
         raise InputError(f"identify: {mechanism.name} cannot move: its loops and couplings hold every joint")
     return Freedom(mechanism, free, np.array([names.index(name) for name in free]), True)
-
-
-def _closed_configurations(m: Mechanism, rng: np.random.Generator, count: int) -> Floats:
-    """Draw configurations that satisfy the loops; those that cannot be closed are drawn again."""
-    found: list[Floats] = []
-    for _ in range(20 * count):
-        guess = m.random_configuration(rng)
-        try:
-            found.append(close_loops(m, guess))
-        except InputError:
-            continue
-        if len(found) == count:
-            return np.array(found)
-    raise InputError(f"identify: {m.name}: found {len(found)} of {count} random configurations with closed loops")

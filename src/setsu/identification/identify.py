@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 _WEAKEST = 1e-5
 # A joint whose velocity is within so many standard deviations of zero may move either way: no Coulomb friction there.
 _SURE_OF_SIGN = 3.0
+# A joint has to move by so many standard deviations of its coordinate.
+_CLEAR_OF_NOISE = 10.0
 _LEAST_RATIO = 2.0
 _FOLDS = 5
 
@@ -85,9 +87,9 @@ def identify_motion(
     """Do what `identify` does, with a motion that has been read and checked already."""
     if not (isinstance(prior_weight, int | float) and np.isfinite(prior_weight) and prior_weight > 0.0):
         raise InputError(f"identify: prior_weight: expected a positive number, got {prior_weight!r}")
-    model = torque_model(mechanism, friction, bool(drive_inertia))
-    _refuse_standing_joints(model, motion)
+    model = torque_model(mechanism, friction, bool(drive_inertia), motion.q[0])
     smooth = smooth_motion(mechanism, motion, knot_distance)
+    _refuse_standing_joints(model, motion.source, smooth)
     joints = _rows(model, smooth)
     condition = _refuse_unexciting(model, motion.source, joints)
     everything = estimate(joints)
@@ -103,7 +105,7 @@ def identify_motion(
         std=everything.std,
         covariance=everything.covariance,
         essential=kept,
-        essential_parameters=reduced.parameters,
+        essential_parameters=reduced,
         noise=np.sqrt(everything.variance),
         correlation=everything.correlation,
         condition_number=condition,
@@ -136,15 +138,21 @@ def validate_motion(fit: Fit, motion: MeasuredMotion, parameters: str = "least_s
     )
 
 
-def _refuse_standing_joints(model: TorqueModel, motion: MeasuredMotion) -> None:
-    """A coordinate that never changes tells nothing about its joint; name it before the algebra does."""
+def _refuse_standing_joints(model: TorqueModel, source: str, motion: SmoothMotion) -> None:
+    """A joint that does not stand out from its noise tells nothing about its parameters; name it before the algebra."""
     m = model.mechanism
     span = np.ptp(motion.q, axis=0)
-    for name, joint, where in zip(m.joint_names, (body.joint for body in m.moving), m.q_slices, strict=True):
-        if joint.nq == joint.nv and np.any(span[where] == 0.0):
+    for name, joint, in_q, in_v in zip(
+        m.joint_names, (body.joint for body in m.moving), m.q_slices, m.v_slices, strict=True
+    ):
+        if joint.nq != joint.nv:
+            continue
+        still = span[in_q] <= _CLEAR_OF_NOISE * motion.position_noise[in_v] + 1e-12
+        if np.any(still):
             raise InputError(
-                f'{motion.source}: joint "{name}" never moves (q = {motion.q[0, where.start]:.6g} throughout), '
-                "so that its parameters stay unknown; move it, or hold it with setsu.lock_joints"
+                f'{source}: joint "{name}" does not move (q within {span[in_q][still][0]:.2g} of '
+                f"{motion.q[0, in_q][still][0]:.6g}), so that its parameters stay unknown; "
+                "move it, or hold it with setsu.lock_joints"
             )
 
 
@@ -174,7 +182,7 @@ def _refuse_unexciting(model: TorqueModel, source: str, joints: list[Rows]) -> f
         )
     condition, open_ones = unexcited(joints, _WEAKEST)
     if open_ones:
-        named = [model.names[k] for k in open_ones]
+        named = [model.labels[k] for k in open_ones]
         listed = ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
         whose = sorted({joint for k in open_ones for joint in _joints_of(model, k)})
         raise InputError(
@@ -204,15 +212,15 @@ def _r2_unseen(joints: list[Rows], everything: Estimate) -> Floats:
     """R² of five parts of the time, each predicted from the other four with the weights of the whole."""
     last = max(int(rows.samples[-1]) for rows in joints) + 1
     weights = 1.0 / (everything.variance * everything.correlation)
-    fold = [rows.samples * _FOLDS // last for rows in joints]
-    rest = [np.empty_like(rows.y) for rows in joints]
+    rest = np.zeros(len(joints))
     for part in range(_FOLDS):
-        seen = [np.sqrt(w) * rows.W[f != part] for w, rows, f in zip(weights, joints, fold, strict=True)]
-        torques = [np.sqrt(w) * rows.y[f != part] for w, rows, f in zip(weights, joints, fold, strict=True)]
-        stacked = np.concatenate(seen)
-        size = np.maximum(np.linalg.norm(stacked, axis=0), 1e-300)
-        beta = np.linalg.lstsq(stacked / size, np.concatenate(torques), rcond=None)[0] / size
-        for rows, f, out in zip(joints, fold, rest, strict=True):
-            out[f == part] = rows.y[f == part] - rows.W[f == part] @ beta
-    spread = [np.sum((rows.y - rows.y.mean()) ** 2) for rows in joints]
-    return np.array([1.0 - np.sum(r**2) / max(s, 1e-300) for r, s in zip(rest, spread, strict=True)])
+        left_out = [rows.samples * _FOLDS // last == part for rows in joints]
+        triples = list(zip(weights, joints, left_out, strict=True))
+        A = np.sum([w * (r.gram - r.W[k].T @ r.W[k]) for w, r, k in triples], axis=0)
+        right = np.sum([w * (r.right - r.W[k].T @ r.y[k]) for w, r, k in triples], axis=0)
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(A), 1e-300))
+        # The other parts alone may leave a combination open: the shortest solution then.
+        beta = scale * np.linalg.lstsq(A * scale * scale[:, None], scale * right, rcond=1e-12)[0]
+        rest += [np.sum((r.y[k] - r.W[k] @ beta) ** 2) for r, k in zip(joints, left_out, strict=True)]
+    spread = np.array([np.sum((rows.y - rows.y.mean()) ** 2) for rows in joints])
+    return 1.0 - rest / np.maximum(spread, 1e-300)

@@ -26,16 +26,19 @@ Source: Gautier and Poignet 2001, (1)-(2); Geyer 1992 (sum of autocorrelations).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Estimate", "Rows", "correlation_length", "estimate", "unexcited"]
+__all__ = ["Estimate", "Rows", "correlation_length", "essential", "estimate", "unexcited"]
 
 Floats = NDArray[np.float64]
 
 _ROUNDS = 20
 _STILL = 1e-6
+# Columns this much shorter than the longest are rounding, whatever their units.
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,16 @@ class Rows:
     W: Floats
     y: Floats
     samples: NDArray[np.intp]
+
+    @cached_property
+    def gram(self) -> Floats:
+        """WᵀW (b, b)."""
+        return self.W.T @ self.W
+
+    @cached_property
+    def right(self) -> Floats:
+        """Wᵀy (b,)."""
+        return self.W.T @ self.y
 
 
 @dataclass(frozen=True)
@@ -62,65 +75,73 @@ class Estimate:
         return np.sqrt(np.diag(self.covariance))
 
 
-def estimate(joints: list[Rows], kept: NDArray[np.bool_] | None = None) -> Estimate:
-    """Solve (1)-(2). kept (b,): parameters to estimate; the others are zero, with zero covariance."""
+def estimate(joints: list[Rows]) -> Estimate:
+    """Solve (1)-(2)."""
     b = joints[0].W.shape[1]
-    columns = np.flatnonzero(np.ones(b, dtype=bool) if kept is None else kept)
     total = sum(len(rows.y) for rows in joints)
-    grams = [rows.W[:, columns].T @ rows.W[:, columns] for rows in joints]
-    rights = [rows.W[:, columns].T @ rows.y for rows in joints]
     variance = np.array([max(float(np.var(rows.y)), 1e-300) for rows in joints])
     correlation = np.ones(len(joints))
-    beta = np.zeros(len(columns))
     for _ in range(_ROUNDS):
-        weights = 1.0 / (variance * correlation)
-        A = np.sum([w * gram for w, gram in zip(weights, grams, strict=True)], axis=0)
-        right = np.sum([w * part for w, part in zip(weights, rights, strict=True)], axis=0)
-        beta = _solve(A, right)
+        beta, _ = _weighted(joints, variance * correlation, np.arange(b))
         before = variance * correlation
         for j, rows in enumerate(joints):
-            rest = rows.y - rows.W[:, columns] @ beta
-            free = len(rows.y) * max(1.0 - len(columns) / total, 1.0 / total)
+            rest = rows.y - rows.W @ beta
+            free = len(rows.y) * max(1.0 - b / total, 1.0 / total)
             floor = (1e-14 * float(np.abs(rows.y).max(initial=0.0)) + 1e-150) ** 2
             variance[j] = max(float(rest @ rest) / free, floor)  # (2)
             correlation[j] = correlation_length(rest)
         if np.all(np.abs(variance * correlation - before) <= _STILL * before):
             break
-    weights = 1.0 / (variance * correlation)
-    A = np.sum([w * gram for w, gram in zip(weights, grams, strict=True)], axis=0)
-    parameters, covariance = np.zeros(b), np.zeros((b, b))
-    parameters[columns] = beta
-    covariance[np.ix_(columns, columns)] = _solve(A, np.eye(len(columns)))
-    return Estimate(parameters, 0.5 * (covariance + covariance.T), variance, correlation)
+    beta, covariance = _weighted(joints, variance * correlation, np.arange(b))
+    return Estimate(beta, covariance, variance, correlation)
 
 
-def essential(joints: list[Rows], start: Estimate, least_ratio: float) -> tuple[NDArray[np.bool_], Estimate]:
-    """Remove parameters by (4); return which are kept, and the estimate with them alone."""
-    kept = np.ones(len(start.parameters), dtype=bool)
-    current = start
-    while kept.sum() > 1:
-        ratio = np.full(len(kept), np.inf)
-        ratio[kept] = np.abs(current.parameters[kept]) / current.std[kept]
+def essential(joints: list[Rows], start: Estimate, least_ratio: float) -> tuple[NDArray[np.bool_], Floats]:
+    """Remove parameters by (4), with the weights of the whole fit.
+
+    Returns which are kept (b,), and the parameters estimated with those alone (b,), zero elsewhere.
+    """
+    weights = start.variance * start.correlation
+    kept = np.arange(len(start.parameters))
+    beta, covariance = start.parameters, start.covariance
+    while len(kept) > 1:
+        ratio = np.abs(beta) / np.sqrt(np.diag(covariance))
         worst = int(np.argmin(ratio))
         if ratio[worst] >= least_ratio:
             break
-        kept[worst] = False
-        current = estimate(joints, kept)
-    return kept, current
+        kept = np.delete(kept, worst)
+        beta, covariance = _weighted(joints, weights, kept)
+    mask = np.isin(np.arange(len(start.parameters)), kept)
+    parameters = np.zeros(len(mask))
+    parameters[kept] = beta
+    return mask, parameters
+
+
+def _weighted(joints: list[Rows], variance: Floats, kept: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Solve (1) for the kept columns with given s_j² c_j; return β and C."""
+    A = np.sum([rows.gram / s for rows, s in zip(joints, variance, strict=True)], axis=0)[np.ix_(kept, kept)]
+    right = np.sum([rows.right / s for rows, s in zip(joints, variance, strict=True)], axis=0)[kept]
+    # Columns scaled to one: parameters have units from kg to N m s.
+    scale = 1.0 / np.sqrt(np.diag(A))
+    C = np.linalg.inv(A * scale * scale[:, None])
+    C = 0.5 * (C + C.T) * scale * scale[:, None]
+    return C @ right, C
 
 
 def unexcited(joints: list[Rows], weakest: float) -> tuple[float, list[int]]:
     """Return the condition number of the scaled columns and, by (5), the parameters that the motion leaves open."""
-    W = np.concatenate([rows.W / max(float(np.std(rows.y)), 1e-300) for rows in joints])
-    size = np.linalg.norm(W, axis=0)
-    blind = np.flatnonzero(size <= weakest * size.max(initial=0.0))
+    gram = np.sum([rows.gram for rows in joints], axis=0)
+    size = np.sqrt(np.diag(gram))
+    blind = np.flatnonzero(size <= _NOTHING * size.max(initial=0.0))
     if len(blind):
         return np.inf, blind.tolist()
-    s, directions = np.linalg.svd(np.linalg.qr(W / size, mode="r"))[1:]
-    condition = float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
-    if s[-1] > weakest * s[0]:
+    squares, directions = np.linalg.eigh(gram / size / size[:, None])
+    s = np.sqrt(np.maximum(squares, 0.0))
+    condition = float(s[-1] / s[0]) if s[0] > 0.0 else np.inf
+    open_ones = s <= weakest * s[-1]
+    if not open_ones.any():
         return condition, []
-    weight = np.abs(directions[s <= weakest * s[0]]).max(axis=0)
+    weight = np.abs(directions[:, open_ones]).max(axis=1)
     return condition, [int(k) for k in np.argsort(-weight) if weight[k] > 0.3 * weight.max()]
 
 
@@ -138,11 +159,3 @@ def correlation_length(rest: Floats) -> float:
     rho = auto[1:] / auto[0]
     below = np.flatnonzero(rho < 2.0 / np.sqrt(T))
     return float(1.0 + 2.0 * rho[: below[0] if len(below) else len(rho)].sum())
-
-
-def _solve(A: Floats, right: Floats) -> Floats:
-    """Solve with columns scaled to one: parameters have units from kg to N m s."""
-    scale = 1.0 / np.sqrt(np.diag(A))
-    scaled = A * scale * scale[:, None]
-    solution = np.linalg.solve(scaled, (right.T * scale).T)
-    return (solution.T * scale).T

@@ -22,7 +22,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.2rem 0.8rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } .weak { color: #888; }
+th:first-child, td:first-child { text-align: left; white-space: normal; } .weak { color: #888; }
 figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; border: 1px solid #eee; }
 figcaption { color: #555; font-size: 0.92rem; }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } th, td { border-color: #444; }
@@ -118,8 +118,11 @@ def _parameters(Figure: Any, fit: Fit) -> Any:
     colors = np.where(fit.essential, "#c2410c", "#9aa7b5").tolist()
     panel.hlines(places, away - 1.0, away + 1.0, color=colors, linewidth=1.4)
     panel.scatter(away, places, color=colors, s=14, zorder=3)
-    panel.set_xscale("symlog", linthresh=5.0)
-    panel.set_yticks(places, [name if len(name) < 34 else name[:32] + "…" for name in fit.names], fontsize="x-small")
+    reach = 1.1 * (float(np.abs(away).max()) + 1.0)
+    if reach > 20.0:
+        panel.set_xscale("symlog", linthresh=5.0)
+    panel.set_xlim(-max(reach, 4.0), max(reach, 4.0))
+    panel.set_yticks(places, fit.model.labels, fontsize="x-small")
     panel.set_ylim(count - 0.5, -0.5)
     panel.set_xlabel("(identified - model) / σ; grey: not distinguishable from zero")
     panel.grid(alpha=0.3)

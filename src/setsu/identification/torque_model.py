@@ -21,6 +21,7 @@ Cost O(samples · nv · P). Refuses mechanisms without a moving joint.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,15 +32,15 @@ from setsu.constraints.states import coordinate_names
 from setsu.dynamics import inertial_parameters, inverse_dynamics, regressor
 from setsu.errors import InputError, nearest_names
 from setsu.identification.freedom import Freedom, freedom_of
-from setsu.identification.numeric_base import MinimumParameters, minimum_parameters
 from setsu.mechanism import Mechanism
+from setsu.minimum_parameters import MinimumParameters, minimum_parameters
+from setsu.minimum_parameters.parameter_names import parameter_names
 
 __all__ = ["TorqueModel", "torque_model"]
 
 Floats = NDArray[np.float64]
 
 FRICTION_TERMS = ("viscous", "coulomb", "offset")
-BODY_PARAMETERS = ("m", "MSx", "MSy", "MSz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 _SYMBOLS = {"drive": "Ia", "viscous": "fv", "coulomb": "fc", "offset": "t0"}
 # A column whose part outside the others is below this share of its length is a combination of them.
 _DEPENDENT = 1e-9
@@ -67,6 +68,11 @@ class TorqueModel:
     def rows(self) -> tuple[str, ...]:
         """Names of the torque rows: joints, or the independent ones of a closed mechanism."""
         return self.freedom.names
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names cut short behind their first term, which stands for the combination."""
+        return tuple(re.sub(r" [-+] .*", " + …", name) for name in self.names)
 
     @property
     def n_inertial(self) -> int:
@@ -98,18 +104,21 @@ class TorqueModel:
         return total - self.full_regressor(q, v, a) @ self.prior
 
 
-def torque_model(mechanism: Mechanism, friction: str, drive_inertia: bool) -> TorqueModel:
-    """Choose the terms and find the base parameters (2)."""
+def torque_model(mechanism: Mechanism, friction: str, drive_inertia: bool, q: Floats | None = None) -> TorqueModel:
+    """Choose the terms and find the base parameters (2).
+
+    q: (nq,) a configuration that tells which way the loops are assembled.
+    """
     if mechanism.nv == 0:
         raise InputError(f"identify: {mechanism.name} has no moving joint")
     terms = (*(("drive",) if drive_inertia else ()), *friction_terms(friction))
-    names = [f"{kind}_{body}" for body in mechanism.body_names for kind in BODY_PARAMETERS]
+    names = list(parameter_names(mechanism))
     names += [f"{_SYMBOLS[term]}_{joint}" for term in terms for joint in coordinate_names(mechanism)]
     friction_values = {"drive": mechanism.armature, "viscous": mechanism.damping, "coulomb": mechanism.coulomb}
     prior = [inertial_parameters(mechanism)]
     prior += [friction_values.get(term, np.zeros(mechanism.nv)) for term in terms]
     freedom = freedom_of(mechanism)
-    base = minimum_parameters(mechanism, exact=False)
+    base = minimum_parameters(mechanism, exact=False, q=freedom.closed_near(q))
     independent, K, base_names = _with_terms(mechanism, freedom, terms, names, base)
     return TorqueModel(
         mechanism, freedom, terms, base_names, tuple(names), np.concatenate(prior), independent, K
@@ -142,24 +151,28 @@ def _with_terms(
     rng = np.random.default_rng(0)
     count = len(names)
     samples = _STATES_PER_COLUMN * count // len(freedom.names) + 8
-    q, v, a = freedom.random_motion(rng, samples)
+    q, v, a = freedom.random_motion(rng, samples, base.reference)
     Y = freedom.reduce_rows(q, _full_regressor(m, terms, q, v, a)).reshape(-1, count)
     independent = [int(k) for k in base.independent]
-    K = np.zeros((len(independent), count))
-    K[:, : 10 * m.n_bodies] = base.matrix
-    texts = list(base.names)
+    basis = np.linalg.qr(Y[:, independent])[0].T
+    dependent: list[int] = []
     for column in range(10 * m.n_bodies, count):
         y = Y[:, column]
-        size = np.linalg.norm(y)
-        if size == 0.0:
-            continue
-        share = np.linalg.lstsq(Y[:, independent], y, rcond=None)[0]
-        if np.linalg.norm(y - Y[:, independent] @ share) > _DEPENDENT * size:
+        for _ in range(2):
+            y = y - basis.T @ (basis @ y)
+        length = np.linalg.norm(y)
+        if length > _DEPENDENT * np.linalg.norm(Y[:, column]):
             independent.append(column)
-            K = np.vstack([K, np.eye(1, count, column)])
-            texts.append(names[column])
-            continue
-        share[np.abs(share) < _DEPENDENT * np.abs(share).max()] = 0.0
+            basis = np.vstack([basis, y / length])
+        else:
+            dependent.append(column)
+    K = np.zeros((len(independent), count))
+    K[: len(base.independent), : 10 * m.n_bodies] = base.matrix
+    K[range(len(base.independent), len(independent)), independent[len(base.independent) :]] = 1.0
+    texts = [*base.names, *(names[column] for column in independent[len(base.independent) :])]
+    shares = np.linalg.lstsq(Y[:, independent], Y[:, dependent], rcond=None)[0].T
+    for column, share in zip(dependent, shares, strict=True):
+        share[np.abs(share) < _DEPENDENT * np.abs(share).max(initial=0.0)] = 0.0
         K[:, column] = share
         for k in np.flatnonzero(share):
             texts[k] += f" {'-' if share[k] < 0 else '+'} {_factor(abs(share[k]))}{names[column]}"
