@@ -16,7 +16,8 @@ Equations
     (2)  J u = e_φ                             J of whole_body_kinematics (2)
     (3)  φ <- φ - ∫ L_y / (A_y u) dt           A_y: row of the centroidal matrix; until L_y vanishes
 
-Source: ours. Cost: about five solutions of all postures. Refuses: heights out of reach, flights shorter than a sample.
+Source: ours. Cost: six solutions of all postures, all but the first from good guesses.
+Refuses: heights out of reach, flights shorter than ten samples.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = ["Jump", "plan_jump"]
 
 Floats = NDArray[np.float64]
 
-_ROUNDS = 4
+_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ class Jump:
 
     flight: float = 0.2
     height: float = 0.225
-    crouch: float = 0.185
-    take_off: float = 0.22
+    crouch: float = 0.165
+    take_off: float = 0.205
     swing_height: float = 0.05
     lowering: float = 0.5
     standing: float = 0.2

@@ -46,7 +46,8 @@ class Landing:
         hip_pitch, hip_roll: names of the joints of either side that turn the legs about y and x.
         righting: time in which the correction fades after touch-down, s.
 
-    Times of calls go forward; a time before the take-off clears the memory.
+    `position` is a reference for a servo, a function (t, q, v). Times of calls go forward; a time before the take-off
+    clears the memory.
     """
 
     def __init__(
@@ -70,12 +71,20 @@ class Landing:
         self.motion, self.righting = motion, float(righting)
         self._leaving = float(motion.time[flying[0]])
         self._highest = float(motion.time[(flying[0] + flying[-1]) // 2])
-        # Velocities and coordinates of revolute joints have one number each.
         self._pitch = [m.v_slices[m.joint_index(name)].start for name in hip_pitch]
         self._roll = [m.v_slices[m.joint_index(name)].start for name in hip_roll]
+        hips = [m.joint_index(name) for name in (*hip_pitch, *hip_roll)]
+        self._hips = [(m.q_slices[joint].start, m.v_slices[joint].start) for joint in hips]
         self._tilt = np.zeros(3)
         self.touched: float | None = None
         """Time at which a sole met the ground again, s; None before."""
+
+    def position(self, t: float, q: Floats, v: Floats) -> Floats:
+        """Return the coordinates (nq,) a servo is to reach with the step that begins at time t at the state q, v."""
+        wanted, change = self.motion.position(t).copy(), self.correction(t, q)
+        for coordinate, velocity in self._hips:
+            wanted[coordinate] += change[velocity]
+        return wanted
 
     def correction(self, t: float, q: Floats) -> Floats:
         """Return what to add to the planned joint coordinates, (nv,), rad, at time t with measured q (nq,)."""

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from setsu.control.humanoid.biped import Biped
 from setsu.dynamics import difference, inverse_dynamics
 
-__all__ = ["Motion", "planned_motion", "zero_moment_point"]
+__all__ = ["Motion", "ground_wrench", "planned_motion", "zero_moment_point"]
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +58,24 @@ class Motion:
         """Number of the sample nearest to a time; the ends hold beyond them."""
         step = self.time[1] - self.time[0]
         return min(max(round((t - self.time[0]) / step), 0), len(self.time) - 1)
+
+    # A servo with contact acts at the end of the step that begins at t: there the joints are to be at the next sample,
+    # having come there with the velocity between the two, under the torque that changes velocities at this one.
+
+    def position(self, t: float) -> Floats:
+        """Return the coordinates (nq,) a servo is to reach with the step that begins at time t."""
+        return self.q[min(self.index(t) + 1, len(self.q) - 1)]
+
+    def velocity(self, t: float) -> Floats:
+        """Return the velocities (nv,) with which it gets there."""
+        k = self.index(t)
+        return 0.5 * (self.v[k] + self.v[min(k + 1, len(self.v) - 1)])
+
+    def feed_forward(self, t: float) -> Floats:
+        """Return the torques (nv,) of the drives, zero at the free joint, for the step that begins at time t."""
+        torque = self.torque[self.index(t)].copy()
+        torque[:6] = 0.0
+        return torque
 
 
 def planned_motion(biped: Biped, time: Floats, q: Floats, feet: Floats, support: NDArray[np.bool_]) -> Motion:

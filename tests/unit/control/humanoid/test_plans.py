@@ -176,7 +176,7 @@ def test_landing_turns_the_legs_against_the_tilt_until_touch_down_and_then_lets_
         (lambda: Biped(M, posture=[1.0]), "27 finite numbers"),
         (lambda: solve_postures(BIPED, np.zeros((3, 3)), np.zeros((2, 2, 3))), "expected com"),
         (lambda: solve_postures(BIPED, np.full((1, 3), np.nan), np.zeros((1, 2, 3))), "finite"),
-        (lambda: plan_jump(BIPED, Jump(take_off=0.24)), "out of reach"),
+        (lambda: plan_jump(BIPED, Jump(take_off=0.245)), "out of reach"),
     ],
 )
 def test_bad_input_is_refused(make, message: str) -> None:
