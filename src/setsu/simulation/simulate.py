@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact, checked_contacts
-from setsu.dynamics import mass_matrix
 from setsu.dynamics.catalogue import fast_function, require_mechanism
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
@@ -21,6 +20,7 @@ from setsu.simulation.integrators import REAL_STABILITY, Driver, chosen_integrat
 from setsu.simulation.motion import FreeMotion
 from setsu.simulation.recording import Recording, SimulationStopped
 from setsu.simulation.run import Run
+from setsu.simulation.stability import fastest_decay
 from setsu.simulation.torque import Torque, TorqueInput
 
 __all__ = ["simulate"]
@@ -85,7 +85,7 @@ def simulate(
     drive = Torque(mechanism, torque)
     rate = None if baumgarte is None else _positive(baumgarte, "baumgarte")
     motion = _motion(mechanism, drive, contacts, changes, rate, bool(joint_stops))
-    _warn_of_instability(mechanism, q, integrator, float(step))
+    _warn_of_instability(motion.mechanism, q, integrator, float(step))
     run = Run(mechanism, motion, driver, tuple(getattr(motion, "contact_names", ())))
     run.begin(q, v)
     with _Bar(progress) as report:
@@ -152,12 +152,9 @@ def _positive(value: float, what: str) -> float:
 def _warn_of_instability(m: Mechanism, q: Floats, integrator: str, step: float) -> None:
     """An explicit method with fixed step diverges when a joint's damping is faster than the step."""
     limit = REAL_STABILITY.get(integrator)
-    if limit is None or not m.damping.any():
+    if limit is None:
         return
-    try:
-        fastest = float(np.abs(np.linalg.eigvals(np.linalg.solve(mass_matrix(m, q), np.diag(m.damping)))).max())
-    except np.linalg.LinAlgError:
-        return  # massless parts inside loops: the mass matrix alone says nothing about their damping
+    fastest = fastest_decay(m, q)
     if fastest * step >= limit:
         warnings.warn(
             f"simulate: damping of {m.name} decays at {fastest:.4g} 1/s, times the step {step:g} s is "
