@@ -7,6 +7,7 @@ from setsu.identification.motion import MeasuredMotion
 from setsu.identification.motion_log import read_log
 from setsu.identification.physically_consistent import PhysicallyConsistent
 from setsu.identification.pseudo_inertia import pseudo_inertia
+from setsu.identification.with_parameters import with_parameters
 
 __all__ = [
     "ExcitationTrajectory",
@@ -20,4 +21,5 @@ __all__ = [
     "pseudo_inertia",
     "read_log",
     "validate_motion",
+    "with_parameters",
 ]

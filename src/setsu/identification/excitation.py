@@ -121,7 +121,7 @@ def excitation_trajectory(
     if not 0.0 <= margin < 0.5:
         raise InputError(f"excitation_trajectory: margin: expected a number from 0 to 0.5, got {margin!r}")
     lower, upper, speed = _limits(mechanism, margin)
-    judge = _Judge(torque_model(mechanism, friction, drive_inertia), float(duration))
+    judge = _Judge(torque_model(mechanism, friction, bool(drive_inertia)), float(duration))
     rng = np.random.default_rng(seed)
     n = mechanism.nv
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from setsu.identification.least_squares import Estimate
 from setsu.identification.pseudo_inertia import nearest_consistent, possible_prior, pseudo_inertia
 from setsu.identification.torque_model import TorqueModel
-from setsu.mechanism import Body, Fixed, Mechanism
+from setsu.identification.with_parameters import with_parameters
+from setsu.mechanism import Mechanism
 
 __all__ = ["PhysicallyConsistent", "physically_consistent"]
 
@@ -50,33 +51,8 @@ class PhysicallyConsistent:
         What bodies behind fixed joints weigh is part of the body that carries them: they become massless. An offset is
         no property of a mechanism and is left out.
         """
-        m = self.model.mechanism
-        moving = {name: k for k, name in enumerate(m.body_names)}
-        bodies = tuple(self._changed(body, moving.get(body.name)) for body in m.bodies)
-        return replace(m, bodies=bodies)
-
-    def _changed(self, body: Body, index: int | None) -> Body:
-        if index is None:
-            assert isinstance(body.joint, Fixed)
-            on_world = self.model.mechanism.frame(body.name).body < 0
-            return body if on_world else replace(body, mass=0.0, inertia=(0.0,) * 6)
-        mass, *rest = self.parameters[10 * index : 10 * index + 10].tolist()
-        center = np.array(rest[:3]) / mass
-        xx, xy, yy, xz, yz, zz = rest[3:]
-        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        inertia = about_origin - mass * (center @ center * np.eye(3) - np.outer(center, center))
-        where = self.model.mechanism.v_slices[index]
-        joint = replace(
-            body.joint,
-            **{_FIELDS[term]: self.terms[term][where].tolist() for term in self.model.terms if term in _FIELDS},
-        )
-        return replace(
-            body,
-            joint=joint,
-            mass=mass,
-            center_of_mass=tuple(center.tolist()),
-            inertia=tuple(inertia[i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))),
-        )
+        values = {_FIELDS[term]: values for term, values in self.terms.items() if term in _FIELDS}
+        return with_parameters(self.model.mechanism, self.parameters, values)
 
 
 def physically_consistent(model: TorqueModel, estimate: Estimate, weight: float) -> PhysicallyConsistent:

@@ -19,8 +19,11 @@ halved until they stay inside and descend finds its one minimum.                
 
     ∂/∂θ_a (-log det P) = -tr(P⁻¹ S_a),   ∂²/∂θ_a∂θ_b = tr(P⁻¹ S_a P⁻¹ S_b),   P = Σ θ_a S_a                        (3)
 
+From a far prior Newton's steps would hit the boundary again and again. So the data term is multiplied by a share that
+grows to one, from where it is as small as the others, each minimum being the start of the next.                  (4)
+
 Source: Wensing, Kim and Slotine 2018 (pseudo-inertia); Lee, Wensing and Park 2020 (divergence as regulariser).
-Cost O((10 n)³) per Newton step, ten to forty steps.
+Cost O((10 n)³) per Newton step, some thirty to a hundred steps.
 """
 
 from __future__ import annotations
@@ -37,8 +40,10 @@ __all__ = ["nearest_consistent", "possible_prior", "pseudo_inertia"]
 Floats = NDArray[np.float64]
 
 _STEPS = 200
-_DECREMENT = 1e-14
+_ROUGH, _EXACT = 1e-2, 1e-9
+_GROWTH = 5.0
 _SHORTEST = 1e-10
+_FINEST = 1e-7
 _SIGN_WEIGHT = 1e-3
 _FLATTEST = 1e-4
 
@@ -63,7 +68,7 @@ _S = _basis()
 
 @dataclass(frozen=True)
 class Consistent:
-    """Parameters π (P,) of (1), the change of the base parameters in their own σ (root mean square), Newton steps."""
+    """Parameters π (P,) of (1), the change of the base parameters in their σ (root mean square), Newton steps."""
 
     parameters: Floats
     deviation: float
@@ -109,61 +114,90 @@ def possible_prior(parameters: Floats) -> Floats:
 def nearest_consistent(
     K: Floats, beta: Floats, covariance: Floats, prior: Floats, positive: NDArray[np.bool_], weight: float
 ) -> Consistent:
-    """Minimise (1).
+    """Minimise (1) along the path (4).
 
     K: (b, P); beta (b,); covariance (b, b); prior (P,): inertial parameters first, 10 per body, possible ones;
     positive: (P - 10 n,) which of the others cannot be negative; weight: γ.
     """
-    n = (len(prior) - len(positive)) // 10
-    split = 10 * n
-    signed = split + np.flatnonzero(positive)
-    P0_inverse = np.linalg.inv(pseudo_inertia(prior[:split]))
-    gradient0 = np.zeros(len(prior))
-    gradient0[:split] = np.einsum("nij,aji->na", P0_inverse, _S).ravel()
-    # Each sign-bound value by its own scale: the prior, or what the data say when the prior is nothing.
-    scale = np.maximum(np.abs(prior[signed]), np.abs(np.linalg.pinv(K) @ beta)[signed]) + 1e-9
-    gradient0[signed] = _SIGN_WEIGHT / scale
-    L = np.linalg.cholesky(_scaled_inverse(covariance))
-    KL = L.T @ K
-    data = L.T @ beta
-    H0 = KL.T @ KL
+    problem = _Problem(K, beta, covariance, prior, positive, weight)
+    pi = prior.copy()
+    pi[problem.signed] = np.maximum(pi[problem.signed], problem.scale)
+    share = min(1.0, 1.0 / max(problem.misfit(pi), 1e-300))
+    steps = 0
+    while True:
+        pi, taken = problem.descend(pi, share, _EXACT if share == 1.0 else _ROUGH)
+        steps += taken
+        if share == 1.0:
+            return Consistent(pi, float(np.sqrt(2.0 * problem.misfit(pi) / len(beta))), steps)
+        share = min(1.0, _GROWTH * share)
 
-    def value(pi: Floats) -> float:
-        if np.any(pi[signed] <= 0.0):
+
+class _Problem:
+    """The function (1) with the data term multiplied by a share, and Newton's method for it."""
+
+    def __init__(
+        self, K: Floats, beta: Floats, covariance: Floats, prior: Floats, positive: NDArray[np.bool_], weight: float
+    ) -> None:
+        self.split = len(prior) - len(positive)
+        self.signed = self.split + np.flatnonzero(positive)
+        self.weight = weight
+        self.prior_gradient = np.zeros(len(prior))
+        P0_inverse = np.linalg.inv(pseudo_inertia(prior[: self.split]))
+        self.prior_gradient[: self.split] = np.einsum("nij,aji->na", P0_inverse, _S).ravel()
+        # Each sign-bound value by its own scale: the prior, or what the data say when the prior is nothing.
+        from_data = np.abs(np.linalg.pinv(K) @ beta)[self.signed]
+        self.scale = np.maximum(np.abs(prior[self.signed]), from_data) + 1e-9
+        self.prior_gradient[self.signed] = _SIGN_WEIGHT / self.scale
+        # Data without noise would make the rest of (1) vanish below rounding.
+        grain = _FINEST * (np.abs(K) @ np.abs(prior) + np.abs(beta))
+        L = np.linalg.cholesky(_scaled_inverse(covariance + np.diag(grain**2)))
+        self.KL, self.data = L.T @ K, L.T @ beta
+        self.data_hessian = self.KL.T @ self.KL
+
+    def misfit(self, pi: Floats) -> float:
+        """First term of (1)."""
+        rest = self.KL @ pi - self.data
+        return 0.5 * float(rest @ rest)
+
+    def value(self, pi: Floats, share: float) -> float:
+        """The function, inf outside of its domain."""
+        if np.any(pi[self.signed] <= 0.0):
             return np.inf
         try:
-            factors = np.linalg.cholesky(pseudo_inertia(pi[:split]))
+            factors = np.linalg.cholesky(pseudo_inertia(pi[: self.split]))
         except np.linalg.LinAlgError:
             return np.inf
-        logs = 2.0 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum() + _SIGN_WEIGHT * np.log(pi[signed]).sum()
-        rest = KL @ pi - data
-        return 0.5 * float(rest @ rest) + weight * float(gradient0 @ pi - logs)
+        logs = 2.0 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum()
+        logs += _SIGN_WEIGHT * np.log(pi[self.signed]).sum()
+        return share * self.misfit(pi) + self.weight * float(self.prior_gradient @ pi - logs)
 
-    pi = prior.copy()
-    pi[signed] = np.maximum(pi[signed], scale)
-    f = value(pi)
-    for step in range(_STEPS):
-        inverse = np.linalg.inv(pseudo_inertia(pi[:split]))
-        PS = np.einsum("nij,ajk->naik", inverse, _S)
-        g = KL.T @ (KL @ pi - data) + weight * gradient0
+    def newton_step(self, pi: Floats, share: float) -> tuple[Floats, float]:
+        """Return the step and the decrement: by how much a quadratic function would still fall, times two."""
+        split, signed, weight = self.split, self.signed, self.weight
+        PS = np.einsum("nij,ajk->naik", np.linalg.inv(pseudo_inertia(pi[:split])), _S)
+        g = share * (self.KL.T @ (self.KL @ pi - self.data)) + weight * self.prior_gradient
         g[:split] -= weight * np.einsum("naii->na", PS).ravel()  # (3)
         g[signed] -= weight * _SIGN_WEIGHT / pi[signed]
-        H = H0.copy()
-        blocks = weight * np.einsum("naij,nbji->nab", PS, PS)
-        for k in range(n):
-            H[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] += blocks[k]
+        H = share * self.data_hessian
+        for k, block in enumerate(weight * np.einsum("naij,nbji->nab", PS, PS)):  # (3)
+            H[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] += block
         H[signed, signed] += weight * _SIGN_WEIGHT / pi[signed] ** 2
         move = -_scaled_solve(H, g)
-        decrement = float(-g @ move)
-        t = 1.0
-        while (trial := value(pi + t * move)) > f - 1e-4 * t * decrement and t > _SHORTEST:
-            t *= 0.5  # (2)
-        if t <= _SHORTEST or decrement <= _DECREMENT * max(1.0, abs(f)):
-            # Nothing above rounding is left to gain.
-            rest = KL @ pi - data
-            return Consistent(pi, float(np.sqrt(rest @ rest / len(rest))), step)
-        pi, f = pi + t * move, trial
-    raise InputError(f"identify: physically consistent parameters were not found in {_STEPS} Newton steps")
+        return move, float(-g @ move)
+
+    def descend(self, pi: Floats, share: float, tolerance: float) -> tuple[Floats, int]:
+        """Take Newton steps (2) until the decrement is below the tolerance; return the point and their number."""
+        f = self.value(pi, share)
+        for step in range(_STEPS):
+            move, decrement = self.newton_step(pi, share)
+            t = 1.0
+            while (trial := self.value(pi + t * move, share)) > f - 1e-4 * t * decrement and t > _SHORTEST:
+                t *= 0.5
+            # With the shortest step nothing above rounding is left to gain.
+            if t <= _SHORTEST or decrement <= tolerance:
+                return pi, step
+            pi, f = pi + t * move, trial
+        raise InputError(f"identify: physically consistent parameters were not found in {_STEPS} Newton steps")
 
 
 def _scaled_inverse(C: Floats) -> Floats:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,18 @@ def torque_model(mechanism: Mechanism, friction: str, drive_inertia: bool, q: Fl
 
     q: (nq,) a configuration that tells which way the loops are assembled.
     """
+    if mechanism.loops or mechanism.couplings:
+        return _torque_model(mechanism, friction, drive_inertia, q)
+    return _tree_model(mechanism, friction, drive_inertia)
+
+
+@lru_cache(maxsize=8)
+def _tree_model(mechanism: Mechanism, friction: str, drive_inertia: bool) -> TorqueModel:
+    """Kept for a few mechanisms: planning a motion, identifying and validating ask for the same model."""
+    return _torque_model(mechanism, friction, drive_inertia, None)
+
+
+def _torque_model(mechanism: Mechanism, friction: str, drive_inertia: bool, q: Floats | None) -> TorqueModel:
     if mechanism.nv == 0:
         raise InputError(f"identify: {mechanism.name} has no moving joint")
     terms = (*(("drive",) if drive_inertia else ()), *friction_terms(friction))
