@@ -2,6 +2,7 @@
 
 from setsu.simulation.consistent_velocity import consistent_velocity
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
+from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.recording import EnergyLedger, Recording, SimulationStopped
 from setsu.simulation.simulate import simulate
 
@@ -9,6 +10,7 @@ __all__ = [
     "CloseLoop",
     "EnergyLedger",
     "EventReport",
+    "JointServo",
     "OpenLoop",
     "Recording",
     "SimulationStopped",

@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact, checked_contacts
+from setsu.contact import Environment
 from setsu.dynamics.catalogue import fast_function, require_mechanism
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 from setsu.simulation.constrained_motion import ConstrainedMotion
+from setsu.simulation.contact_run import ContactRun
 from setsu.simulation.events import CloseLoop, OpenLoop, checked_events, initially_open
 from setsu.simulation.integrators import REAL_STABILITY, Driver, chosen_integrator
+from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.motion import FreeMotion
 from setsu.simulation.recording import Recording, SimulationStopped
 from setsu.simulation.run import Run
@@ -37,9 +40,11 @@ def simulate(
     v0: ArrayLike,
     duration: float,
     step: float = 1e-3,
-    torque: TorqueInput = None,
+    torque: TorqueInput | JointServo = None,
     contacts: Sequence[SurfaceContact] = (),
     *,
+    environment: Environment | None = None,
+    contact_solver: str = "default",
     integrator: str = "rk4",
     record_every: int = 1,
     progress: bool | Progress = False,
@@ -55,6 +60,9 @@ def simulate(
         duration, step: s; the last step is shortened when the step does not divide the duration.
         torque: None, an array (nv,), or a function (t, q, v) -> (nv,), N m or N.
         contacts: SurfaceContact records: points held on surfaces, with friction; released when they would pull.
+        environment: what the mechanism's contact points can touch; the step is then semi-implicit and of fixed length,
+            and a JointServo as `torque` is treated implicitly. Surface contacts must then be bilateral and frictionless.
+        contact_solver: "default", or "sugihara2002" for the method of that paper.
         integrator: "rk4" (order 4), "semi_implicit" (1), "rk8" (8), "adaptive" (8, own steps by `tolerance` between the
             recorded ones), "radau" (5, implicit, for stiff springs, dampers and controllers).
         record_every: keep every so many steps; the first and the last are always kept.
@@ -80,6 +88,17 @@ def simulate(
     if isinstance(record_every, bool) or not isinstance(record_every, int) or record_every < 1:
         raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
     chosen_integrator(integrator)
+    if environment is not None:
+        _refuse_with_environment(environment, integrator, events, joint_stops, baumgarte)
+        held = checked_contacts(mechanism, contacts, "simulate")
+        contact_run = ContactRun(mechanism, environment, torque, held, float(step), times, record_every, contact_solver)
+        contact_run.begin(q, v)
+        with _Bar(progress) as report:
+            try:
+                contact_run.go(report)
+            except InputError as problem:
+                raise SimulationStopped(str(problem), contact_run.recording()) from problem
+        return contact_run.recording()
     driver = Driver(integrator, float(step), _positive(tolerance, "tolerance"))
     changes = checked_events(mechanism, events, float(duration))
     drive = Torque(mechanism, torque)
@@ -95,6 +114,21 @@ def simulate(
             where = "" if " t = " in str(problem) else f" (after t = {run.state.t:.9g} s)"
             raise SimulationStopped(f"{problem}{where}", run.recording()) from problem
     return run.recording()
+
+
+def _refuse_with_environment(
+    environment: object, integrator: str, events: Sequence[object], joint_stops: bool, baumgarte: float | None
+) -> None:
+    """Contact runs take semi-implicit steps; what they cannot do is refused by name."""
+    if not isinstance(environment, Environment):
+        raise InputError(f"simulate: environment: expected an Environment, got {environment!r:.80}")
+    if integrator not in ("rk4", "semi_implicit"):  # the first is the default of runs without environment
+        raise InputError(
+            f"simulate: integrator {integrator!r} cannot step over impacts; with an environment it is 'semi_implicit'"
+        )
+    for given, what in ((list(events), "events"), (joint_stops, "joint_stops"), (baumgarte, "baumgarte")):
+        if given:
+            raise InputError(f"simulate: {what} cannot be combined with an environment")
 
 
 def _motion(

@@ -1,0 +1,165 @@
+"""Many steps in compiled code, with everything a recording keeps and the events of the contact points."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.contact.detection import point_in_world
+from setsu.contact.scene import WRENCH, Problem, Scene
+from setsu.contact.step import (
+    APPLIED,
+    COULOMB,
+    DAMPING,
+    FINE,
+    POSITION,
+    TORQUE,
+    V_NEXT,
+    VELOCITY,
+    Motion,
+    V,
+    accept,
+    is_sliding,
+    take_step,
+)
+from setsu.native.control_flow import compiled
+
+__all__ = ["EVENT_KINDS", "DriveTables", "Records", "advance", "make_records"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+EVENT_KINDS = ("touch", "lift-off", "slip", "stick")
+_TOUCH, _LIFT, _SLIP, _STICK = range(4)
+
+
+class DriveTables(NamedTuple):
+    """Torque and references per step, (steps + 1, nv), or one row that holds throughout."""
+
+    torque: Floats
+    position: Floats
+    velocity: Floats
+
+
+class Records(NamedTuple):
+    """Rows of a recording: the state at a time and what acts in the step that begins there."""
+
+    q: Floats  # (T, nq)
+    motion: Floats  # (T, 3, nv) velocity, acceleration, torque
+    points: Floats  # (T, n_points, 7) force (N), place (m), world axes; normal force
+    wrench: Floats  # (T, n_bodies, 6) of contacts at body origins, N, N m
+    totals: Floats  # (T, 12) work since t = 0 (J): actuators, joint friction, contact friction, normal forces;
+    # then the worst of each entry of the certificate since the row before
+    events: Ints  # (room, 3) step, kind, point
+    counts: Ints  # (2,) rows and events so far
+    sums: Floats  # (12,) the totals so far
+    now: Floats  # (10,) certificate of the present step
+
+
+def make_records(rows: int, nq: int, nv: int, n_points: int, n_bodies: int) -> Records:
+    """Return room for so many rows."""
+    return Records(
+        q=np.zeros((rows, nq)),
+        motion=np.zeros((rows, 3, nv)),
+        points=np.zeros((rows, n_points, 7)),
+        wrench=np.zeros((rows, n_bodies, 6)),
+        totals=np.zeros((rows, 12)),
+        events=np.zeros((64 + 8 * n_points, 3), dtype=np.int64),
+        counts=np.zeros(2, dtype=np.int64),
+        sums=np.zeros(12),
+        now=np.zeros(10),
+    )
+
+
+@compiled
+def advance(
+    scene: Scene, problem: Problem, motion: Motion, tables: DriveTables, records: Records, times, step, first, stop,
+    record_every,
+):  # fmt: skip
+    """Take the steps from the states number `first` up to `stop` (exclusive); return (next state, status).
+
+    The last state of all takes its step only to know what acts in it. Stops early when events need to be fetched.
+    """
+    last = len(times) - 1
+    a = motion.vectors
+    for k in range(first, stop):
+        if records.counts[1] > len(records.events) - len(scene.points):
+            return k, FINE
+        h = times[k + 1] - times[k] if k < last else step
+        for d in range(a.shape[1]):
+            a[TORQUE, d] = tables.torque[min(k, len(tables.torque) - 1), d]
+            a[POSITION, d] = tables.position[min(k, len(tables.position) - 1), d]
+            a[VELOCITY, d] = tables.velocity[min(k, len(tables.velocity) - 1), d]
+        status = take_step(scene, problem, motion, h, records.now)
+        if status != FINE:
+            return k, status
+        for i in range(8):
+            records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
+        if k % record_every == 0 or k == last:
+            _record(scene, problem, motion, records, h)
+        _see_events(scene, problem, records, k)
+        if k < last:
+            for d in range(a.shape[1]):
+                mean, v = 0.5 * (a[V, d] + a[V_NEXT, d]), a[V, d]
+                slope = a[DAMPING, d] + a[COULOMB, d] / max(abs(v), 1e-3)
+                records.sums[0] += h * a[APPLIED, d] * mean
+                records.sums[1] -= h * slope * a[V_NEXT, d] * mean
+            records.sums[2] += records.now[8]
+            records.sums[3] += records.now[9]
+            accept(scene, problem, motion)
+    return stop, FINE
+
+
+@compiled
+def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h):
+    row, a = records.counts[0], motion.vectors
+    records.counts[0] = row + 1
+    for i in range(len(motion.q)):
+        records.q[row, i] = motion.q[i]
+    for d in range(a.shape[1]):
+        records.motion[row, 0, d] = a[V, d]
+        records.motion[row, 1, d] = (a[V_NEXT, d] - a[V, d]) / h
+        records.motion[row, 2, d] = a[APPLIED, d]
+    for i in range(12):
+        records.totals[row, i] = records.sums[i]
+        if i >= 4:
+            records.sums[i] = 0.0
+    for index in range(len(scene.points)):
+        p, place = scene.points[index], records.points[row, index]
+        if p.body >= 0:
+            place[3], place[4], place[5] = point_in_world(motion.poses, p.body, p.position)
+    for index in range(problem.count[0]):
+        c = problem.contacts[index]
+        if c.point < 0 or not c.impulse[0] > 0.0:
+            continue
+        out = records.points[row, c.point]
+        out[6] += c.impulse[0] / h
+        for i in range(3):
+            out[i] += (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
+            out[3 + i] = c.position[i]
+    for b in range(problem.count[1]):
+        for i in range(6):
+            records.wrench[row, problem.bodies[b], i] = problem.vectors[WRENCH, 6 * b + i] / h
+
+
+@compiled
+def _see_events(scene: Scene, problem: Problem, records: Records, k):
+    """Compare what each point does now with what it did in the step before."""
+    # `touching` holds the state before, plus four times the present one.
+    for index in range(problem.count[0]):
+        c = problem.contacts[index]
+        if c.point >= 0 and c.impulse[0] > 0.0:
+            p = scene.points[c.point]
+            p.touching = p.touching % 4 + 4 * max(p.touching // 4, 1 + is_sliding(c.velocity))
+    for index in range(len(scene.points)):
+        p = scene.points[index]
+        before, now = p.touching % 4, p.touching // 4
+        p.touching = now
+        if before == now:
+            continue
+        kind = _TOUCH if before == 0 else (_LIFT if now == 0 else (_SLIP if now == 2 else _STICK))
+        e = records.counts[1]
+        records.events[e, 0], records.events[e, 1], records.events[e, 2] = k, kind, index
+        records.counts[1] = e + 1

@@ -1,0 +1,193 @@
+"""Find which points of the bodies are at, or went through, which polygons.
+
+| symbol | meaning | unit |
+|---|---|---|
+| x | contact point in the world | m |
+| n, d | normal and offset of a polygon | -, m |
+| r | radius of the ball around the point | m |
+
+    gap = n·x - d - r                                                         (1)
+    inside: a·x <= e for every edge                                           (2)
+
+Broad phase: the ball around all points of a body walks down the tree of boxes around the polygons; only polygons whose
+box and plane come near the ball meet the points one by one.
+A polygon is touched from its front only. A point behind several faces (near the rim of a step) belongs to the face it
+is least behind of; faces it is in front of, or less than `_BEHIND` behind, all count.
+Cost: O(bodies log polygons) while nothing is near.
+"""
+
+from __future__ import annotations
+
+import math
+
+from setsu.contact.scene import Problem, Scene
+from setsu.native.control_flow import compiled
+
+__all__ = ["find_near", "find_passed", "point_in_world", "set_axes"]
+
+# A point this far behind a face (m) still counts as at it: what linearised steps leave.
+_BEHIND = 1e-5
+# Points beyond an edge by less than this (m) count as inside: no gap between neighbouring polygons.
+_EDGE = 1e-7
+
+
+@compiled
+def point_in_world(poses, body, p):
+    """x = R p + origin; poses (n_bodies, 4, 4)."""
+    T = poses[body]
+    return (
+        T[0, 0] * p[0] + T[0, 1] * p[1] + T[0, 2] * p[2] + T[0, 3],
+        T[1, 0] * p[0] + T[1, 1] * p[1] + T[1, 2] * p[2] + T[1, 3],
+        T[2, 0] * p[0] + T[2, 1] * p[1] + T[2, 2] * p[2] + T[2, 3],
+    )
+
+
+@compiled
+def _near_polygons(scene: Scene, x, y, z, reach):
+    """Write the polygons that come within `reach` of a place to scratch[1]; return how many."""
+    nodes, stack, found = scene.nodes, scene.scratch[0], scene.scratch[1]
+    if len(nodes) == 0:
+        return 0
+    count, depth = 0, 1
+    stack[0] = 0
+    while depth > 0:
+        depth -= 1
+        node = nodes[stack[depth]]
+        low, high = node.low, node.high
+        dx = max(low[0] - x, 0.0, x - high[0])
+        dy = max(low[1] - y, 0.0, y - high[1])
+        dz = max(low[2] - z, 0.0, z - high[2])
+        if dx * dx + dy * dy + dz * dz > reach * reach:
+            continue
+        first = node.first
+        if first >= 0:
+            stack[depth] = first
+            stack[depth + 1] = first + 1
+            depth += 2
+            continue
+        k = -1 - first
+        n = scene.polygons[k].normal
+        if abs(n[0] * x + n[1] * y + n[2] * z - scene.polygons[k].offset) <= reach:
+            found[count] = k
+            count += 1
+    return count
+
+
+@compiled
+def _inside(scene: Scene, polygon, x, y, z):
+    """Whether the point lies inside every edge (2)."""
+    for e in range(scene.polygons[polygon].edge_start, scene.polygons[polygon].edge_stop):
+        edge = scene.edges[e]
+        if edge[0] * x + edge[1] * y + edge[2] * z > edge[3] + _EDGE:
+            return False
+    return True
+
+
+@compiled
+def _gap(scene: Scene, polygon, point, x, y, z):
+    """(1)."""
+    n = scene.polygons[polygon].normal
+    return n[0] * x + n[1] * y + n[2] * z - scene.polygons[polygon].offset - scene.points[point].radius
+
+
+@compiled
+def _add(scene: Scene, problem: Problem, point, polygon, gap, x, y, z):
+    """Append a contact unless there is no room."""
+    index = problem.count[0]
+    if index >= len(problem.contacts):
+        return
+    problem.count[0] = index + 1
+    c, p, n = problem.contacts[index], scene.points[point], scene.polygons[polygon].normal
+    c.point, c.face, c.body_a, c.body_b, c.gap = point, polygon, p.body, -1, gap
+    c.position[0], c.position[1], c.position[2] = x - p.radius * n[0], y - p.radius * n[1], z - p.radius * n[2]
+    c.static_friction, c.kinetic_friction, c.restitution = p.static_friction, p.kinetic_friction, p.restitution
+    set_axes(c.axes, n[0], n[1], n[2])
+
+
+@compiled
+def set_axes(axes, nx, ny, nz):
+    """Fill the rows of a contact frame: the normal and two tangents."""
+    if abs(nx) < 0.6:
+        tx, ty, tz = 0.0, nz, -ny  # n x e_x, turned so that a horizontal floor has t1 = y
+    else:
+        tx, ty, tz = -nz, 0.0, nx
+    s = 1.0 / math.sqrt(tx * tx + ty * ty + tz * tz)
+    tx, ty, tz = s * tx, s * ty, s * tz
+    axes[0, 0], axes[0, 1], axes[0, 2] = nx, ny, nz
+    axes[1, 0], axes[1, 1], axes[1, 2] = tx, ty, tz
+    axes[2, 0], axes[2, 1], axes[2, 2] = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
+
+
+@compiled
+def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
+    """List all points with a gap below `reach` (m) and at most `deepest` (m) behind a polygon."""
+    problem.count[0] = 0
+    for body in range(len(scene.bodies)):
+        b = scene.bodies[body]
+        if b.point_start == b.point_stop:
+            continue
+        cx, cy, cz = point_in_world(poses, body, b.center)
+        found = _near_polygons(scene, cx, cy, cz, b.radius + max(reach, deepest))
+        if found == 0:
+            continue
+        for k in range(b.point_start, b.point_stop):
+            point = scene.body_points[k]
+            x, y, z = point_in_world(poses, body, scene.points[point].position)
+            in_front, least, least_gap = False, -1, -deepest
+            for j in range(found):
+                polygon = scene.scratch[1, j]
+                gap = _gap(scene, polygon, point, x, y, z)
+                if gap < -deepest or not _inside(scene, polygon, x, y, z):
+                    continue
+                if gap >= -_BEHIND:
+                    in_front = True
+                    if gap <= reach:
+                        _add(scene, problem, point, polygon, gap, x, y, z)
+                elif gap >= least_gap:
+                    least, least_gap = polygon, gap
+            if least >= 0 and not in_front:
+                _add(scene, problem, point, least, least_gap, x, y, z)
+
+
+@compiled
+def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
+    """Add points that a trial step takes through a polygon by more than `tolerance` (m); return how many."""
+    before = problem.count[0]
+    for body in range(len(scene.bodies)):
+        b = scene.bodies[body]
+        if b.point_start == b.point_stop:
+            continue
+        ax, ay, az = point_in_world(poses, body, b.center)
+        bx, by, bz = point_in_world(poses_next, body, b.center)
+        turned = 0.0
+        for i in range(3):
+            for j in range(3):
+                turned += (poses_next[body, i, j] - poses[body, i, j]) ** 2
+        moved = math.sqrt((bx - ax) ** 2 + (by - ay) ** 2 + (bz - az) ** 2)
+        radius = b.radius
+        found = _near_polygons(scene, bx, by, bz, radius + moved + radius * math.sqrt(turned))
+        if found == 0:
+            continue
+        for k in range(b.point_start, b.point_stop):
+            point = scene.body_points[k]
+            x, y, z = point_in_world(poses_next, body, scene.points[point].position)
+            for j in range(found):
+                polygon = scene.scratch[1, j]
+                after = _gap(scene, polygon, point, x, y, z)
+                if after >= -tolerance:
+                    continue
+                px, py, pz = point_in_world(poses, body, scene.points[point].position)
+                gap = _gap(scene, polygon, point, px, py, pz)
+                if gap < -_BEHIND:
+                    continue
+                # Where the way from the one place to the other meets the plane.
+                s = max(0.0, gap) / (max(0.0, gap) - after)
+                if not _inside(scene, polygon, px + s * (x - px), py + s * (y - py), pz + s * (z - pz)):
+                    continue
+                listed = False
+                for c in range(problem.count[0]):
+                    if problem.contacts[c].point == point and problem.contacts[c].face == polygon:
+                        listed = True
+                if not listed:
+                    _add(scene, problem, point, polygon, gap, px, py, pz)
+    return problem.count[0] - before

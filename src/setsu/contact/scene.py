@@ -1,0 +1,201 @@
+"""The flat arrays compiled contact code reads and works in: one set per run.
+
+Records (NumPy structured arrays) and matrices of rows keep the number of arguments small: Numba compiles functions of a
+few arrays in a fraction of the time that functions of many take.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.contact.environment import Environment
+from setsu.mechanism import Mechanism
+
+__all__ = ["BEFORE", "FREE", "LOAD", "SOLUTION", "TWIST", "WRENCH", "Problem", "Scene", "make_problem", "make_scene"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Records = Any
+
+# A point may touch a floor and two walls at once.
+_FACES_PER_POINT = 3
+
+# Rows of Problem.vectors: six numbers per body in contact, world axes at body origins.
+BEFORE = 0  # twists at the beginning of the step
+FREE = 1  # twists without contact impulses
+TWIST = 2  # twists with them
+WRENCH = 3  # wrench impulses of the contacts
+LOAD, SOLUTION = 4, 5  # of a linear system
+
+_BODY = np.dtype(
+    [
+        ("path_start", "i8"),  # in path: velocities that move the body, from the base outward
+        ("path_stop", "i8"),
+        ("point_start", "i8"),  # in body_points
+        ("point_stop", "i8"),
+        ("center", "f8", 3),  # ball around all contact points, body frame, m
+        ("radius", "f8"),
+        ("hub", "i8"),  # position among the bodies in contact, -1: not one of them
+    ]
+)
+_POINT = np.dtype(
+    [
+        ("body", "i8"),
+        ("position", "f8", 3),  # m, frame of the moving body
+        ("radius", "f8"),
+        ("static_friction", "f8"),
+        ("kinetic_friction", "f8"),
+        ("restitution", "f8"),
+        ("touching", "i8"),  # 0 apart, 1 sticking, 2 sliding, in the step before
+        ("face", "i8", _FACES_PER_POINT),  # what it touched then, -1: nothing
+        ("slides", "i8", _FACES_PER_POINT),
+        ("impulse", "f8", (_FACES_PER_POINT, 3)),
+    ]
+)
+_POLYGON = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("edge_start", "i8"), ("edge_stop", "i8")])
+_NODE = np.dtype([("low", "f8", 3), ("high", "f8", 3), ("first", "i8")])
+_CONTACT = np.dtype(
+    [
+        ("point", "i8"),  # contact point, -1 for a pair of bodies
+        ("face", "i8"),  # polygon, or number of the pair
+        ("body_a", "i8"),
+        ("body_b", "i8"),  # -1: the environment
+        ("hub_a", "i8"),
+        ("hub_b", "i8"),
+        ("slides", "i8"),  # 1: kinetic friction
+        ("bounces", "i8"),  # 1: restitution acts in this step
+        ("gap", "f8"),  # m, at the beginning of the step
+        ("gap_next", "f8"),  # m, at its end
+        ("position", "f8", 3),  # m, world, where the force acts
+        ("axes", "f8", (3, 3)),  # rows: normal towards body a, two tangents
+        ("map_a", "f8", (6, 3)),  # impulse in these axes -> wrench impulse on the body at its origin
+        ("map_b", "f8", (6, 3)),
+        ("own", "f8", (3, 3)),  # velocity of the contact for unit impulses in it
+        ("scale", "f8"),  # kg: impulse per velocity, 3 / trace of own
+        ("static_friction", "f8"),
+        ("kinetic_friction", "f8"),
+        ("restitution", "f8"),
+        ("friction", "f8"),  # the coefficient in force
+        ("before", "f8", 3),  # m/s, in the contact axes, at the beginning of the step
+        ("free", "f8", 3),  # without contact impulses
+        ("curvature", "f8", 3),  # what the straight step misses, over the step
+        ("shift", "f8", 3),  # added to the velocity: gap over step, restitution, curvature
+        ("velocity", "f8", 3),  # after the solve, shift included
+        ("impulse", "f8", 3),  # N s
+        ("trial", "f8", 3),
+        ("change", "f8", 3),
+        ("kept", "f8", 3),
+        ("ratio", "f8", (3, 3)),
+        ("rest", "f8", 3),
+    ]
+)
+
+
+class Scene(NamedTuple):
+    """The tree of the mechanism, its contact points and what they remember, the polygons."""
+
+    parent: Ints  # (nv,) velocity before this one on the way to the world
+    dof_body: Ints  # (nv,) moving body of each velocity
+    path: Ints
+    bodies: Records
+    points: Records
+    body_points: Ints  # points body after body
+    polygons: Records
+    edges: Floats  # (n_edges, 4) a·x <= d inside
+    nodes: Records  # tree of boxes: halves at first and first + 1; leaf: first = -1 - polygon
+    scratch: Ints  # (2, ...) stack of a walk over the tree, polygons found
+
+
+class Problem(NamedTuple):
+    """Contacts of one step and the bodies that take part in them (the hub), coupled through the mechanism.
+
+    x are coordinates in which the kinetic energy is ½|x|²: v = L⁻¹ D^-½ x with H = Lᵀ D L.
+    """
+
+    count: Ints  # (2,) contacts, bodies
+    contacts: Records
+    bodies: Ints  # (n,) moving body at each position
+    root: Floats  # (n, 6, nv) X: twist of the body = X x
+    coupling: Floats  # (6 n, 6 n) X Xᵀ: twists for unit wrench impulses
+    vectors: Floats  # (6, d), d = max(6 n, nv)
+    system: Floats  # (2, d, d)
+
+
+def make_scene(mechanism: Mechanism, environment: Environment) -> Scene:
+    """Return the arrays of a mechanism in an environment."""
+    m, tables = mechanism, mechanism.tables
+    dof_body = np.ascontiguousarray(tables.body[tables.dof_link], dtype=np.int64)
+    last = np.full(m.n_bodies, -1)
+    for dof, body in enumerate(dof_body):
+        last[body] = dof
+    paths = []
+    for dof in last:
+        path: list[int] = []
+        while dof >= 0:
+            path.append(int(dof))
+            dof = tables.dof_parent[dof]
+        paths.append(path[::-1])
+    points = _points(m)
+    members = [np.flatnonzero(points["body"] == index) for index in range(m.n_bodies)]
+    bodies = np.zeros(m.n_bodies, dtype=_BODY)
+    bodies["hub"] = -1
+    bodies["path_start"], bodies["path_stop"] = _ranges(paths)
+    bodies["point_start"], bodies["point_stop"] = _ranges(members)
+    for body, indices in zip(bodies, members, strict=True):
+        if len(indices):
+            positions = points["position"][indices]
+            body["center"] = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
+            body["radius"] = (np.linalg.norm(positions - body["center"], axis=1) + points["radius"][indices]).max()
+    flat = environment.tables
+    polygons = np.zeros(len(flat.offset), dtype=_POLYGON)
+    polygons["normal"], polygons["offset"] = flat.normal, flat.offset
+    polygons["edge_start"], polygons["edge_stop"] = flat.edge_start[:-1], flat.edge_start[1:]
+    nodes = np.zeros(len(flat.node_first), dtype=_NODE)
+    nodes["low"], nodes["high"], nodes["first"] = flat.node_low, flat.node_high, flat.node_first
+    return Scene(
+        parent=tables.dof_parent,
+        dof_body=dof_body,
+        path=np.array([dof for path in paths for dof in path], dtype=np.int64),
+        bodies=bodies,
+        points=points,
+        body_points=np.concatenate([np.zeros(0, dtype=np.int64), *members]).astype(np.int64),
+        polygons=polygons,
+        edges=flat.edge,
+        nodes=nodes,
+        scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
+    )
+
+
+def make_problem(n_points: int, n_bodies: int, nv: int, n_pairs: int = 0) -> Problem:
+    """Return room for the contacts of a step: every point with three faces, and `n_pairs` between bodies."""
+    n, d = max(1, n_bodies), max(6 * n_bodies, nv, 1)
+    return Problem(
+        count=np.zeros(2, dtype=np.int64),
+        contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + n_pairs), dtype=_CONTACT),
+        bodies=np.zeros(n, dtype=np.int64),
+        root=np.zeros((n, 6, max(1, nv))),
+        coupling=np.zeros((6 * n, 6 * n)),
+        vectors=np.zeros((6, d)),
+        system=np.zeros((2, d, d)),
+    )
+
+
+def _points(m: Mechanism) -> Records:
+    points = np.zeros(len(m.contact_points), dtype=_POINT)
+    for row, point in zip(points, m.contact_points, strict=True):
+        frame = m.frame(point.body)
+        T = frame.pose.matrix
+        row["body"], row["position"] = frame.body, T[:3, :3] @ point.position + T[:3, 3]
+        row["radius"] = point.radius
+        for key in ("static_friction", "kinetic_friction", "restitution"):
+            row[key] = getattr(point.material, key)
+    points["face"] = -1
+    return points
+
+
+def _ranges(lists: list) -> tuple[Ints, Ints]:
+    ends = np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
+    return ends[:-1], ends[1:]
