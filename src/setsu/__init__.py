@@ -28,6 +28,7 @@ from setsu.constraints import (
     independent_coordinates,
     loop_error,
 )
+from setsu.contact import Environment, Polygon
 from setsu.dynamics import (
     CompiledFunctions,
     ForwardDynamicsDerivatives,
@@ -69,6 +70,7 @@ from setsu.identification import (
     identify,
     pseudo_inertia,
     read_log,
+    with_parameters,
 )
 from setsu.mechanism import (
     Body,
@@ -118,6 +120,7 @@ from setsu.simulation import (
     CloseLoop,
     EnergyLedger,
     EventReport,
+    JointServo,
     OpenLoop,
     Recording,
     SimulationStopped,
@@ -147,6 +150,7 @@ __all__ = [
     "Cylindrical",
     "DHRow",
     "EnergyLedger",
+    "Environment",
     "EventReport",
     "ExcitationTrajectory",
     "Fit",
@@ -161,6 +165,7 @@ __all__ = [
     "InputError",
     "InverseDynamicsDerivatives",
     "Joint",
+    "JointServo",
     "LoadReport",
     "Loop",
     "Material",
@@ -176,6 +181,7 @@ __all__ = [
     "PhysicallyConsistent",
     "Planar",
     "Plane",
+    "Polygon",
     "Pose",
     "Prismatic",
     "Recording",
@@ -258,6 +264,7 @@ __all__ = [
     "sweep",
     "symbol",
     "with_gravity",
+    "with_parameters",
     "with_payload",
 ]
 
