@@ -1,0 +1,228 @@
+"""Pictures of the paper: accuracy, structures, and the control experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.dynamics import body_poses
+from setsu.mechanism import Mechanism
+from setsu.nodal import member_length_matrix
+from setsu.reproduce.isobe2003 import systems
+from setsu.reproduce.isobe2003.experiments import GRIP, STEPS, Accuracy, GripControl, Steadiness, WallTrace
+from setsu.reproduce.report import Figure
+
+__all__ = ["figures"]
+
+Floats = NDArray[np.float64]
+
+
+def figures(
+    serial: Accuracy, branched: Accuracy, still: Steadiness, wall: WallTrace, hold: GripControl, out: Path
+) -> tuple[Figure, ...]:
+    """Draw all figures into `out`."""
+    return (
+        _steps(serial, out / "figure_02_torques.png"),
+        _errors(serial, out / "figure_02_errors.png"),
+        _patterns(out / "figure_03.png"),
+        _branched(branched, out / "figure_04.png"),
+        _structures(hold, out / "figures_05_08_11_12.png"),
+        _joint_torques(still.time, still.torque, out / "figure_06.png", "Fig. 6: branched closed system, torques"),
+        _held_joint(still, out / "figure_07.png"),
+        _wall(wall, out / "figure_09.png"),
+        _joint_torques(hold.time, hold.torque, out / "figure_13.png", "Fig. 13: two arms with an object, torques"),
+        _parts(hold, out / "figure_14.png"),
+        _results(hold, out / "figure_15.png"),
+    )
+
+
+def _new(height: float = 4.0, rows: int = 1, columns: int = 1, width: float = 7.0, **options: Any) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(width, height), layout="constrained")
+    return canvas, canvas.subplots(rows, columns, **options)
+
+
+def _save(canvas: Any, path: Path, title: str, caption: str) -> Figure:
+    canvas.savefig(path, dpi=120)
+    return Figure(title, path, caption)
+
+
+def _finish(axes: Any, x: str, y: str, **legend: Any) -> None:
+    axes.set(xlabel=x, ylabel=y)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", **legend)
+
+
+def _steps(serial: Accuracy, path: Path) -> Figure:
+    canvas, axes = _new()
+    axes.plot(serial.time, serial.exact[:, 0], "k", label="Newton-Euler")
+    for steps, style in ((25, ":"), (50, "--"), (100, "-.")):
+        t, torque = serial.curves[steps]
+        axes.plot(t, torque[:, 0], style, label=f"nodal, {steps} steps")
+    _finish(axes, "time (s)", "torque of joint 1 (N m)")
+    return _save(canvas, path, "Fig. 2: torque against the number of steps", "Three links, central differences.")
+
+
+def _errors(serial: Accuracy, path: Path) -> Figure:
+    canvas, axes = _new()
+    for marker, (scheme, errors) in zip("os^", serial.errors.items(), strict=True):
+        axes.loglog(STEPS, errors, f"{marker}-", label=f"{scheme}: order {abs(serial.order(scheme)):.2f}")
+    _finish(axes, "number of steps (-)", "largest error over largest torque (-)")
+    caption = (
+        "Central differences have order 2 on any motion. The paper's Newmark scheme has it only when the motion starts "
+        "smoothly: a jerk at the start leaves a sawtooth whose size does not depend on the step."
+    )
+    return _save(canvas, path, "Fig. 2: error against the number of steps", caption)
+
+
+def _patterns(path: Path) -> Figure:
+    canvas, panels = _new(3.4, 1, 3, 10.0)
+    shown = (
+        ("open (4)", systems.three_links()),
+        ("closed at the object (5)", systems.two_arms()),
+        ("branched (6)", systems.branched_arm()),
+    )
+    for axes, (title, m) in zip(panels, shown, strict=True):
+        L = member_length_matrix(m)
+        axes.imshow(L.carried, cmap="Blues", vmin=0, vmax=1.6)
+        for i, j in zip(*np.nonzero(L.carried), strict=True):
+            axes.text(j, i, f"L{j + 1}", ha="center", va="center")
+        axes.set_xticks(range(len(L.names)), L.names, rotation=45, ha="right", fontsize="small")
+        axes.set_yticks(range(len(L.names)), m.joint_names, fontsize="small")
+        axes.set_title(title, fontsize="medium")
+    caption = "Rows: joints. Columns: links whose forces they carry. All three follow from the structure alone."
+    return _save(canvas, path, "Fig. 3: member-length matrices of several structures", caption)
+
+
+def _branched(branched: Accuracy, path: Path) -> Figure:
+    canvas, panels = _new(3.6, 1, 2, 9.0, sharey=True)
+    found = branched.curves[400]
+    for axes, title, (t, torque) in (
+        (panels[0], "Newton-Euler", (branched.time, branched.exact)),
+        (panels[1], "nodal, 400 steps", found),
+    ):
+        for k, curve in enumerate(torque.T, start=1):
+            axes.plot(t, curve, label=f"joint {k}")
+        axes.set_title(title, fontsize="medium")
+        _finish(axes, "time (s)", "torque (N m)")
+    caption = (
+        f"A trunk of two links with two branches; largest relative difference {branched.errors['central'][-2]:.0e}."
+    )
+    return _save(canvas, path, "Fig. 4: torques of a branched arm", caption)
+
+
+def _structures(hold: GripControl, path: Path) -> Figure:
+    canvas, panels = _new(7.0, 2, 2, 9.0)
+    fig5, fig8, fig11, fig12 = panels.ravel()
+    m = systems.branched_closed_system()
+    motion = systems.shaking_branch(m, 301, 1.5)
+    for k, shade in ((0, 1.0), (150, 0.35), (185, 0.35)):
+        _draw(fig5, m, motion.q[k], shade, (("left1", "left2", "branch", "weight"), ("right1", "right2")), (0, 1))
+    arm = systems.three_links()
+    trace = systems.wall_trace(arm, 101)
+    for k, shade in ((0, 0.35), (50, 0.6), (100, 1.0)):
+        _draw(fig8, arm, trace.q[k], shade, (("link1", "link2", "link3", "tip"),), (0, 2))
+    fig8.axvline(0.5, color="0.4", linewidth=4)
+    pair, swing = systems.two_arms_with_object(), systems.object_swing(401)
+    for k, shade in ((0, 1.0), (150, 0.35), (250, 0.35)):
+        _draw(fig11, pair, swing.q[k], shade, (("left1", "left2", "object"), ("right1", "right2")), (0, 1))
+    for hand, name in ((0, "left hand"), (1, "right hand")):
+        fig12.plot(*hold.hands[:, hand].T, label=name)
+    fig12.legend(fontsize="small")
+    for axes, title in (
+        (fig5, "Fig. 5: branched closed system, seen from above"),
+        (fig8, "Fig. 8: tracing a wall"),
+        (fig11, "Fig. 11: two arms with an object, from above"),
+        (fig12, "Fig. 12: target of the hands, 4 s"),
+    ):
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_title(title, fontsize="medium")
+        axes.set_xlabel("m")
+        axes.grid(alpha=0.3)
+    caption = "The systems with sizes of our own: links of 0.25 m and 0.4 kg (0.3 m and 1 kg in Fig. 8), object 0.1 kg."
+    return _save(canvas, path, "Figs 5, 8, 11, 12: the systems and their motions", caption)
+
+
+def _draw(
+    axes: Any, m: Mechanism, q: Floats, shade: float, chains: tuple[tuple[str, ...], ...], plane: tuple[int, int]
+) -> None:
+    """Links as lines between the frames of a chain, the last to the tip where one is meant."""
+    poses = body_poses(m, q)
+
+    def place(name: str, point: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Floats:
+        frame = m.frame(name)
+        return (poses[frame.body] @ frame.pose.matrix @ np.array([*point, 1.0]))[list(plane)]
+
+    ends = {"right2": (systems.LINK, 0.0, 0.0), "object": (systems.OBJECT_LENGTH, 0.0, 0.0)}
+    for chain in chains:
+        points = [place(name) for name in chain]
+        if chain[-1] in ends:
+            points.append(place(chain[-1], ends[chain[-1]]))
+        axes.plot(*np.array(points).T, "o-", color="tab:blue", alpha=shade)
+
+
+def _joint_torques(time: Floats, torque: Floats, path: Path, title: str) -> Figure:
+    canvas, axes = _new()
+    for k, curve in enumerate(torque.T, start=1):
+        axes.plot(time, curve, label=f"joint {k}")
+    _finish(axes, "time (s)", "torque (N m)", ncols=4)
+    return _save(canvas, path, title, "Torques of the four motors by nodal inverse dynamics.")
+
+
+def _held_joint(still: Steadiness, path: Path) -> Figure:
+    canvas, axes = _new()
+    for run, name in ((still.feedback, "feedback"), (still.both, "feedback + feed-forward")):
+        axes.plot(run.time, np.degrees(run.q[:, 0]), label=f"{name}: RMS of all motors {run.rms:.4f} rad")
+    axes.plot(still.feedback.time, np.degrees(still.feedback.target[:, 0]), "k--", label="target")
+    _finish(axes, "time (s)", "angle of joint 1 (°)")
+    caption = "Simulated with masses 10 % too large in the controller, sampling 2 ms, delay 2 ms."
+    return _save(canvas, path, "Fig. 7: joint 1 while the branch shakes", caption)
+
+
+def _wall(wall: WallTrace, path: Path) -> Figure:
+    canvas, panels = _new(7.5, 3, 1, 7.0, sharex=True)
+    for k, axes in enumerate(panels):
+        axes.plot(wall.time, wall.dynamics[:, k], "--", label="dynamics")
+        axes.plot(wall.time, wall.push[:, k], ":", label="Jᵀ F")
+        axes.plot(wall.time, wall.dynamics[:, k] + wall.push[:, k], linewidth=4, alpha=0.35, label="sum")
+        axes.plot(wall.time, wall.nodal[:, k], "k", linewidth=1, label="nodal")
+        _finish(axes, "time (s)" if k == 2 else "", f"joint {k + 1} (N m)", ncols=4)
+    caption = f"10 N on the wall; nodal torques and the sum differ by {wall.difference:.1e} of the largest torque."
+    return _save(canvas, path, "Fig. 9: torques while tracing a wall with a constant push", caption)
+
+
+def _parts(hold: GripControl, path: Path) -> Figure:
+    canvas, axes = _new()
+    axes.plot(hold.time, hold.torque[:, 0], label="both")
+    axes.plot(hold.time, (hold.torque - hold.force_part)[:, 0], "--", label="dynamics")
+    axes.plot(hold.time, hold.force_part[:, 0], ":", label="grip of 0.5 N")
+    _finish(axes, "time (s)", "torque of joint 1 (N m)")
+    return _save(
+        canvas, path, "Fig. 14: dynamics and grip in the torque of joint 1", "Dynamics cannot be neglected here."
+    )
+
+
+def _results(hold: GripControl, path: Path) -> Figure:
+    canvas, panels = _new(9.0, 3, 1, 7.0, sharex=True)
+    angles, errors, force = panels
+    for k in range(4):
+        (line,) = angles.plot(hold.both.time, np.degrees(hold.both.q[:, k]), label=f"joint {k + 1}")
+        angles.plot(hold.both.time, np.degrees(hold.both.target[:, k]), "k:", linewidth=0.8)
+        errors.plot(hold.both.time, np.degrees(hold.both.q - hold.both.target)[:, k], color=line.get_color())
+        errors.plot(
+            hold.feedback.time, np.degrees(hold.feedback.q - hold.feedback.target)[:, k], "--", color=line.get_color()
+        )
+    errors.plot([], [], "k", label="feedback + feed-forward")
+    errors.plot([], [], "k--", label="feedback")
+    force.plot(hold.both.time, hold.grip, label="feedback + feed-forward")
+    force.plot(hold.feedback.time, hold.grip_feedback, "--", label="feedback")
+    force.axhspan(0.8 * GRIP, 1.2 * GRIP, alpha=0.15, label="0.5 N ± 20 %")
+    _finish(angles, "", "angle (°), target dotted", ncols=4)
+    _finish(errors, "", "error of the angles (°)")
+    _finish(force, "time (s)", "force between the hands (N)")
+    caption = "Simulated for 4 s with masses 10 % too large in the controller, sampling 2 ms, delay 2 ms."
+    return _save(canvas, path, "Fig. 15: control results", caption)
