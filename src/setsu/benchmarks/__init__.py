@@ -9,6 +9,16 @@ from setsu.benchmarks.dynamics import STARTUP, Row, Study, measure
 from setsu.benchmarks.goals import Goal, goals
 from setsu.benchmarks.loops import LOOPS, LoopStudy, measure_loops
 from setsu.benchmarks.loops_report import loop_goals, loop_tables, loops_as_json, write_loop_plots, write_loops_json
+from setsu.benchmarks.nodal import (
+    NODAL,
+    NodalStudy,
+    measure_nodal,
+    nodal_as_json,
+    nodal_goals,
+    nodal_tables,
+    write_nodal_json,
+    write_nodal_plots,
+)
 from setsu.benchmarks.plots import write_plots
 from setsu.benchmarks.ratios import Ratio, ratios
 from setsu.benchmarks.report import as_json, tables, write_json
@@ -16,11 +26,13 @@ from setsu.benchmarks.subjects import ROBOTS, SERIES
 
 __all__ = [
     "LOOPS",
+    "NODAL",
     "ROBOTS",
     "SERIES",
     "STARTUP",
     "Goal",
     "LoopStudy",
+    "NodalStudy",
     "Ratio",
     "Row",
     "Study",
@@ -31,10 +43,16 @@ __all__ = [
     "loops_as_json",
     "measure",
     "measure_loops",
+    "measure_nodal",
+    "nodal_as_json",
+    "nodal_goals",
+    "nodal_tables",
     "ratios",
     "tables",
     "write_json",
     "write_loop_plots",
     "write_loops_json",
+    "write_nodal_json",
+    "write_nodal_plots",
     "write_plots",
 ]

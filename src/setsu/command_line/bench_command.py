@@ -27,34 +27,37 @@ def bench(
     Every engine reads the same file and the same states; numbers are compared before they are timed. Writes
     dynamics.json and, with matplotlib, plots of cost against the number of joints. Exit code 1: engines disagree.
     Closed loops are a study of their own, loops: errors of known motions, orders, cost against the number of loops.
+    So is nodal: nodal inverse dynamics beside our own Newton-Euler.
 
     Parameters
     ----------
     quick
         Fewer rounds and sizes: about a minute.
     only
-        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup or loops; may be given several
-        times. Without it, all but loops.
+        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, loops or nodal; may be given
+        several times. Without it, all but loops and nodal.
     out
         Folder for JSON and plots.
     json
         Print JSON instead of tables.
     """
-    from setsu.benchmarks import LOOPS, ROBOTS, SERIES, STARTUP
+    from setsu.benchmarks import LOOPS, NODAL, ROBOTS, SERIES, STARTUP
 
-    known = (*ROBOTS, *SERIES, STARTUP)
+    known, apart = (*ROBOTS, *SERIES, STARTUP), (LOOPS, NODAL)
     for name in only:
-        if name not in (*known, LOOPS):
-            raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, (*known, LOOPS))}")
+        if name not in (*known, *apart):
+            raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, (*known, *apart))}")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InputError(f"bench --out: cannot make the folder {out} ({problem.strerror})") from None
     outcomes: dict[str, _Outcome] = {}
-    if names := tuple(name for name in only or known if name != LOOPS):
+    if names := tuple(name for name in only or known if name not in apart):
         outcomes["dynamics"] = _dynamics(names, quick, out)
     if LOOPS in only:
         outcomes[LOOPS] = _loops(quick, out)
+    if NODAL in only:
+        outcomes[NODAL] = _nodal(quick, out)
     if json:
         parts = {name: outcome.data for name, outcome in outcomes.items()}
         print_json(parts if len(parts) > 1 else next(iter(parts.values())))
@@ -94,6 +97,15 @@ def _loops(quick: bool, out: Path) -> _Outcome:
         study = measure_loops(quick=quick, progress=progress)
     write_loops_json(study, out / "loops.json")
     return _Outcome(loops_as_json(study), loop_tables(study), _if_possible(lambda: write_loop_plots(study, out)))
+
+
+def _nodal(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import measure_nodal, nodal_as_json, nodal_tables, write_nodal_json, write_nodal_plots
+
+    with ProgressBar("measuring") as progress:
+        study = measure_nodal(quick=quick, progress=progress)
+    write_nodal_json(study, out / "nodal.json")
+    return _Outcome(nodal_as_json(study), nodal_tables(study), _if_possible(lambda: write_nodal_plots(study, out)))
 
 
 def _if_possible(write: Callable[[], list[Path]]) -> list[Path] | None:
