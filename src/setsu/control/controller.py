@@ -52,13 +52,14 @@ class Controller(ABC):
         velocity_noise: float = 0.0,
         seed: int = 0,
         sensor: ForceSensor | None = None,
+        initial: ArrayLike | None = None,
     ) -> Sampled:
         """Return the controller as a computer runs it; see Sampled."""
         from setsu.control.sampled import Sampled
 
         return Sampled(
             self, period, delay=delay, position_noise=position_noise, velocity_noise=velocity_noise, seed=seed,
-            sensor=sensor,
+            sensor=sensor, initial=initial,
         )  # fmt: skip
 
 

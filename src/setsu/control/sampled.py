@@ -1,7 +1,7 @@
 """A controller as a computer runs it: it looks at fixed instants, through noise, and acts later.
 
 at t_k = k period:  u_k = law(t_k, q + noise, v + noise)                                  (1)
-torque(t) = u_k for t_k + delay <= t < t_{k+1} + delay;  zero before the first            (2)
+torque(t) = u_k for t_k + delay <= t < t_{k+1} + delay;  `initial` before the first       (2)
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from bisect import bisect_right
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from setsu.control.arguments import nonnegative, positive
 from setsu.control.controller import Controller, Law
@@ -33,6 +33,7 @@ class Sampled(Controller):
         position_noise, velocity_noise: standard deviations added to each coordinate and velocity it sees.
         seed: of the noise, which depends on it and on the number of the sample alone.
         sensor: a ForceSensor that looks at the same instants, under the torque that acts then.
+        initial: torque (nv,) that acts before the first one of the law; zero by default.
 
     Give the simulation a step that divides the period, so that samples are taken where they belong.
     """
@@ -47,6 +48,7 @@ class Sampled(Controller):
         velocity_noise: float = 0.0,
         seed: int = 0,
         sensor: ForceSensor | None = None,
+        initial: ArrayLike | None = None,
     ) -> None:
         if not callable(law):
             raise InputError(f"Sampled: expected a function (t, q, v) -> torque, got {law!r:.80}")
@@ -56,6 +58,7 @@ class Sampled(Controller):
         self.delay = float(nonnegative(delay, "Sampled delay"))
         self.position_noise = float(nonnegative(position_noise, "Sampled position_noise"))
         self.velocity_noise = float(nonnegative(velocity_noise, "Sampled velocity_noise"))
+        self.initial = None if initial is None else np.array(initial, dtype=np.float64)
         self._numbers: list[int] = []
         self._torques: list[Floats] = []
 
@@ -97,4 +100,6 @@ class Sampled(Controller):
     def _acting(self, number: int, width: int) -> Floats:
         """Torque of the last sample up to a number."""
         place = bisect_right(self._numbers, number)
-        return self._torques[place - 1] if place else np.zeros(width)
+        if place:
+            return self._torques[place - 1]
+        return np.zeros(width) if self.initial is None else self.initial
