@@ -215,7 +215,7 @@ def _product(left: Any, right: Any) -> Any:
         for j in range(4):
             total: float = 0.0
             for k in range(4):
-                if a[i][k] != 0.0 and b[k][j] != 0.0:
+                if not _is_plain(a[i][k], 0.0) and not _is_plain(b[k][j], 0.0):
                     total = total + a[i][k] * b[k][j]
             value = float(plain[i, j])
             # The array's own product decides the digits, so that names change no result.

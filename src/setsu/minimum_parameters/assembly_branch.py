@@ -55,6 +55,8 @@ Floats = NDArray[np.float64]
 _STEP = 0.2
 _TRIES = 12
 _CLOSED = 1e-9
+_CLOSING_STEPS = 12
+_SETTLED = 1e-11
 # Part of the reference's distance from singular positions that points of the walk keep.
 _KEPT_DISTANCE = 0.3
 
@@ -86,9 +88,8 @@ def branch_points(mechanism: Mechanism, start: Floats, count: int, seed: int) ->
     q, points = start, []
     for _ in range(40 * count):
         step = J @ (_STEP * rng.standard_normal(J.shape[1]))
-        try:
-            new = close_loops(mechanism, integrate(mechanism, q, step, 1.0), respect_limits=False)
-        except ClosingError:
+        new = _closed_nearby(system, integrate(mechanism, q, step, 1.0))
+        if new is None:
             continue
         J_new, distance_new, rank_new = free_velocities(system, new)
         moved = np.linalg.norm((new - q)[: mechanism.nq])
@@ -105,6 +106,20 @@ def branch_points(mechanism: Mechanism, start: Floats, count: int, seed: int) ->
     )
 
 
+def _closed_nearby(system: ConstraintSystem, q: Floats) -> Floats | None:
+    """Close the loops again after a small step, by Newton's method; None when that does not settle at once."""
+    for _ in range(_CLOSING_STEPS):
+        G, error = system.jacobian_and_error(q)
+        scaled = G * system.velocity_units / system.row_units[:, None]
+        error = error / system.row_units
+        change = np.linalg.lstsq(scaled, -error, rcond=1e-9)[0]
+        q = integrate(system.mechanism, q, system.velocity_units * change, 1.0)
+        # Errors fall quadratically: one more step from here leaves rounding only.
+        if np.abs(error).max(initial=0.0) < _SETTLED:
+            return q
+    return None
+
+
 def reference_configuration(mechanism: Mechanism, q: ArrayLike | None, function: str) -> Floats:
     """Return a closed, regular configuration: the one given, else neutral, else one found, parallelograms first."""
     system = constraint_system(mechanism)
@@ -116,32 +131,36 @@ def reference_configuration(mechanism: Mechanism, q: ArrayLike | None, function:
     if system.n_rows == 0:
         return mechanism.neutral()
     rng = np.random.default_rng(0)
-    found = []
-    starts = [0.3 * rng.standard_normal(mechanism.nv) for _ in range(_TRIES // 2)]
-    starts += [1.5 * rng.standard_normal(mechanism.nv) for _ in range(_TRIES // 2)]
+    found: list[Floats] = []
     failed: ClosingError | None = None
-    for start in starts:
+    for trial in range(_TRIES):
+        start = (0.3 if trial < _TRIES // 2 else 1.5) * rng.standard_normal(mechanism.nv)
         try:
-            closed = close_loops(mechanism, integrate(mechanism, mechanism.neutral(), start, 1.0), respect_limits=False)
+            guess = integrate(mechanism, mechanism.neutral(), start, 1.0)
+            found.append(close_loops(mechanism, guess, respect_limits=False))
         except ClosingError as error:
             failed = error
-            continue
-        found.append(closed)
+        if len(found) == 2 and _is_regular(system, mechanism.neutral(), found):
+            return mechanism.neutral()
     if not found:
         assert failed is not None
         raise failed
     ranks = [free_velocities(system, closed)[1:] for closed in found]
     generic = max(rank for _, rank in ranks)
-    neutral = mechanism.neutral()
-    if np.abs(loop_error(mechanism, neutral)).max(initial=0.0) < _CLOSED:
-        _, distance, rank = free_velocities(system, neutral)
-        if rank == generic and distance > 0.05 * max(distance for distance, _ in ranks):
-            return neutral
     regular = [closed for closed, (_, rank) in zip(found, ranks, strict=True) if rank == generic]
     for closed in regular:
         if _constant_ratios(mechanism, closed) is not None:
             return closed
     return regular[0]
+
+
+def _is_regular(system: ConstraintSystem, q: Floats, others: list[Floats]) -> bool:
+    """Whether q closes the loops and is as far from singular positions as others are, within reason."""
+    if np.abs(loop_error(system.mechanism, q)).max(initial=0.0) > _CLOSED:
+        return False
+    _, distance, rank = free_velocities(system, q)
+    compared = [free_velocities(system, other)[1:] for other in others]
+    return rank == max(r for _, r in compared) and distance > 0.05 * max(d for d, _ in compared)
 
 
 def linear_closure(mechanism: Mechanism, reference: Floats, limit: int) -> LinearClosure | None:

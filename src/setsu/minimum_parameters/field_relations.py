@@ -47,13 +47,13 @@ def field_relations(
     """Return the relations on the reference's branch, or None for loops without a formula in the field."""
     wanted, _, _ = numeric_relations(W, order)
     try:
-        for excluded in ([], other_branches(mechanism, reference, limit)):
+        found = _relations(mechanism, reference, W, order, len(wanted), [])
+        if found is None:
+            excluded = other_branches(mechanism, reference, limit)
             found = _relations(mechanism, reference, W, order, len(wanted), excluded)
-            if found is not None:
-                return found
     except UnsolvedLoopsError:
         return None
-    return None
+    return found
 
 
 def _relations(
@@ -132,7 +132,7 @@ def rational_from_residue(residue: int, modulus: int) -> Fraction | None:
 
 
 def other_branches(mechanism: Mechanism, reference: Floats, limit: int) -> list[LinearClosure]:
-    """Return the linear closures found from other starts than the reference."""
+    """Return a linear closure found from other starts than the reference: the parallelogram of a crossed one."""
     rng = np.random.default_rng(2)
     found: list[LinearClosure] = []
     for _ in range(_OTHER_STARTS):
@@ -142,6 +142,7 @@ def other_branches(mechanism: Mechanism, reference: Floats, limit: int) -> list[
         except ClosingError:
             continue
         closure = linear_closure(mechanism, closed, limit)
-        if closure is not None and all(closure.matrix != known.matrix for known in found):
+        if closure is not None:
             found.append(closure)
+            break
     return found

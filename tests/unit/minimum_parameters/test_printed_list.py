@@ -11,23 +11,23 @@ import setsu
 samples = setsu.sample_mechanisms
 
 # The printed list is in tree parameters σ_o, in which I_ixx stands for I_ixx - I_iyy and masses are passed on already.
-PRINTED = """
-Izz_1
-MSx_2 + MSx_3p
-MSy_2
-Ixx_2 + Ixx_3p
-Ixy_2 + Ixy_3p
-Ixz_2 + Ixz_3p
-Iyz_2 + Iyz_3p
-Izz_2 + Izz_3p
-MSx_3 - a3p/a3*MSx_3p
-MSy_3
-Ixx_3 + Ixx_2p
-Ixy_3 + Ixy_2p
-Ixz_3 - Ixz_2p
-Iyz_3 - Iyz_2p
-Izz_3 + Izz_2p
-""".split("\n")[1:-1]
+PRINTED = [
+    "Izz_1",
+    "MSx_2 + MSx_3p",
+    "MSy_2",
+    "Ixx_2 + Ixx_3p",
+    "Ixy_2 + Ixy_3p",
+    "Ixz_2 + Ixz_3p",
+    "Iyz_2 + Iyz_3p",
+    "Izz_2 + Izz_3p",
+    "MSx_3 - a3p/a3*MSx_3p",
+    "MSy_3",
+    "Ixx_3 + Ixx_2p",
+    "Ixy_3 + Ixy_2p",
+    "Ixz_3 - Ixz_2p",
+    "Iyz_3 - Iyz_2p",
+    "Izz_3 + Izz_2p",
+]
 WRIST = ("MSx", "MSy", "Ixx", "Ixy", "Ixz", "Iyz", "Izz")
 PRINTED += [f"{kind}_{link}" for link in (4, 5, 6) for kind in WRIST]
 PRINTED += ["MSx_2p - a3p/a3*MSx_3p", "MSy_2p", "MSy_3p"]
