@@ -27,6 +27,11 @@ COMMANDS = (
         "Certify a model: inertias, identities of its dynamics, worst errors.",
     ),
     (
+        "parameters",
+        "setsu.command_line.parameters_command:parameters",
+        "List the minimum dynamic parameters of a model: table, LaTeX, JSON.",
+    ),
+    (
         "generate",
         "setsu.command_line.generate_command:generate",
         "Write source code (C99, Python) or an FMU of one function for one mechanism.",
