@@ -1,0 +1,125 @@
+"""Many arrays as one argument of compiled code: a book, whose pages are the fields of a named tuple.
+
+Numba passes every array of a tuple as seven separate numbers, so that functions of a hundred arrays take a minute to
+compile and 30 µs to enter. A book is one pointer to a table of addresses and shapes; `book.G` inside compiled code
+makes the array G from its entry. The table never changes, which lets the compiler load each entry once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel import models
+from numba.core.datamodel.registry import register_default
+from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.typeof import typeof_impl
+from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, unbox
+from numba.np.arrayobj import populate_array
+
+__all__ = ["Book"]
+
+_PAGE = 4  # address and up to three lengths
+
+
+class Book:
+    """The arrays of a named tuple (float64 or int64, contiguous, up to three axes) for compiled code.
+
+    >>> class Pair(NamedTuple):
+    ...     a: np.ndarray
+    ...     b: np.ndarray
+    >>> book = Book(Pair(np.zeros(3), np.ones((2, 2))))
+    >>> book.pages.b.shape
+    (2, 2)
+    """
+
+    def __init__(self, pages: Any) -> None:
+        self.pages = pages
+        self._table = np.zeros((len(pages), _PAGE), dtype=np.int64)
+        fields = []
+        for k, (name, array) in enumerate(zip(pages._fields, pages, strict=True)):
+            if array.dtype not in (np.float64, np.int64) or not array.flags.c_contiguous or not 1 <= array.ndim <= 3:
+                raise ValueError(f"{type(pages).__name__}.{name}: expected a contiguous float64 or int64 array")
+            self._table[k, 0] = array.ctypes.data
+            self._table[k, 1 : 1 + array.ndim] = array.shape
+            fields.append((name, "d" if array.dtype == np.float64 else "l", array.ndim))
+        self.address = int(self._table.ctypes.data)
+        self.type = BookType(type(pages).__name__, tuple(fields))
+
+
+class BookType(types.Type):
+    """Numba's type of a book: its fields with their kinds and numbers of axes."""
+
+    def __init__(self, title: str, fields: tuple[tuple[str, str, int], ...]) -> None:
+        self.title, self.fields = title, fields
+        super().__init__(name=f"Book({title}: {fields})")
+
+    def array_of(self, name: str) -> tuple[int, Any] | None:
+        """Number of a field and the type of its array."""
+        for k, (field, kind, axes) in enumerate(self.fields):
+            if field == name:
+                return k, types.Array(types.float64 if kind == "d" else types.int64, axes, "C")
+        return None
+
+
+@register_default(BookType)
+class _BookModel(models.OpaqueModel):
+    pass
+
+
+@typeof_impl.register(Book)
+def _type_of_book(book: Book, context: Any) -> BookType:
+    return book.type
+
+
+@unbox(BookType)
+def _unbox_book(kind: BookType, book: Any, context: Any) -> NativeValue:
+    number = context.pyapi.object_getattr_string(book, "address")
+    address = context.pyapi.long_as_longlong(number)
+    context.pyapi.decref(number)
+    return NativeValue(context.builder.inttoptr(address, context.context.get_value_type(kind)))
+
+
+@infer_getattr
+class _BookAttribute(AttributeTemplate):
+    key = BookType
+
+    def generic_resolve(self, kind: BookType, name: str) -> Any:
+        found = kind.array_of(name)
+        return None if found is None else found[1]
+
+
+@lower_getattr_generic(BookType)
+def _open_page(context: Any, builder: Any, kind: BookType, book: Any, name: str) -> Any:
+    found = kind.array_of(name)
+    if found is None:
+        raise AttributeError(f"{kind.title} has no array {name}")
+    page, array_type = found
+    word = ir.IntType(64)
+    table = builder.bitcast(book, word.as_pointer())
+    constant = builder.module.add_metadata([])
+
+    def entry(k: int) -> Any:
+        loaded = builder.load(builder.gep(table, [word(page * _PAGE + k)]))
+        loaded.set_metadata("invariant.load", constant)
+        return loaded
+
+    array = context.make_array(array_type)(context, builder)
+    itemsize = word(8)
+    shape = [entry(1 + axis) for axis in range(array_type.ndim)]
+    strides = [itemsize]
+    for length in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], length))
+    data = builder.inttoptr(entry(0), context.get_data_type(array_type.dtype).as_pointer())
+    populate_array(
+        array,
+        data=data,
+        shape=cgutils.pack_array(builder, shape, word),
+        strides=cgutils.pack_array(builder, strides, word),
+        itemsize=itemsize,
+        meminfo=None,
+        parent=None,
+    )
+    return array._getvalue()
