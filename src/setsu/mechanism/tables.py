@@ -38,7 +38,7 @@ from setsu.spatial import axis_to_z_rotation, placement
 if TYPE_CHECKING:
     from setsu.mechanism.record import Mechanism
 
-__all__ = ["Inertias", "Kind", "Tables", "Ties", "make_tables"]
+__all__ = ["Inertias", "Kind", "Tables", "Ties", "make_tables", "regroup"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -193,7 +193,7 @@ def make_tables(mechanism: Mechanism) -> Tables:
         axes=np.array(axes).reshape(n, 3, 3),
         pitch=np.array(pitches),
         true=true,
-        regrouped=_regroup(true, kind, parent_array, rotation, translation),
+        regrouped=regroup(true, kind, parent_array, rotation, translation),
         body_link=np.array(body_link, dtype=np.int64),
         dof_parent=np.array(dof_parent, dtype=np.int64),
         dof_link=np.repeat(np.arange(n), [k.nv for k in kinds]).astype(np.int64),
@@ -303,7 +303,7 @@ def _link_inertias(mechanism: Mechanism, n: int, axes: list[Floats], body_link: 
     return Inertias(mass, moment, _pack(second))
 
 
-def _regroup(true: Inertias, kind: Ints, parent: Ints, rotation: Floats, translation: Floats) -> Inertias:
+def regroup(true: Inertias, kind: Ints, parent: Ints, rotation: Floats, translation: Floats) -> Inertias:
     """Give to the parent what a joint cannot tell from the parent's own mass, from the tips to the base."""
     mass, moment, second = true.mass.copy(), true.moment.copy(), _unpack(true.second_moment)
     for link in range(len(kind) - 1, -1, -1):
