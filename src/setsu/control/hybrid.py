@@ -8,7 +8,7 @@
 
     x'' = (1 - n nᵀ)(x_d'' + K_v (x_d' - x') + K_p (x_d - x)) - n (x'ᵀ H x')      along the path, on the surface    (1)
     a = J⁺ (x'' - J' v) + (1 - J⁺ J)(K_r (q_r - q) - D_r v)                       the rest holds a posture          (2)
-    tau = ID(q, v, a) - Jᵀ (f n - K f t)      t: direction of sliding; the model pushes against both forces         (3)
+    tau = ID(q, v, a) - Jᵀ (f n - K f t)      t: direction of the path; the model pushes against both forces        (3)
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ __all__ = ["HybridControl"]
 
 Floats = NDArray[np.float64]
 
-# Slower than this (m/s) nothing is said about the direction of friction.
-_AT_REST = 1e-6
+# Below this speed (m/s) of the path the friction reckoned with fades to zero, since the point may rest.
+_SLOW = 1e-3
 
 
 class HybridControl(Controller):
@@ -92,7 +92,7 @@ class HybridControl(Controller):
         drift = point_jacobian_rate(m, q, v, contact.body, contact.point) @ v
         a = inverse @ (ddx - drift) + rest - inverse @ (J @ rest)  # (2)
         f = float(self.normal_force(t)[0])
-        slide = dx - n * (n @ dx)
-        speed = float(np.linalg.norm(slide))
-        direction = slide / speed if speed > _AT_REST else np.zeros(3)
+        # The path's direction, not the measured one: near rest that is noise.
+        slide = dx_d - n * (n @ dx_d)
+        direction = slide / max(float(np.linalg.norm(slide)), _SLOW)
         return inverse_dynamics(m, q, v, a) - J.T @ (f * n - contact.friction * f * direction)  # (3)

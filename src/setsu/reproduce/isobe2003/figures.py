@@ -58,12 +58,15 @@ def _finish(axes: Any, x: str, y: str, **legend: Any) -> None:
 
 
 def _steps(serial: Accuracy, path: Path) -> Figure:
-    canvas, axes = _new()
-    axes.plot(serial.time, serial.exact[:, 0], "k", label="Newton-Euler")
-    for steps, style in ((25, ":"), (50, "--"), (100, "-.")):
+    canvas, (curves, errors) = _new(6.0, 2, 1, sharex=True)
+    curves.plot(serial.time, serial.exact[:, 0], "k", label="Newton-Euler")
+    for steps, style in ((25, "o:"), (50, "s--"), (100, "-.")):
         t, torque = serial.curves[steps]
-        axes.plot(t, torque[:, 0], style, label=f"nodal, {steps} steps")
-    _finish(axes, "time (s)", "torque of joint 1 (N m)")
+        curves.plot(t, torque[:, 0], style, markersize=4, label=f"nodal, {steps} steps")
+        errors.plot(t, torque[:, 0] - np.interp(t, serial.time, serial.exact[:, 0]), style, markersize=4)
+    _finish(curves, "", "torque of joint 1 (N m)")
+    errors.set(xlabel="time (s)", ylabel="difference (N m)")
+    errors.grid(alpha=0.3)
     return _save(canvas, path, "Fig. 2: torque against the number of steps", "Three links, central differences.")
 
 
@@ -71,6 +74,8 @@ def _errors(serial: Accuracy, path: Path) -> Figure:
     canvas, axes = _new()
     for marker, (scheme, errors) in zip("os^", serial.errors.items(), strict=True):
         axes.loglog(STEPS, errors, f"{marker}-", label=f"{scheme}: order {abs(serial.order(scheme)):.2f}")
+    axes.set_xticks(STEPS, STEPS)
+    axes.minorticks_off()
     _finish(axes, "number of steps (-)", "largest error over largest torque (-)")
     caption = (
         "Central differences have order 2 on any motion. The paper's Newmark scheme has it only when the motion starts "

@@ -123,7 +123,7 @@ def shaking_branch(m: Mechanism, samples: int, seconds: float) -> Motion:
     """The branch swings its weight to and fro, starting smoothly; the closed part rests."""
     t = np.linspace(0.0, seconds, samples)
     rest = np.zeros(m.nv)
-    left, right = _two_link(np.array([[0.0, 0.4]]), -1.0, -HALF_BASE), _two_link(np.array([[0.0, 0.4]]), 1.0, HALF_BASE)
+    left, right = _two_link(np.array([[0.0, 0.4]]), 1.0, -HALF_BASE), _two_link(np.array([[0.0, 0.4]]), -1.0, HALF_BASE)
     for name, angle in zip(("joint1", "joint2", "joint3", "passive"), (*left[0], *right[0]), strict=True):
         rest[m.joint_index(name)] = angle
     q, v, a = np.tile(rest, (samples, 1)), np.zeros((samples, m.nv)), np.zeros((samples, m.nv))
@@ -195,7 +195,7 @@ def object_swing(samples: int) -> Motion:
     along = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     across = np.stack([-np.sin(angle), np.cos(angle)], axis=1)
     parts = []
-    for sign, elbow in ((-1.0, -1.0), (1.0, 1.0)):
+    for sign, elbow in ((-1.0, 1.0), (1.0, -1.0)):
         half = 0.5 * sign * OBJECT_LENGTH
         hand = middle[:, :2] + half * along
         velocity = dmiddle[:, :2] + half * rate[:, None] * across
@@ -209,7 +209,9 @@ def object_swing(samples: int) -> Motion:
 
 
 def _two_link(hand: Floats, elbow: float, base: float, length: float = LINK) -> Floats:
-    """Angles (T, 2) of two equal links from (base, 0) to a hand (T, 2); elbow: sign of the second angle."""
+    """Angles (T, 2) of two equal links from (base, 0) to a hand (T, 2); elbow: 1 bends to the left of the line
+    from the base to the hand, -1 to the right.
+    """
     x, y = hand[:, 0] - base, hand[:, 1]
     cosine = (x**2 + y**2) / (2.0 * length**2) - 1.0
     if (np.abs(cosine) >= 1.0).any():
