@@ -23,6 +23,7 @@ from setsu.benchmarks.plots import write_plots
 from setsu.benchmarks.ratios import Ratio, ratios
 from setsu.benchmarks.report import as_json, tables, write_json
 from setsu.benchmarks.subjects import ROBOTS, SERIES
+from setsu.benchmarks.sweeps import SWEEP, SweepStudy, measure_sweep, sweep_as_json, sweep_tables, write_sweep_json
 
 __all__ = [
     "LOOPS",
@@ -30,12 +31,14 @@ __all__ = [
     "ROBOTS",
     "SERIES",
     "STARTUP",
+    "SWEEP",
     "Goal",
     "LoopStudy",
     "NodalStudy",
     "Ratio",
     "Row",
     "Study",
+    "SweepStudy",
     "as_json",
     "goals",
     "loop_goals",
@@ -44,10 +47,13 @@ __all__ = [
     "measure",
     "measure_loops",
     "measure_nodal",
+    "measure_sweep",
     "nodal_as_json",
     "nodal_goals",
     "nodal_tables",
     "ratios",
+    "sweep_as_json",
+    "sweep_tables",
     "tables",
     "write_json",
     "write_loop_plots",
@@ -55,4 +61,5 @@ __all__ = [
     "write_nodal_json",
     "write_nodal_plots",
     "write_plots",
+    "write_sweep_json",
 ]

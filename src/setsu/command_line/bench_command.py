@@ -27,23 +27,24 @@ def bench(
     Every engine reads the same file and the same states; numbers are compared before they are timed. Writes
     dynamics.json and, with matplotlib, plots of cost against the number of joints. Exit code 1: engines disagree.
     Closed loops are a study of their own, loops: errors of known motions, orders, cost against the number of loops.
-    So is nodal: nodal inverse dynamics beside our own Newton-Euler.
+    So are nodal, nodal inverse dynamics beside our own Newton-Euler, and sweep, 100,000 runs of an arm beside a loop
+    over MuJoCo's single steps.
 
     Parameters
     ----------
     quick
         Fewer rounds and sizes: about a minute.
     only
-        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, loops or nodal; may be given
-        several times. Without it, all but loops and nodal.
+        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, loops, nodal or sweep; may be
+        given several times. Without it, all but the last three.
     out
         Folder for JSON and plots.
     json
         Print JSON instead of tables.
     """
-    from setsu.benchmarks import LOOPS, NODAL, ROBOTS, SERIES, STARTUP
+    from setsu.benchmarks import LOOPS, NODAL, ROBOTS, SERIES, STARTUP, SWEEP
 
-    known, apart = (*ROBOTS, *SERIES, STARTUP), (LOOPS, NODAL)
+    known, apart = (*ROBOTS, *SERIES, STARTUP), (LOOPS, NODAL, SWEEP)
     for name in only:
         if name not in (*known, *apart):
             raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, (*known, *apart))}")
@@ -58,6 +59,8 @@ def bench(
         outcomes[LOOPS] = _loops(quick, out)
     if NODAL in only:
         outcomes[NODAL] = _nodal(quick, out)
+    if SWEEP in only:
+        outcomes[SWEEP] = _sweep(quick, out)
     if json:
         parts = {name: outcome.data for name, outcome in outcomes.items()}
         print_json(parts if len(parts) > 1 else next(iter(parts.values())))
@@ -106,6 +109,15 @@ def _nodal(quick: bool, out: Path) -> _Outcome:
         study = measure_nodal(quick=quick, progress=progress)
     write_nodal_json(study, out / "nodal.json")
     return _Outcome(nodal_as_json(study), nodal_tables(study), _if_possible(lambda: write_nodal_plots(study, out)))
+
+
+def _sweep(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import measure_sweep, sweep_as_json, sweep_tables, write_sweep_json
+
+    with ProgressBar("measuring") as progress:
+        study = measure_sweep(quick=quick, progress=progress)
+    write_sweep_json(study, out / "sweep.json")
+    return _Outcome(sweep_as_json(study), sweep_tables(study), [], 0 if study.agrees else 1)
 
 
 def _if_possible(write: Callable[[], list[Path]]) -> list[Path] | None:

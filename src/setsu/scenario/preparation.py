@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from setsu import sample_mechanisms
 from setsu.constraints import Cylinder, ImplicitSurface, Plane, Sphere, SurfaceContact, close_loops
+from setsu.contact import Environment, Polygon
 from setsu.errors import InputError, ModelFileError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism, with_gravity, with_payload
 from setsu.model_files import load_with_report
@@ -185,19 +186,31 @@ def _changed(m: Mechanism, model: schema.Model, problems: _Problems) -> Mechanis
     for name, change in model.joints.items():
         if problems.known(("model", "joints", name), name, carriers, "joint"):
             body = declared[carriers[name]]
-            values = {key: value for key in change.__struct_fields__ if (value := getattr(change, key)) is not None}
+            values = _given(change)
             with problems.at(("model", "joints", name)):
                 declared[body.name] = dataclasses.replace(body, joint=dataclasses.replace(body.joint, **values))
     springs = {spring.name: spring for spring in m.springs}
     for name, change in model.springs.items():
         if problems.known(("model", "springs", name), name, springs, "spring"):
-            values = {key: value for key in change.__struct_fields__ if (value := getattr(change, key)) is not None}
+            values = _given(change)
             springs[name] = dataclasses.replace(springs[name], **values)
     result = dataclasses.replace(m, bodies=tuple(declared.values()), springs=tuple(springs.values()))
+    if model.material is not None:
+        values = _given(model.material)
+        with problems.at(("model", "material")):
+            points = [
+                dataclasses.replace(p, material=dataclasses.replace(p.material, **values)) for p in m.contact_points
+            ]
+            result = dataclasses.replace(result, contact_points=tuple(points))
     for index, payload in enumerate(model.payloads):
         with problems.at(("model", "payloads", index)):
             result = with_payload(result, payload.body, payload.mass, payload.center_of_mass)
     return result
+
+
+def _given(change: Any) -> dict[str, Any]:
+    """The entries of a change that are there."""
+    return {key: value for key in change.__struct_fields__ if (value := getattr(change, key)) is not None}
 
 
 # State, torque, contacts, events -------------------------------------------------------------------------------------
@@ -337,9 +350,18 @@ def _events(scenario: schema.Scenario, m: Mechanism, problems: _Problems) -> Ite
 
 def _options(scenario: schema.Scenario, problems: _Problems) -> dict[str, Any]:
     s = scenario.simulation
-    if scenario.environment is not None:
-        problems.note(("environment",), "polygons are not known to this version; use contacts with surfaces")
+    world = scenario.environment
+    surroundings: dict[str, Any] = {}
+    if world is not None:
+        polygons = (
+            list(Environment.slope(world.slope, height=world.height, name="floor").polygons) if world.floor else []
+        )
+        for index, corners in enumerate(world.polygons):
+            with problems.at(("environment", "polygons", index)):
+                polygons.append(Polygon(corners, f"polygon {index}"))
+        surroundings = {"environment": Environment(polygons), "contact_solver": world.contact_solver}
     return {
+        **surroundings,
         "duration": s.duration,
         "step": s.step,
         "integrator": s.integrator,

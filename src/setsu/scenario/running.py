@@ -21,8 +21,8 @@ def run(
 
     Args:
         scenario: from `load` or `parse`, or prepared by `prepare`.
-        progress: True for a bar on stderr, or a function (text, part from 0 to 1), called at every recorded state.
-        stop: asked at every recorded state; when it answers True the run ends there.
+        progress: True for a bar on stderr, or a function (text, part from 0 to 1), called again and again.
+        stop: asked as often; when it answers True the run ends there.
 
     Raises:
         ModelFileError: a name or value in the scenario is wrong; all of them with their lines, before any work.

@@ -22,6 +22,7 @@ __all__ = [
     "ImplicitShape",
     "JointChange",
     "JointFeedbackTorque",
+    "MaterialChange",
     "Model",
     "NoTorque",
     "OpenLoopEvent",
@@ -71,6 +72,14 @@ class SpringChange(_Table, frozen=True, kw_only=True):
     damping: NotNegative | None = None
 
 
+class MaterialChange(_Table, frozen=True, kw_only=True):
+    """[model.material]: of all contact points of the model; coefficients of friction, and of restitution (0 to 1)."""
+
+    static_friction: NotNegative | None = None
+    kinetic_friction: NotNegative | None = None
+    restitution: Annotated[float, Meta(ge=0, le=1)] | None = None
+
+
 class Payload(_Table, frozen=True, kw_only=True):
     """[[model.payloads]]: a load (kg) fastened to a body, its centre of mass (m) in the body's frame."""
 
@@ -83,7 +92,8 @@ class Model(_Table, frozen=True, kw_only=True):
     """[model]: `file` beside the scenario (.urdf, .xml, .toml), or `sample`, a function of setsu.sample_mechanisms.
 
     sample_arguments: whole numbers for that function. gravity: m/s²; the file's own when absent. floating_base,
-    package_folders, repair: as in setsu.load. bodies, joints, springs, payloads: changes to what the file says.
+    package_folders, repair: as in setsu.load. bodies, joints, springs, payloads, material: changes to what
+    the file says.
     """
 
     file: str | None = None
@@ -97,6 +107,7 @@ class Model(_Table, frozen=True, kw_only=True):
     joints: dict[str, JointChange] = {}
     springs: dict[str, SpringChange] = {}
     payloads: tuple[Payload, ...] = ()
+    material: MaterialChange | None = None
 
 
 class Start(_Table, frozen=True, kw_only=True):
@@ -188,10 +199,17 @@ class Contact(_Table, frozen=True, kw_only=True):
 
 
 class World(_Table, frozen=True, kw_only=True):
-    """[environment]: what the model's contact points may touch: a `floor` at z = 0, `polygons` of vertices (m)."""
+    """[environment]: what the model's contact points may touch; steps are then semi-implicit.
+
+    floor: a plane without end at z = `height` (m) at the origin, tilted about +y by `slope` (rad). polygons: lists of
+    corners (m), counter-clockwise as seen from the side that is touched. contact_solver: as in setsu.simulate.
+    """
 
     floor: bool = False
+    height: float = 0.0
+    slope: float = 0.0
     polygons: tuple[tuple[Vector, ...], ...] = ()
+    contact_solver: str = "default"
 
 
 class CloseLoopEvent(_Table, frozen=True, kw_only=True, tag_field="kind", tag="close_loop"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,13 @@ def compute_on_cluster(plan: Plan, cluster: str, finished: Finished) -> None:
         waiting = iter(plan.store.missing())
 
         def submit(count: int) -> list[Any]:
-            chunks = [index for index, _ in zip(waiting, range(count), strict=False)]
-            return [client.submit(compute_chunk, plan, index, pure=False, retries=_ATTEMPTS) for index in chunks]
+            return [
+                client.submit(compute_chunk, plan, index, pure=False, retries=_ATTEMPTS)
+                for index in islice(waiting, count)
+            ]
 
         workers = max(1, len(client.scheduler_info()["workers"]))
-        running = distributed.as_completed(submit(_IN_FLIGHT * workers))
+        running = distributed.as_completed(submit(_IN_FLIGHT * workers), loop=client.loop)
         for future in running:
             try:
                 runs, failed = future.result()

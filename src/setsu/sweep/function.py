@@ -71,6 +71,8 @@ def sweep(
         compute_on_cluster(plan, cluster, finished)
     else:
         compute_here(plan, jobs or _cores(), finished)
+    if missing := store.missing():
+        raise InputError(f"sweep: {len(missing)} chunks of {store.path} are missing in the end; run it again")
     store.tidy()
     return open_results(store.path)
 
