@@ -155,6 +155,9 @@ class Angle:
     def __mul__(self, factor: Value) -> Value:
         return self.value * factor
 
+    def __sub__(self, number: Value) -> Value:
+        return self.value - number
+
     def __add__(self, other: Angle) -> Angle:
         c, s, C, S = self.cosine, self.sine, other.cosine, other.sine
         value = None if self.value is None or other.value is None else self.value + other.value
