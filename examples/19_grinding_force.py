@@ -1,7 +1,8 @@
 """A six-joint arm grinds a curved surface: it moves along an S-shaped path and presses with a set force, with friction.
 
 The controller's model is wrong in its masses by up to 10 % and in the friction by a quarter; it samples every 4 ms,
-acts 4 ms later, and sees angles and force through noise. Hybrid control moves the tool and pushes; force feedback corrects.
+acts 4 ms later, and sees angles and force through noise. Hybrid control moves the tool and pushes; force feedback
+corrects.
 """
 
 import numpy as np

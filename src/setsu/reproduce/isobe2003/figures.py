@@ -125,7 +125,7 @@ def _structures(hold: GripControl, path: Path) -> Figure:
     fig5, fig8, fig11, fig12 = panels.ravel()
     m = systems.branched_closed_system()
     motion = systems.shaking_branch(m, 301, 1.5)
-    for k, shade in ((0, 1.0), (150, 0.35), (185, 0.35)):
+    for k, shade in ((0, 1.0), (167, 0.35), (233, 0.35)):
         _draw(fig5, m, motion.q[k], shade, (("left1", "left2", "branch", "weight"), ("right1", "right2")), (0, 1))
     arm = systems.three_links()
     trace = systems.wall_trace(arm, 101)
