@@ -101,7 +101,7 @@ def _fit(time: Floats, samples: Floats, intervals: int) -> tuple[SmoothedSignal,
         for j in range(DEGREE + 1):
             np.add.at(normal, (place + i, place + j), basis[:, i] * basis[:, j])
     # A grain of ridge keeps intervals without samples from making the system singular.
-    normal[np.diag_indices(count)] += 1e-12 * np.trace(normal) / count
+    normal[np.diag_indices(count)] += 1e-15 * np.trace(normal) / count
     coefficients = np.asarray(np.linalg.solve(normal, right), dtype=np.float64)
     fit = SmoothedSignal(start, h, coefficients, np.zeros(samples.shape[1]), T / intervals)
     rest = np.sum((samples - fit(time)) ** 2, axis=0)

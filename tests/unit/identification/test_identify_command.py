@@ -1,0 +1,81 @@
+"""`setsu identify` reads a model and a log it has never seen, prints, writes report and model; bad input is code 2."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import setsu
+from setsu.benchmarks.identification import drawn_mechanism, measured
+from setsu.command_line import main
+from setsu.sample_mechanisms import planar_arm
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model and two logs of another arm than the model says."""
+    path = tmp_path_factory.mktemp("identify")
+    nominal = planar_arm(2)
+    nominal.save(path / "arm.toml")
+    rng = np.random.default_rng(0)
+    truth = drawn_mechanism(nominal, rng)
+    truth.save(path / "truth.toml")
+    for seed, name in enumerate(("log.csv", "other.csv")):
+        motion = setsu.excitation_trajectory(nominal, duration=5.0, seed=seed, trials=30)
+        q, tau = measured(truth, motion, rng)
+        np.savetxt(path / name, np.column_stack([motion.time, q, tau]), delimiter=",")
+    return path
+
+
+def test_report_and_model_are_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "out"
+    words = ["identify", str(folder / "arm.toml"), str(folder / "log.csv"), "--validate", str(folder / "other.csv")]
+    assert main([*words, "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "11 base parameters" in text
+    assert "R² of the unseen log" in text
+    assert max(len(line) for line in text.splitlines() if "written" not in line) <= 100
+    page = (out / "report.html").read_text()
+    for word in ("Identification of", "Unseen motion", "fv_joint1", "±", "positive definite"):
+        assert word in page
+    assert page.count("data:image/png;base64,") == 4
+    for name in ("torques.png", "residuals.png", "parameters.png", "validation.png"):
+        assert (out / name).read_bytes().startswith(b"\x89PNG")
+    # The model that was written predicts the true arm's torques where the nominal one does not.
+    truth, nominal, found = (setsu.load(folder / name) for name in ("truth.toml", "arm.toml", "out/identified.toml"))
+    q, v, a = np.random.default_rng(1).uniform(-1, 1, (3, 40, 2))
+    expected = setsu.inverse_dynamics(truth, q, v, a)
+    off = [np.abs(setsu.inverse_dynamics(m, q, v, a) - expected).max() for m in (found, nominal)]
+    assert off[0] < 0.1 * off[1]
+
+
+def test_json_holds_the_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [str(folder / "arm.toml"), str(folder / "log.csv"), "--friction", "viscous", "--no-drive-inertia", "--json"]
+    assert main(["identify", *words]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["physically_consistent"] is True
+    assert [joint["name"] for joint in data["joints"]] == ["joint1", "joint2"]
+    assert len(data["parameters"]) == 6 + 2
+    assert all(len(values) == 10 for values in data["bodies"].values())
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "message"),
+    [
+        (lambda text: text, ["--friction", "sticky"], "unknown term 'sticky'"),
+        (lambda text: text, ["--lock", "joint9"], "joint9"),
+        (lambda text: text.replace("\n", ",1\n"), [], "6 columns without a header; expected 5"),
+        (lambda text: "\n".join(text.splitlines()[:8]), [], "at least 12 samples, got 8"),
+    ],
+)
+def test_bad_input_is_one_message(
+    folder: Path, change, words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "bad.csv"
+    log.write_text(change((folder / "log.csv").read_text()))
+    assert main(["identify", str(folder / "arm.toml"), str(log), *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert "Traceback" not in captured.err
