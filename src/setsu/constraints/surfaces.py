@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ from setsu.constraints.expressions import COORDINATES, parse_expression
 from setsu.errors import InputError
 from setsu.mechanism.checks import finite_number, vector3
 from setsu.mechanism.joints import unit_axis
+from setsu.native.expression_code import expression_code
 from setsu.symbolic import Expression, Graph, Scalar, differentiate, evaluate
 
 __all__ = ["Cylinder", "ImplicitSurface", "Plane", "Sphere", "Surface"]
@@ -204,6 +206,15 @@ class ImplicitSurface(Surface):
         (slopes,) = differentiate(graph, [value], inputs)
         second = differentiate(graph, slopes, inputs)
         return [value, *slopes, *(entry for row in second for entry in row)]
+
+    @cached_property
+    def _native(self) -> tuple[Any, int]:
+        return expression_code(f"surface {self.expression}", self._graph, COORDINATES, self._derivatives)
+
+    @property
+    def native_address(self) -> int:
+        """Address of code that turns a point (3) into value, slopes and second derivatives (13)."""
+        return self._native[1]
 
     def _evaluate(self, points: ArrayLike, expressions: list[Scalar]) -> Floats:
         r = np.asarray(points, dtype=np.float64)

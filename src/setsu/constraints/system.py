@@ -103,7 +103,7 @@ class ConstraintSystem:
         self.n_held = self.n_loop_rows + len(mechanism.couplings)
         self.n_rows = self.n_held + len(contacts)
         self.contact_body = np.array([mechanism.frame(c.body).body for c in contacts], dtype=np.int64)
-        self._contact_point = np.array([_point_on_carrier(mechanism, c) for c in contacts]).reshape(-1, 3)
+        self.contact_point = np.array([_point_on_carrier(mechanism, c) for c in contacts]).reshape(-1, 3)
         self.friction = np.array([contact.friction for contact in contacts])
         self.bilateral = np.array([contact.bilateral for contact in contacts], dtype=bool)
         involved = {*self.loops.body_a.tolist(), *self.loops.body_b.tolist(), *self.contact_body.tolist()} - {-1}
@@ -115,8 +115,8 @@ class ConstraintSystem:
         self._onto_a = _incidence(self.loops.body_a, mechanism.n_bodies)
         self._onto_b = _incidence(self.loops.body_b, mechanism.n_bodies)
         self._onto_contact_body = _incidence(self.contact_body, mechanism.n_bodies)
-        self._single_coordinates = _single_coordinates(mechanism)
-        self._single_velocities = _single_velocities(mechanism)
+        self.single_coordinates = _single_coordinates(mechanism)
+        self.single_velocities = _single_velocities(mechanism)
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
         self.length = _characteristic_length(mechanism, self.loops)
         self.velocity_units = _velocity_units(mechanism, self.length)
@@ -271,7 +271,7 @@ class ConstraintSystem:
     def _contact_points(self, poses: Floats) -> tuple[Floats, Floats]:
         """World positions of the contact points and their arms from the bodies' origins, (..., c, 3)."""
         carriers = poses[..., self.contact_body, :, :]
-        arms = times(carriers[..., :3, :3], self._contact_point)
+        arms = times(carriers[..., :3, :3], self.contact_point)
         return carriers[..., :3, 3] + arms, arms
 
     def _contact_jacobian(self, arms: Floats, J: Floats) -> Floats:
@@ -297,7 +297,7 @@ class ConstraintSystem:
     def _join(self, q: Floats, loops: Floats, contacts: Floats) -> Floats:
         if not self.mechanism.couplings and not self.contacts:
             return loops
-        couplings = q[..., self._single_coordinates] @ self.coupling_jacobian[:, self._single_velocities].T
+        couplings = q[..., self.single_coordinates] @ self.coupling_jacobian[:, self.single_velocities].T
         return np.concatenate([loops, couplings + self.coupling_offset, contacts], axis=-1)
 
 

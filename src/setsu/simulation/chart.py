@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 from setsu.dynamics.catalogue import fast_function
 from setsu.mechanism import Free, Mechanism, Spherical
 
-__all__ = ["Charts"]
+__all__ = ["SERIES", "Charts"]
 
 Floats = NDArray[np.float64]
 
 # g(s) = Σ (-1)^k B_2k s^k / (2k)!, with the Bernoulli numbers B_2k; terms beyond these are below 1e-17 for s < 1.
 _BERNOULLI = (1.0, 1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
-_SERIES = tuple((-1) ** k * b / math.factorial(2 * k) for k, b in enumerate(_BERNOULLI))
+SERIES = tuple((-1) ** k * b / math.factorial(2 * k) for k, b in enumerate(_BERNOULLI))
 
 
 class Charts:
@@ -75,7 +75,7 @@ def _rotation_rate(phi: Floats, w: Floats) -> Floats:
     twice = _cross(phi, once)
     g, _ = _half_cotangent(s)
     # The series of (1 - g)/s has no quotient that loses digits near zero.
-    c = -_horner(_SERIES[1:], s) if s < 1.0 else (1.0 - g) / s
+    c = -_horner(SERIES[1:], s) if s < 1.0 else (1.0 - g) / s
     return w + 0.5 * once + c * twice  # (2)
 
 
@@ -87,7 +87,7 @@ def _motion_rate(xi: Floats, V: Floats) -> Floats:
     g, slope = _half_cotangent(s)
     if s < 1.0:
         # s g' - g + 1 = Σ (k - 1) g_k s^k, whose terms of order 0 and 1 vanish.
-        b = _horner(tuple((k - 1) * term for k, term in enumerate(_SERIES))[2:], s)
+        b = _horner(tuple((k - 1) * term for k, term in enumerate(SERIES))[2:], s)
     else:
         b = (s * slope - g + 1.0) / (s * s)
     return V + 0.5 * once + (2.0 * b * s - slope) * twice + b * fourth  # (3), (4)
@@ -96,7 +96,7 @@ def _motion_rate(xi: Floats, V: Floats) -> Floats:
 def _half_cotangent(s: float) -> tuple[float, float]:
     """g and dg/ds."""
     if s < 1.0:
-        return _horner(_SERIES, s), _horner(tuple(k * term for k, term in enumerate(_SERIES))[1:], s)
+        return _horner(SERIES, s), _horner(tuple(k * term for k, term in enumerate(SERIES))[1:], s)
     h = 0.5 * math.sqrt(s)
     cotangent = 1.0 / math.tan(h)
     return h * cotangent, (cotangent - h * (1.0 + cotangent * cotangent)) / (8.0 * h)

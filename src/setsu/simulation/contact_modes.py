@@ -19,14 +19,16 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["REST_SPEED", "ContactMode", "Mode", "guards_of", "sliding_direction", "tangent_basis", "tangential"]
+__all__ = ["FORCE_ROOM", "GAP_ROOM", "REST_SPEED", "ContactMode", "Mode", "tangential"]
 
 Floats = NDArray[np.float64]
 
 REST_SPEED = 1e-9
 """A point slower than this (m/s) counts as at rest."""
-_FORCE_ROOM = 1e-9
-_GAP_ROOM = 1e-12
+FORCE_ROOM = 1e-9
+"""Part of the normal force, and N, by which it may pull before a contact counts as released."""
+GAP_ROOM = 1e-12
+"""Depth (m) at which a point counts as having hit."""
 
 
 class Mode(Enum):
@@ -57,48 +59,3 @@ class ContactMode:
 def tangential(velocity: Floats, normal: Floats) -> Floats:
     """Part of a velocity (3,) along the surface."""
     return velocity - normal * float(normal @ velocity)
-
-
-def sliding_direction(state: ContactMode, velocity: Floats, normal: Floats) -> Floats:
-    """Return the unit vector friction acts against, continued through rest; zeros when there is none."""
-    along = tangential(velocity, normal)
-    speed = float(np.linalg.norm(along))
-    if speed > REST_SPEED:
-        return along / speed if float(along @ state.direction) >= 0.0 else -along / speed
-    flat = tangential(state.direction, normal)
-    length = float(np.linalg.norm(flat))
-    return flat / length if length > 0.0 else flat
-
-
-def tangent_basis(normal: Floats) -> Floats:
-    """Two unit vectors normal to the normal and to each other, as rows (2, 3)."""
-    helper = np.zeros(3)
-    helper[int(np.argmin(np.abs(normal)))] = 1.0
-    first = np.cross(normal, helper)
-    first /= np.linalg.norm(first)
-    return np.array([first, np.cross(normal, first)])
-
-
-def guards_of(
-    state: ContactMode,
-    friction: float,
-    bilateral: bool,
-    *,
-    velocity: Floats,
-    normal: Floats,
-    normal_force: float,
-    friction_force: Floats,
-    distance: float,
-) -> tuple[float, float]:
-    """Return the two guards of a contact: of its normal, and of its friction; inf where nothing can change."""
-    if state.mode is Mode.FREE:
-        approaching = float(normal @ velocity) < 0.0
-        return (distance + _GAP_ROOM if approaching else np.inf), np.inf
-    room = _FORCE_ROOM * (1.0 + abs(normal_force))
-    release = np.inf if bilateral else normal_force + room
-    if friction == 0.0:
-        return release, np.inf
-    if state.mode is Mode.STICK:
-        return release, friction * abs(normal_force) - float(np.linalg.norm(friction_force)) + room
-    speed = float(tangential(velocity, normal) @ state.direction)
-    return release, (0.0 if abs(speed) <= REST_SPEED else speed)

@@ -15,9 +15,6 @@ __all__ = ["JointStops"]
 
 Floats = NDArray[np.float64]
 
-_FORCE_ROOM = 1e-9
-_GAP_ROOM = 1e-12
-
 
 class JointStops:
     """All stops of a mechanism and which of them hold; an empty set when `active` is False."""
@@ -33,12 +30,12 @@ class JointStops:
                             (f"{side} stop of {body.joint.name}", coordinates.start, velocities.start, sign, limit)
                         )
         self.names = tuple(entry[0] for entry in found)
-        self._coordinate = np.array([entry[1] for entry in found], dtype=np.int64)
-        self._velocity = np.array([entry[2] for entry in found], dtype=np.int64)
-        self._sign = np.array([entry[3] for entry in found], dtype=np.float64)
-        self._limit = np.array([entry[4] for entry in found], dtype=np.float64)
+        self.coordinate = np.array([entry[1] for entry in found], dtype=np.int64)
+        self.velocity = np.array([entry[2] for entry in found], dtype=np.int64)
+        self.sign = np.array([entry[3] for entry in found], dtype=np.float64)
+        self.limit = np.array([entry[4] for entry in found], dtype=np.float64)
         self.rows = np.zeros((len(found), mechanism.nv))
-        self.rows[np.arange(len(found)), self._velocity] = self._sign
+        self.rows[np.arange(len(found)), self.velocity] = self.sign
         self.held: tuple[int, ...] = ()
 
     def __len__(self) -> int:
@@ -46,18 +43,11 @@ class JointStops:
 
     def gaps(self, q: Floats) -> Floats:
         """Return the distance of each joint from its stop (m or rad), negative beyond it (1)."""
-        return self._sign * (q[self._coordinate] - self._limit)
+        return self.sign * (q[self.coordinate] - self.limit)
 
     def rates(self, v: Floats) -> Floats:
         """Return the rates of the gaps."""
-        return self._sign * v[self._velocity]
-
-    def guards(self, q: Floats, v: Floats, forces: Floats) -> Floats:
-        """Return numbers that stay positive until a stop is hit or let go; `forces` are those of the held ones (2)."""
-        guards = np.where(self.rates(v) < 0.0, self.gaps(q) + _GAP_ROOM, np.inf)
-        for place, force in zip(self.held, forces, strict=True):
-            guards[place] = force + _FORCE_ROOM * (1.0 + abs(force))
-        return guards
+        return self.sign * v[self.velocity]
 
     def hold(self, place: int) -> None:
         """Let a stop hold its joint."""

@@ -33,10 +33,8 @@ class Evaluation:
     """One state and what acts in it.
 
     acceleration, torque (nv,); powers (4,) W, see POWERS;
-    normal_force (n_contacts,) N; friction_force and contact_force, the sum of both, (n_contacts, 3) N on the mechanism,
-    world axes;
-    loop_wrench (n_loops, 6) by body_a on body_b at the loop joint, world axes, N and N m;
-    external (n_bodies, 6): contact and loop forces as wrenches at the body origins, world axes;
+    normal_force (n_contacts,) N; friction_force (n_contacts, 3) N on the mechanism, world axes;
+    multipliers (loop rows,) of the loops that are closed, N or N m;
     sliding (n_contacts, 3): sliding velocity of each contact point along its surface, m/s;
     guards: numbers that stay positive until an event; error: largest violation of an active constraint, m or rad.
     """
@@ -49,9 +47,7 @@ class Evaluation:
     powers: Floats
     normal_force: Floats = field(default_factory=lambda: _NONE)
     friction_force: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    contact_force: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    loop_wrench: Floats = field(default_factory=lambda: np.zeros((0, 6)))
-    external: Floats | None = None
+    multipliers: Floats = field(default_factory=lambda: _NONE)
     sliding: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     guards: Floats = field(default_factory=lambda: _NONE)
     error: float = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,38 @@ from numpy.typing import NDArray
 
 from setsu.dynamics import joint_wrenches
 from setsu.mechanism import Free, Mechanism, Spherical
+from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
 from setsu.simulation.integrators import Driver
 from setsu.simulation.motion import POWERS, Evaluation
 from setsu.simulation.recording import EnergyLedger, Recording
+from setsu.simulation.stretch import Stretch
 from setsu.simulation.transitions import begin, change_loop, settle, switch
 
 __all__ = ["Run"]
 
 Floats = NDArray[np.float64]
 _ENTRIES = (*POWERS, "projection", "impacts", "integration")
+_STEPS_AT_ONCE = 500
+_ROWS_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Recorded states (T of them) of one motion; entries (T, 6): works, projection and impacts since the start."""
+
+    motion: Any
+    time: Floats
+    q: Floats
+    v: Floats
+    acceleration: Floats
+    torque: Floats
+    normal_force: Floats
+    friction_force: Floats
+    multipliers: Floats
+    error: Floats
+    energy: Floats
+    entries: Floats
 
 
 class Run:
@@ -32,9 +55,10 @@ class Run:
         self.mechanism, self.motion, self.driver, self.contact_names = mechanism, motion, driver, contact_names
         self.works = np.zeros(len(POWERS))
         self.projection = self.impacts = 0.0
-        self.rows: list[tuple[Evaluation, Floats, float]] = []
+        self.blocks: list[_Block] = []
         self.events: list[EventReport] = []
         self.state: Evaluation
+        self._stretch: Stretch | None = None
 
     def begin(self, q: Floats, v: Floats) -> None:
         """Evaluate and record the state at t = 0."""
@@ -51,27 +75,37 @@ class Run:
     ) -> None:
         """Advance over `times` (s), the first of which is 0, and record every so many of them, and the last."""
         waiting = list(changes)
-        for index, time in enumerate(times[1:], start=1):
-            while waiting and waiting[0].time <= time:
+        index, last = 1, len(times) - 1
+        while index <= last:
+            while waiting and waiting[0].time <= times[index]:
                 change = waiting.pop(0)
                 self._advance_to(change.time)
                 self.motion, self.state, report = change_loop(self.motion, self.state, change)
                 self._book_events([report])
-            self._advance_to(float(time))
-            if index % record_every == 0 or index == len(times) - 1:
-                self._record()
-                progress(f"t = {time:.3g} s", index / (len(times) - 1))
+            end = min(index + _STEPS_AT_ONCE, last)
+            if waiting:
+                end = min(end, int(np.searchsorted(times, waiting[0].time)))
+            index += self._without_python(times, index, end, record_every)
+            if index > last:
+                break
+            if not (waiting and waiting[0].time <= times[index]):
+                self._advance_to(float(times[index]))
+                if index % record_every == 0 or index == last:
+                    self._record()
+                index += 1
+            progress(f"t = {times[index - 1]:.3g} s", (index - 1) / last)
 
     def recording(self) -> Recording:
         """Return what was recorded so far."""
         m = self.mechanism
-        states = [row[0] for row in self.rows]
-        column = lambda key: np.array([getattr(state, key) for state in states])  # noqa: E731
+
+        def column(key: str) -> Floats:
+            return np.concatenate([getattr(block, key) for block in self.blocks])
+
         q, v, acceleration = column("q"), column("v"), column("acceleration")
-        has_forces = states[0].external is not None
-        energy = np.array([row[2] for row in self.rows])
-        entries = np.array([row[1] for row in self.rows])
+        energy, entries = column("energy"), column("entries")
         rest = energy - energy[0] - entries.sum(axis=1)
+        contact_force, loop_wrench, external = self._forces(len(q))
         return Recording(
             name=m.name,
             integrator=self.driver.integrator,
@@ -82,22 +116,82 @@ class Run:
             coordinate_names=_axis_names(m, "nq"),
             contact_names=self.contact_names,
             loop_names=tuple(loop.name for loop in m.loops),
-            time=column("t"),
+            time=column("time"),
             q=q,
             v=v,
             acceleration=acceleration,
             torque=column("torque"),
-            joint_wrenches=joint_wrenches(m, q, v, acceleration, column("external") if has_forces else None, "world"),
+            joint_wrenches=joint_wrenches(m, q, v, acceleration, external, "world"),
             normal_force=column("normal_force"),
             friction_force=column("friction_force"),
-            contact_force=column("contact_force"),
-            loop_wrench=column("loop_wrench"),
+            contact_force=contact_force,
+            loop_wrench=loop_wrench,
             energy=energy,
             constraint_error=column("error"),
             ledger=EnergyLedger(**dict(zip(_ENTRIES, (*entries.T, rest), strict=True))),
             events=tuple(self.events),
-            mechanism=m,
         )
+
+    def _forces(self, count: int) -> tuple[Floats, Floats, Floats | None]:
+        """Contact forces, loop wrenches and wrenches on bodies of all records; block after block of one motion."""
+        m = self.mechanism
+        contact_force = np.zeros((count, len(self.contact_names), 3))
+        loop_wrench, external = np.zeros((count, len(m.loops), 6)), np.zeros((count, m.n_bodies, 6))
+        if not isinstance(self.motion, ConstrainedMotion):
+            return contact_force, loop_wrench, None
+        first = 0
+        while first < len(self.blocks):
+            motion, rows, last = self.blocks[first].motion, 0, first
+            while last < len(self.blocks) and self.blocks[last].motion is motion and rows < _ROWS_AT_ONCE:
+                rows += len(self.blocks[last].time)
+                last += 1
+            blocks = self.blocks[first:last]
+            given = [
+                np.concatenate([getattr(block, key) for block in blocks])
+                for key in ("q", "v", "acceleration", "multipliers", "normal_force", "friction_force")
+            ]
+            start = sum(len(block.time) for block in self.blocks[:first])
+            where = slice(start, start + rows)
+            contact_force[where], loop_wrench[where], external[where] = motion.forces(*given)
+            first = last
+        return contact_force, loop_wrench, external
+
+    def _without_python(self, times: Floats, index: int, end: int, every: int) -> int:
+        """Take steps in compiled code up to the grid time before `end`, or to an event; return how many were taken."""
+        if not Stretch.possible(self.motion, self.driver) or end <= index or self.state.t != times[index - 1]:
+            return 0
+        if self._stretch is None or self._stretch.motion is not self.motion:
+            self._stretch = Stretch(self.motion, self.driver.integrator)
+        taken = self._stretch.go(self.state, times[index - 1 : end], index, every)
+        if not taken.count:
+            return 0
+        self.state = taken.end
+        if len(taken.records.q):
+            start = np.array([*self.works, self.projection])
+            entries = np.empty((len(taken.records.q), len(POWERS) + 2))
+            entries[:, :-1], entries[:, -1] = start + taken.records.numbers[:, 2:], self.impacts
+            n_times = times[index : index + taken.count]
+            kept = (np.arange(index, index + taken.count) % every) == 0
+            records = taken.records
+            self.blocks.append(
+                _Block(
+                    self.motion,
+                    n_times[kept],
+                    records.q,
+                    records.v,
+                    records.a,
+                    np.broadcast_to(taken.end.torque, records.a.shape),
+                    records.normal_force,
+                    records.friction_force,
+                    records.multiplier,
+                    records.numbers[:, 1],
+                    records.numbers[:, 0],
+                    entries,
+                )
+            )
+        self.works += taken.totals[:4]
+        self.projection += float(taken.totals[4])
+        return taken.count
 
     def _advance_to(self, target: float) -> None:
         while self.state.t < target:
@@ -120,9 +214,23 @@ class Run:
         self.impacts -= sum(report.energy_lost for report in reports)
 
     def _record(self) -> None:
-        entries = np.array([*self.works, self.projection, self.impacts])
-        energy = float(self.motion.energy(self.state.q, self.state.v))
-        self.rows.append((self.state, entries, energy))
+        state = self.state
+        self.blocks.append(
+            _Block(
+                self.motion,
+                np.array([state.t]),
+                state.q[None],
+                state.v[None],
+                state.acceleration[None],
+                state.torque[None],
+                state.normal_force[None],
+                state.friction_force[None],
+                state.multipliers[None],
+                np.array([state.error]),
+                np.array([float(self.motion.energy(state.q, state.v))]),
+                np.array([[*self.works, self.projection, self.impacts]]),
+            )
+        )
 
 
 def _at_time(state: Evaluation, time: float) -> Evaluation:

@@ -1,0 +1,231 @@
+"""A constraint system as flat arrays: constants and work space of the compiled rows (compiled_rows.py).
+
+Paths: velocities that move a body, or that move the two bodies of a loop against each other (+1 those of body b, -1
+those of body a; what moves both moves neither against the other and is left out).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints.surface_code import SURFACE_NUMBERS, surface_numbers
+from setsu.constraints.system import ConstraintSystem
+from setsu.dynamics.catalogue import native_function
+
+__all__ = ["BoundKernels", "RowState", "RowTables", "bound_kernels", "row_state", "row_tables"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PLAIN, SCREW, CROSS = 0, 1, 2
+"""Kinds of loop rows: constant wrench; travel against turn; normal to both axes of a universal joint."""
+ALONG, TURN, SCREW_TURN, FIRST_AXIS, SECOND_AXIS, BALL = 0, 1, 2, 3, 4, 5
+"""Kinds of free axes: travel; turn; turn of a screw; the two axes of a universal joint; one of a ball's three."""
+
+
+class RowTables(NamedTuple):
+    """Constants. Bodies as indices, -1 for the world; n loops, k loop rows, f free axes, c couplings, p contacts."""
+
+    body_a: Ints  # (n,)
+    body_b: Ints
+    rotation_a: Floats  # (n, 3, 3)
+    origin_a: Floats  # (n, 3)
+    rotation_b: Floats
+    origin_b: Floats
+    axis: Floats  # (n, 3)
+    second_axis: Floats
+    normal: Floats
+    turn_locked: Ints  # (n,)
+    pitch: Floats
+    path_start: Ints  # (n + 1,) into path_velocity and path_sign
+    path_velocity: Ints
+    path_sign: Floats
+    row_start: Ints  # (n + 1,)
+    row_kind: Ints  # (k,)
+    row_wrench: Floats  # (k, 6)
+    free_start: Ints  # (n + 1,)
+    free_kind: Ints  # (f,)
+    free_wrench: Floats  # (f, 6)
+    damping: Floats  # (f,)
+    coulomb: Floats
+    stiffness: Floats
+    spring_rest: Floats
+    armature: Floats
+    coupling: Floats  # (c, nv)
+    coupling_offset: Floats  # (c,)
+    coordinate: Ints  # (nv,) the coordinate that is the integral of a velocity, -1 where there is none
+    contact_body: Ints  # (p,)
+    contact_point: Floats  # (p, 3) in the body that carries it
+    surface: Floats  # (p, SURFACE_NUMBERS) see surface_code.py
+    surface_code: Ints  # (p,) address of the code of an expression, or 0
+    friction: Floats  # (p,)
+    bilateral: Ints
+    contact_path_start: Ints  # (p + 1,)
+    contact_path: Ints
+
+
+class RowState(NamedTuple):
+    """A state, what the kernels say of it, and its rows (r = k + c + p); all filled in place."""
+
+    q: Floats
+    v: Floats
+    poses: Floats  # (n_bodies, 16)
+    velocities: Floats  # (n_bodies, 6)
+    accelerations: Floats
+    directions: Floats  # (9, nv)
+    G: Floats  # (r, nv)
+    gamma: Floats  # (r,)
+    error: Floats  # (r,)
+    wrench: Floats  # (k, 6) of each loop row on body b at the joint, world axes
+    free: Floats  # (f, nv) rates of the loop joints' own coordinates
+    free_wrench: Floats  # (f, 6)
+    free_rate: Floats  # (f,)
+    free_gamma: Floats
+    free_coordinate: Floats
+    place: Floats  # (p, 3) contact points
+    contact_normal: Floats
+    contact_velocity: Floats
+    contact_gamma: Floats  # (p, 3) acceleration of the contact point at zero joint accelerations
+    contact_jacobian: Floats  # (p, 3, nv)
+    column: Floats  # (6, nv) scratch
+    surface: Floats  # (13,) scratch
+
+
+class BoundKernels(NamedTuple):
+    """Handles of kernels bound to a state's arrays, and the arrays of their results."""
+
+    world: Ints
+    mass: Ints
+    bias: Ints
+    M: Floats  # (nv, nv)
+    b: Floats  # (nv,)
+
+
+def row_tables(system: ConstraintSystem) -> RowTables:
+    """Return the constants of a system."""
+    m, t = system.mechanism, system.loops
+    n = len(t.names)
+    parent = m.tables.dof_parent
+    chains = [_chain(parent, _last_velocity(m, body)) for body in range(m.n_bodies)]
+    path_velocity: list[int] = []
+    path_sign: list[float] = []
+    path_start = [0]
+    for a, b in zip(t.body_a, t.body_b, strict=True):
+        of_a, of_b = (chains[body] if body >= 0 else [] for body in (a, b))
+        only_b, only_a = [d for d in of_b if d not in set(of_a)], [d for d in of_a if d not in set(of_b)]
+        path_velocity += [*only_b, *only_a]
+        path_sign += [1.0] * len(only_b) + [-1.0] * len(only_a)
+        path_start.append(len(path_velocity))
+    row_kind = np.zeros(len(t.row_loop), dtype=np.int64)
+    row_kind[t.helical_rows], row_kind[t.universal_rows] = SCREW, CROSS
+    contact_paths = [chains[body] if body >= 0 else [] for body in system.contact_body]
+    coordinate = np.full(m.nv, -1)
+    coordinate[system.single_velocities] = system.single_coordinates
+    codes = [surface_numbers(contact.surface) for contact in system.contacts]
+    return RowTables(
+        body_a=t.body_a,
+        body_b=t.body_b,
+        rotation_a=t.rotation_a,
+        origin_a=t.origin_a,
+        rotation_b=t.rotation_b,
+        origin_b=t.origin_b,
+        axis=t.axis,
+        second_axis=t.second_axis,
+        normal=t.normal,
+        turn_locked=t.turn_locked.astype(np.int64),
+        pitch=t.pitch,
+        path_start=np.array(path_start, dtype=np.int64),
+        path_velocity=np.array(path_velocity, dtype=np.int64),
+        path_sign=np.array(path_sign, dtype=np.float64),
+        row_start=np.searchsorted(t.row_loop, np.arange(n + 1)).astype(np.int64),
+        row_kind=row_kind,
+        row_wrench=t.row_wrench,
+        free_start=np.searchsorted(t.free_loop, np.arange(n + 1)).astype(np.int64),
+        free_kind=_free_kinds(system),
+        free_wrench=t.free_wrench,
+        damping=t.damping,
+        coulomb=t.coulomb,
+        stiffness=t.stiffness,
+        spring_rest=t.spring_rest,
+        armature=t.armature,
+        coupling=system.coupling_jacobian,
+        coupling_offset=system.coupling_offset,
+        coordinate=coordinate.astype(np.int64),
+        contact_body=system.contact_body,
+        contact_point=system.contact_point,
+        surface=np.array([numbers for numbers, _ in codes], dtype=np.float64).reshape(-1, SURFACE_NUMBERS),
+        surface_code=np.array([address for _, address in codes], dtype=np.int64),
+        friction=system.friction,
+        bilateral=system.bilateral.astype(np.int64),
+        contact_path_start=np.cumsum([0, *(len(path) for path in contact_paths)]).astype(np.int64),
+        contact_path=np.array([d for path in contact_paths for d in path], dtype=np.int64),
+    )
+
+
+def _free_kinds(system: ConstraintSystem) -> Ints:
+    t = system.loops
+    kinds = np.where(np.abs(t.free_wrench[:, 3:]).max(axis=-1, initial=0.0) > 0.0, TURN, ALONG)
+    kinds[(kinds == TURN) & (t.pitch[t.free_loop] != 0.0)] = SCREW_TURN
+    kinds[t.universal_free], kinds[t.universal_free + 1] = FIRST_AXIS, SECOND_AXIS
+    for k in range(3):
+        kinds[t.spherical_free + k] = BALL
+    return kinds.astype(np.int64)
+
+
+def _last_velocity(m: Any, body: int) -> int:
+    where = m.v_slices[body]
+    return where.stop - 1
+
+
+def _chain(parent: Ints, velocity: int) -> list[int]:
+    """A velocity and all it rides on, outermost first."""
+    chain = []
+    while velocity >= 0:
+        chain.append(int(velocity))
+        velocity = parent[velocity]
+    return chain
+
+
+def row_state(system: ConstraintSystem) -> RowState:
+    """Return zeroed work space."""
+    m, t = system.mechanism, system.loops
+    k, f, p, r = len(t.row_loop), len(t.free_loop), len(system.contacts), system.n_rows
+    return RowState(
+        q=m.neutral(),
+        v=np.zeros(m.nv),
+        poses=np.zeros((m.n_bodies, 16)),
+        velocities=np.zeros((m.n_bodies, 6)),
+        accelerations=np.zeros((m.n_bodies, 6)),
+        directions=np.zeros((9, m.nv)),
+        G=np.zeros((r, m.nv)),
+        gamma=np.zeros(r),
+        error=np.zeros(r),
+        wrench=np.zeros((k, 6)),
+        free=np.zeros((f, m.nv)),
+        free_wrench=np.zeros((f, 6)),
+        free_rate=np.zeros(f),
+        free_gamma=np.zeros(f),
+        free_coordinate=np.zeros(f),
+        place=np.zeros((p, 3)),
+        contact_normal=np.zeros((p, 3)),
+        contact_velocity=np.zeros((p, 3)),
+        contact_gamma=np.zeros((p, 3)),
+        contact_jacobian=np.zeros((p, 3, m.nv)),
+        column=np.zeros((6, m.nv)),
+        surface=np.zeros(13),
+    )
+
+
+def bound_kernels(system: ConstraintSystem, state: RowState) -> tuple[BoundKernels, tuple[Any, ...]]:
+    """Bind the kernels to a state; also returns what must be kept alive."""
+    m = system.mechanism
+    M, b = np.zeros((m.nv, m.nv)), np.zeros(m.nv)
+    world = native_function(m, "world_state").bind(
+        [state.q, state.v], [state.poses, state.velocities, state.accelerations, state.directions]
+    )
+    mass = native_function(m, "mass_matrix").bind([state.q], [M])
+    bias = native_function(m, "bias_torque springs" if m.springs else "bias_torque").bind([state.q, state.v], [b])
+    return BoundKernels(world.handle, mass.handle, bias.handle, M, b), (world, mass, bias)

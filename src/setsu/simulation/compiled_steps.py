@@ -1,0 +1,247 @@
+"""Many steps of an explicit method with fixed step under constant torques, without Python in between.
+
+The method is explicit_runge_kutta.py (1)-(3) or semi_implicit.py (1), (2); charts are chart.py (1)-(4). A run stops
+before the first step in which a guard becomes negative: locating the event is left to integrators.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints.compiled_rows import fill_rows
+from setsu.native.control_flow import compiled, part, run_bound
+from setsu.simulation.compiled_motion import energy, evaluate, project, settle
+from setsu.simulation.motion_space import UNSUITABLE
+
+__all__ = ["DIVERGED", "Records", "Stages", "run_steps"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DIVERGED = 1_000_003
+_LARGEST = 1e8
+
+
+class Stages(NamedTuple):
+    """A method and the work space of its stages; an empty A means the semi-implicit Euler method."""
+
+    A: Floats  # (stages, stages)
+    b: Floats
+    rotations: Ints  # first velocities of spherical joints
+    motions: Ints  # first velocities of free joints
+    series: Floats  # coefficients of g(s) in chart.py (4)
+    q0: Floats  # (nq,) start of the step
+    v0: Floats
+    phi: Floats  # (nv,)
+    point: Floats  # (nq,)
+    slopes: Floats  # (stages, 2 nv + 4)
+    total: Floats  # (2 nv + 4,)
+    scratch: Floats  # (4, 6)
+    move: Ints  # handles: q0 ⊕ phi -> point; coordinates of s.q around q0 -> phi
+    separate: Ints
+    most: Ints  # (1,) largest rank met on the constraints
+
+
+class Records(NamedTuple):
+    """What is kept of every `every`-th step."""
+
+    q: Floats  # (rows, nq)
+    v: Floats
+    a: Floats
+    normal_force: Floats  # (rows, p)
+    friction_force: Floats  # (rows, p, 3)
+    multiplier: Floats  # (rows, loop rows)
+    numbers: Floats  # (rows, 7): energy, violation, four works and the projection's, summed from the start
+    totals: Floats  # (5,) works and projection so far
+
+
+@part
+def _half_cotangent(series, s):
+    """g, dg/ds, (1 - g)/s and (s g' - g + 1)/s² without loss near zero."""
+    if s < 1.0:
+        g, slope, c, b = 0.0, 0.0, 0.0, 0.0
+        for k in range(len(series) - 1, -1, -1):
+            g = g * s + series[k]
+            if k >= 1:
+                slope = slope * s + k * series[k]
+                c = c * s - series[k]
+            if k >= 2:
+                b = b * s + (k - 1) * series[k]
+        return g, slope, c, b
+    h = 0.5 * math.sqrt(s)
+    cotangent = 1.0 / math.tan(h)
+    g, slope = h * cotangent, (cotangent - h * (1.0 + cotangent * cotangent)) / (8.0 * h)
+    return g, slope, (1.0 - g) / s, (s * slope - g + 1.0) / (s * s)
+
+
+@part
+def _commutator(phi, u, result, linear):
+    """result = ad(phi) u; with `linear` for rigid motions (linear, angular), else for rotations (angular at 3)."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        result[3 + i] = phi[3 + j] * u[3 + k] - phi[3 + k] * u[3 + j]
+        result[i] = 0.0
+        if linear:
+            result[i] = phi[3 + j] * u[k] - phi[3 + k] * u[j] + phi[j] * u[3 + k] - phi[k] * u[3 + j]
+
+
+@part
+def _rates(g, phi, v, rate):
+    """Rates of the chart's coordinates of a motion that is at phi with velocity v: chart.py (1)-(3)."""
+    for d in range(len(v)):
+        rate[d] = v[d]
+    once, twice, place, moved = g.scratch[0], g.scratch[1], g.scratch[2], g.scratch[3]
+    for n in range(len(g.rotations) + len(g.motions)):
+        linear = n >= len(g.rotations)
+        first = g.motions[n - len(g.rotations)] if linear else g.rotations[n] - 3
+        for i in range(6):
+            place[i] = phi[first + i] if linear or i >= 3 else 0.0
+            moved[i] = v[first + i] if linear or i >= 3 else 0.0
+        s = place[3] ** 2 + place[4] ** 2 + place[5] ** 2
+        _, slope, c, b = _half_cotangent(g.series, s)
+        _commutator(place, moved, once, linear)
+        _commutator(place, once, twice, linear)
+        factor = 2.0 * b * s - slope if linear else c
+        for i in range(0 if linear else 3, 6):
+            rate[first + i] += 0.5 * once[i] + factor * twice[i]
+        if linear:
+            _commutator(place, twice, once, True)
+            _commutator(place, once, twice, True)
+            for i in range(6):
+                rate[first + i] += b * twice[i]
+
+
+@part
+def _keep_slope(g, s, w, stage, rate):
+    nv = len(s.v)
+    for d in range(nv):
+        g.slopes[stage, d], g.slopes[stage, nv + d] = rate[d], w.a[d]
+    for i in range(4):
+        g.slopes[stage, 2 * nv + i] = w.powers[i]
+
+
+@part
+def _move_to(g, s):
+    """s.q = q0 ⊕ phi."""
+    if run_bound(g.move) >= 0:
+        return False
+    for i in range(len(s.q)):
+        s.q[i] = g.point[i]
+    return True
+
+
+@part
+def _step(t, s, kernels, x, F, w, g, h, constrained):
+    """One step from the evaluated state in s, up to but without the last projection; works in g.total."""
+    nv, stages = len(s.v), len(g.b)
+    for i in range(len(s.q)):
+        g.q0[i] = s.q[i]
+    for d in range(nv):
+        g.v0[d] = s.v[d]
+    if stages == 0:
+        for d in range(nv):
+            s.v[d] += h * w.a[d]
+            g.phi[d] = h * s.v[d]
+        for i in range(4):
+            g.total[2 * nv + i] = h * w.powers[i]
+        return -1 if _move_to(g, s) else UNSUITABLE
+    _keep_slope(g, s, w, 0, s.v)
+    for i in range(1, stages):
+        for d in range(nv):
+            phi, v = 0.0, 0.0
+            for j in range(i):
+                if g.A[i, j] != 0.0:
+                    phi += g.A[i, j] * g.slopes[j, d]
+                    v += g.A[i, j] * g.slopes[j, nv + d]
+            g.phi[d] = h * phi
+            s.v[d] = g.v0[d] + h * v
+        if not _move_to(g, s):
+            return UNSUITABLE
+        if constrained:
+            status = project(t, s, kernels, x, F, w, g.most[0])
+            if status >= 0:
+                return status
+            if run_bound(g.separate) >= 0:
+                return UNSUITABLE
+        status = evaluate(t, s, kernels, x, F, w)
+        if status >= 0:
+            return status
+        _rates(g, g.phi, s.v, g.total)
+        _keep_slope(g, s, w, i, g.total)
+    for k in range(2 * nv + 4):
+        total = 0.0
+        for i in range(stages):
+            total += g.b[i] * g.slopes[i, k]
+        g.total[k] = h * total
+    for d in range(nv):
+        g.phi[d] = g.total[d]
+        s.v[d] = g.v0[d] + g.total[nv + d]
+    return -1 if _move_to(g, s) else UNSUITABLE
+
+
+@part
+def _within_reach(s):
+    # Comparisons with NaN are false, so that this finds it too.
+    for i in range(len(s.q)):
+        if not abs(s.q[i]) < _LARGEST:
+            return False
+    fast = 0
+    for d in range(len(s.v)):
+        fast += not abs(s.v[d]) < _LARGEST
+    return fast == 0
+
+
+@compiled
+def run_steps(t, s, kernels, x, F, w, g, r, steps, first, every, constrained):
+    """Take the steps (s) given in `steps` from the evaluated state in s; return how many were taken, and a status.
+
+    The step numbered n, from `first` on, is recorded when n is a multiple of `every`. With status -2 the next step
+    holds an event, with one of 0 or more it failed; the state in s then is not to be used.
+    """
+    row = 0
+    for n in range(len(steps)):
+        status = _step(t, s, kernels, x, F, w, g, steps[n], constrained)
+        if status >= 0:
+            return n, status
+        if not _within_reach(s):
+            return n, DIVERGED
+        before = 0.0
+        if constrained:
+            if w.stores_energy[0]:
+                fill_rows(t, s, kernels)  # for springs and drives of loop joints
+            before = energy(t, s, w)
+            status = project(t, s, kernels, x, F, w, g.most[0])
+            if status >= 0:
+                return n, status
+        status = evaluate(t, s, kernels, x, F, w)
+        if status >= 0:
+            return n, status
+        if w.smallest[0] < 0.0:
+            return n, -2
+        g.most[0] = max(g.most[0], F.size[1])
+        settle(t, s, x)
+        after = energy(t, s, w)
+        for i in range(4):
+            r.totals[i] += g.total[2 * len(s.v) + i]
+        if constrained:
+            r.totals[4] += after - before
+        if (first + n) % every == 0:
+            for i in range(len(s.q)):
+                r.q[row, i] = s.q[i]
+            for d in range(len(s.v)):
+                r.v[row, d], r.a[row, d] = s.v[d], w.a[d]
+            for c in range(len(w.normal_force)):
+                r.normal_force[row, c] = w.normal_force[c]
+                for i in range(3):
+                    r.friction_force[row, c, i] = w.friction_force[c, i]
+            for i in range(r.multiplier.shape[1]):
+                r.multiplier[row, i] = w.multiplier[i]
+            r.numbers[row, 0], r.numbers[row, 1] = after, w.violation[0]
+            for i in range(5):
+                r.numbers[row, 2 + i] = r.totals[i]
+            row += 1
+    return len(steps), -1

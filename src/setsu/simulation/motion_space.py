@@ -1,0 +1,178 @@
+"""Work space of a constrained motion for compiled code: modes of contacts and stops, forces, bound kernels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints.compiled_factor import Factor, factor_space
+from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, bound_kernels, row_state, row_tables
+from setsu.constraints.system import ConstraintSystem
+from setsu.dynamics.catalogue import native_function
+from setsu.mechanism import Mechanism
+from setsu.native.array_book import Book
+from setsu.simulation.joint_stops import JointStops
+
+__all__ = ["FREE", "JAMMED", "MASSLESS", "SLIDE", "STICK", "UNSUITABLE", "Modes", "MotionSpace", "Work", "motion_space"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FREE, SLIDE, STICK = 0, 1, 2
+# What compiled functions return when they cannot go on; numbers below these are contacts without normal.
+UNSUITABLE = 1_000_001
+MASSLESS = 1_000_002
+JAMMED = 2_000_000
+
+
+class Modes(NamedTuple):
+    """What contacts (p) and stops do; changed between steps."""
+
+    mode: Ints  # (p,)
+    direction: Floats  # (p, 3) of sliding at the start of the step
+    anchor: Floats  # (p, 3) where a sticking point is held
+    stop_coordinate: Ints  # (stops,)
+    stop_velocity: Ints
+    stop_sign: Floats
+    stop_limit: Floats
+    stop_held: Ints
+
+
+class Work(NamedTuple):
+    """Torques in; accelerations, forces, powers and guards out; scratch."""
+
+    tau: Floats  # (nv,)
+    a: Floats
+    y: Floats  # (nv,) forces, pushed where rows are active; the torques where none are
+    gamma: Floats  # (most,)
+    error: Floats
+    multiplier: Floats
+    zero: Floats
+    size: Ints  # (1,) number of active rows
+    rate: Floats  # (1,) of Baumgarte's stabilisation, 0 without
+    damping: Floats  # (nv,)
+    coulomb: Floats
+    powers: Floats  # (4,)
+    normal_force: Floats  # (p,)
+    friction_force: Floats  # (p, 3)
+    guards: Floats  # (2 p + stops,)
+    smallest: Floats  # (1,)
+    violation: Floats  # (1,)
+    critical: Floats  # (1,) coefficient of friction at which a contact begins to jam
+    slide: Floats  # (p, 3) directions of sliding contacts
+    drag: Floats  # (p, nv)
+    which: Ints  # (p,)
+    normal_row: Ints
+    share: Floats  # (p,)
+    S: Floats  # (p, p)
+    T: Floats  # (2, 3)
+    end: Floats  # (5, 3)
+    spring_body: Ints  # (springs, 2)
+    spring_point: Floats  # (springs, 2, 3)
+    spring_damping: Floats
+    increment: Floats  # (nv,)
+    moved: Floats  # (nq,)
+    energies: Floats  # (2,)
+    stores_energy: Ints  # (1,) whether loop joints have springs or drives
+    forward: Ints  # handles: tree without active rows; q ⊕ increment; energies
+    move: Ints
+    kinetic: Ints
+    potential: Ints
+
+
+class MotionSpace(NamedTuple):
+    """All of it; arguments: the same as compiled functions take it; kept: what must stay alive."""
+
+    tables: RowTables
+    state: RowState
+    kernels: BoundKernels
+    modes: Modes
+    factor: Factor
+    work: Work
+    arguments: tuple[Book, ...]
+    kept: tuple[Any, ...]
+
+
+def motion_space(system: ConstraintSystem, stops: JointStops, baumgarte: float | None) -> MotionSpace:
+    """Return the work space of a constraint system with joint stops."""
+    m = system.mechanism
+    tables, state = row_tables(system), row_state(system)
+    kernels, kept = bound_kernels(system, state)
+    p, n_stops = len(system.contacts), len(stops)
+    most = system.n_rows + n_stops + 2 * p
+    modes = Modes(
+        mode=np.full(p, SLIDE, dtype=np.int64),
+        direction=np.zeros((p, 3)),
+        anchor=np.zeros((p, 3)),
+        stop_coordinate=stops.coordinate,
+        stop_velocity=stops.velocity,
+        stop_sign=stops.sign,
+        stop_limit=stops.limit,
+        stop_held=np.zeros(n_stops, dtype=np.int64),
+    )
+    tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
+    moved, energies = np.zeros(m.nq), np.zeros(2)
+    springs = " springs" if m.springs else ""
+    forward = native_function(m, f"forward_dynamics{springs}").bind([state.q, state.v, y], [a])
+    move = native_function(m, "integrate").bind([state.q, increment], [moved])
+    kinetic = native_function(m, "kinetic_energy").bind([state.q, state.v], [energies[:1]])
+    potential = native_function(m, "potential_energy").bind([state.q], [energies[1:]])
+    body, point = _spring_ends(m)
+    work = Work(
+        tau=tau,
+        a=a,
+        y=y,
+        gamma=np.zeros(most),
+        error=np.zeros(most),
+        multiplier=np.zeros(most),
+        zero=np.zeros(most),
+        size=np.zeros(1, dtype=np.int64),
+        rate=np.array([baumgarte or 0.0]),
+        damping=m.damping,
+        coulomb=m.coulomb,
+        powers=np.zeros(4),
+        normal_force=np.zeros(p),
+        friction_force=np.zeros((p, 3)),
+        guards=np.full(2 * p + n_stops, np.inf),
+        smallest=np.zeros(1),
+        violation=np.zeros(1),
+        critical=np.zeros(1),
+        slide=np.zeros((p, 3)),
+        drag=np.zeros((p, m.nv)),
+        which=np.zeros(p, dtype=np.int64),
+        normal_row=np.zeros(p, dtype=np.int64),
+        share=np.zeros(p),
+        S=np.zeros((p, p)),
+        T=np.zeros((2, 3)),
+        end=np.zeros((5, 3)),
+        spring_body=body,
+        spring_point=point,
+        spring_damping=np.array([spring.damping for spring in m.springs], dtype=np.float64),
+        increment=increment,
+        moved=moved,
+        energies=energies,
+        stores_energy=np.array([int(tables.stiffness.any() or tables.armature.any())]),
+        forward=forward.handle,
+        move=move.handle,
+        kinetic=kinetic.handle,
+        potential=potential.handle,
+    )
+    factored = factor_space(m.nv, most)
+    parts = (tables, state, kernels, modes, factored, work)
+    return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, kinetic, potential))
+
+
+def _spring_ends(m: Mechanism) -> tuple[Ints, Floats]:
+    """Bodies and points of both ends of each spring between points."""
+    bodies, points = [], []
+    for spring in m.springs:
+        for body, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
+            frame = m.frame(body)
+            bodies.append(frame.body)
+            points.append(frame.pose.matrix[:3, :3] @ np.array(point) + np.array(frame.pose.translation))
+    return (
+        np.array(bodies, dtype=np.int64).reshape(-1, 2),
+        np.array(points, dtype=np.float64).reshape(-1, 2, 3),
+    )

@@ -1,0 +1,44 @@
+"""Compiled factors of mass matrix and rows give what singular values give, redundant rows included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from setsu.constraints.compiled_factor import acceleration, factor, factor_space, multipliers, nearest, pushed
+from setsu.native.array_book import Book
+from setsu.native.control_flow import compiled
+from setsu.simulation.mass_metric import MassMetric
+
+
+@compiled
+def _solve(F, M, k, force, gamma, a, lagrange, near):
+    if not factor(F, M, k, k):
+        return False
+    pushed(F, force)
+    acceleration(F, force, gamma, a)
+    multipliers(F, force, gamma, lagrange)
+    nearest(F, gamma, near)
+    return True
+
+
+@pytest.mark.parametrize(
+    ("nv", "rows", "redundant"), [(5, 3, 0), (7, 9, 4), (4, 6, 3), (6, 6, 1), (3, 5, 3), (3, 3, 0)]
+)
+def test_accelerations_and_least_norm_multipliers_equal_those_by_singular_values(nv, rows, redundant) -> None:
+    rng = np.random.default_rng(10 * nv + rows)
+    A = rng.normal(size=(nv, nv))
+    M = A @ A.T + 0.1 * np.eye(nv)
+    G = rng.normal(size=(rows - redundant, nv))
+    G = np.concatenate([G, rng.normal(size=(redundant, rows - redundant)) @ G])[rng.permutation(rows)]
+    gamma, force = -G @ rng.normal(size=nv), rng.normal(size=nv)
+    space = factor_space(nv, rows)
+    space.G[:] = G
+    a, lagrange, near = np.zeros(nv), np.zeros(rows), np.zeros(nv)
+    assert _solve(Book(space), M.copy(), rows, force.copy(), gamma, a, lagrange, near)
+    metric = MassMetric(M, G)
+    y = metric.force(force, gamma)
+    assert space.size.tolist() == [rows, metric.rank]
+    np.testing.assert_allclose(a, metric.acceleration(y, gamma), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(lagrange, metric.multipliers(y, gamma), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(near, metric.nearest(gamma), rtol=1e-10, atol=1e-12)
