@@ -9,6 +9,7 @@
 from typing import TYPE_CHECKING
 
 from setsu import control, sample_mechanisms
+from setsu.citations import Citation, citation
 from setsu.code_generation import GeneratedCode, generate
 from setsu.constraints import (
     ClosingError,
@@ -138,6 +139,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Body",
+    "Citation",
     "CloseLoop",
     "ClosingError",
     "CompiledFunctions",
@@ -206,6 +208,7 @@ __all__ = [
     "body_velocities",
     "center_of_mass",
     "centroidal_matrix",
+    "citation",
     "classic_dh",
     "close_loops",
     "compile",

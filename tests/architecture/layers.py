@@ -12,6 +12,7 @@ LINES: dict[str, int] = {
     "errors": 0,
     "named_numbers": 0,
     "spatial": 0,
+    "citations": 1,
     "mechanism": 1,
     "kernels": 2,
     "symbolic": 2,
