@@ -94,7 +94,6 @@ def _show(fit: Fit, validation: Validation | None) -> None:
         f"{len(fit.motion.time)} samples; condition number "
         f"{fit.condition_number:.3g}, spline knots {fit.motion.knot_distance:.3g} s apart",
         markup=False,
-        soft_wrap=True,
     )
     screen.print()
     joints = Table()

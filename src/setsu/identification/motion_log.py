@@ -110,8 +110,13 @@ def _read_netcdf(m: Mechanism, file: Path) -> MeasuredMotion:
         raise InputError(f"{file}: NetCDF files need xarray and h5netcdf: pip install setsu[data]") from None
     try:
         with xarray.open_dataset(file, engine="h5netcdf") as data:
+            times = [name for name in data.variables if _kind(str(name)) == "t" and data[name].ndim == 1]
+            # Only what runs along time: other variables may be labels of axes.
+            axis = data[times[0]].dims[0] if times else ""
             arrays: dict[str, Any] = {
-                str(name): np.asarray(data[name].values) for name in data.variables if _kind(str(name)) is not None
+                str(name): np.asarray(data[name].values)
+                for name in data.variables
+                if _kind(str(name)) is not None and data[name].dims[:1] == (axis,)
             }
     except (OSError, ValueError, KeyError) as problem:
         raise InputError(f"{file}: cannot be read as NetCDF ({problem})") from None
@@ -124,10 +129,7 @@ def _read_netcdf(m: Mechanism, file: Path) -> MeasuredMotion:
             names.append(name)
             columns.append(array)
     if not columns:
-        raise InputError(f"{file}: expected variables t, q, tau (and v), found none of them")
-    lengths = {len(column) for column in columns}
-    if len(lengths) > 1:
-        raise InputError(f"{file}: expected variables of one length, got lengths {sorted(lengths)}")
+        raise InputError(f"{file}: expected variables t, q, tau (and v) along time, found none of them")
     try:
         table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
     except (TypeError, ValueError):

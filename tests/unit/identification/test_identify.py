@@ -1,4 +1,4 @@
-"""Identification finds what the data were made with, within the standard deviations it claims, or says why it cannot."""
+"""Identification finds what the data were made with, within the standard deviations it claims, or says why not."""
 
 import numpy as np
 import pytest
