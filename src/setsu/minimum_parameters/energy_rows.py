@@ -137,7 +137,7 @@ def point_rows(mechanism: Mechanism, closure: LinearClosure, count: int, seed: i
     generator = random.Random(seed)
 
     def small() -> Fraction:
-        return Fraction(generator.randint(-9, 9), generator.choice((2, 3, 5, 7)))
+        return Fraction(generator.randint(-999, 999), generator.choice((7, 11, 13, 17)))
 
     state = lambda: random_state(mechanism, closure, ring, small)  # noqa: E731
     rows: list[Row] = []
