@@ -130,6 +130,7 @@ class Run:
             constraint_error=column("error"),
             ledger=EnergyLedger(**dict(zip(_ENTRIES, (*entries.T, rest), strict=True))),
             events=tuple(self.events),
+            mechanism=m,
         )
 
     def _forces(self, count: int) -> tuple[Floats, Floats, Floats | None]:

@@ -24,7 +24,7 @@ from setsu.studio.colors import CONTACT, LOOP, hex_color, joint_color
 from setsu.studio.geometry import Look, size_of
 from setsu.studio.plots import Plot, plot_svg
 from setsu.studio.recorded_plots import plots_of
-from setsu.studio.state import contact_positions
+from setsu.studio.state import recorded_contact_positions
 from setsu.studio.surface_meshes import surface_mesh
 
 __all__ = ["MOST_FRAMES", "replay_page"]
@@ -92,11 +92,12 @@ def _arrows(
         places.append((carrier[:, :3, :3] @ point + carrier[:, :3, 3])[:, None])
         wrenches.append(rec.loop_wrench[kept, number][:, None])
         colors.append(LOOP)
-    if contacts and len(contacts) == rec.contact_force.shape[1]:
-        places.append(np.array([contact_positions(m, pose, contacts) for pose in poses]))
+    points = np.array([recorded_contact_positions(m, rec, pose, contacts) for pose in poses])
+    if points.shape[1]:
+        places.append(points)
         force = rec.contact_force[kept]
         wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=-1))
-        colors += [CONTACT] * len(contacts)
+        colors += [CONTACT] * points.shape[1]
     place, wrench = np.concatenate(places, axis=1), np.concatenate(wrenches, axis=1)
     result: dict[str, Any] = {"arrowColors": [[part / 255 for part in color] for color in colors]}
     result["arrowPlaces"] = _floats(place)

@@ -20,7 +20,7 @@ from setsu.dynamics import (
 from setsu.mechanism import Mechanism
 from setsu.simulation import Recording
 
-__all__ = ["Moment", "contact_positions", "moment_at_rest", "moment_of_recording"]
+__all__ = ["Moment", "contact_positions", "moment_at_rest", "moment_of_recording", "recorded_contact_positions"]
 
 Floats = NDArray[np.float64]
 
@@ -79,20 +79,39 @@ def moment_of_recording(
     """Return one recorded moment."""
     q, v = recording.q[index], recording.v[index]
     poses = body_poses(mechanism, q)
-    points = contact_positions(mechanism, poses, contacts)
-    force = recording.contact_force[index] if len(points) == recording.contact_force.shape[1] else np.zeros((0, 3))
+    points = recorded_contact_positions(mechanism, recording, poses, contacts)
+    force = recording.contact_force[index] if len(points) else np.zeros((0, 3))
     return Moment(
         float(recording.time[index]), q, v, recording.acceleration[index], recording.torque[index], poses,
-        recording.joint_wrenches[index], recording.loop_wrench[index], force, points[: len(force)],
+        recording.joint_wrenches[index], recording.loop_wrench[index], force, points,
         float(kinetic_energy(mechanism, q, v)), float(potential_energy(mechanism, q)),
     )  # fmt: skip
 
 
+def recorded_contact_positions(
+    mechanism: Mechanism, recording: Recording, poses: Floats, contacts: Sequence[SurfaceContact] = ()
+) -> Floats:
+    """Return where the contacts of a recording are, (n, 3) m: points on surfaces, or those that touch the environment.
+
+    Empty when the recording has other contacts than both, as one read from a file that does not keep its surfaces.
+    """
+    count = recording.contact_force.shape[1]
+    if count and len(contacts) == count:
+        return contact_positions(mechanism, poses, contacts)
+    if count and len(mechanism.contact_points) == count:
+        return np.array([
+            _place(mechanism, poses, point.body, point.position) for point in mechanism.contact_points
+        ])  # fmt: skip
+    return np.zeros((0, 3))
+
+
 def contact_positions(mechanism: Mechanism, poses: Floats, contacts: Sequence[SurfaceContact]) -> Floats:
     """Return where the points of contacts are, (n_contacts, 3) m, world."""
-    places = []
-    for contact in contacts:
-        frame = mechanism.frame(contact.body)
-        pose = poses[frame.body] @ frame.pose.matrix
-        places.append(pose[:3, :3] @ np.array(contact.point) + pose[:3, 3])
+    places = [_place(mechanism, poses, contact.body, contact.point) for contact in contacts]
     return np.array(places).reshape(-1, 3)
+
+
+def _place(mechanism: Mechanism, poses: Floats, body: str, point: Sequence[float]) -> Floats:
+    frame = mechanism.frame(body)
+    pose = (poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
+    return pose[:3, :3] @ np.array(point) + pose[:3, 3]
