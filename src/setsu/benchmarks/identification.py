@@ -145,8 +145,8 @@ def plot_recovery(studies: list[RecoveryStudy]) -> Any:
         bins = np.linspace(-5.0, 5.0, 51)
         right.hist(study.deviations.ravel(), bins=bins.tolist(), density=True, color="#9aa7b5", label="runs")
         right.plot(bins, np.exp(-(bins**2) / 2.0) / np.sqrt(2.0 * np.pi), color="#c2410c", label="normal distribution")
-        right.set(xlabel="(identified - true) / σ", ylabel="density")
-        right.legend(frameon=False, fontsize="small")
+        right.set(xlabel="(identified - true) / σ", ylabel="density", ylim=(0.0, 0.65))
+        right.legend(frameon=False, fontsize="small", loc="upper center")
         for panel in (left, right):
             panel.grid(alpha=0.3)
     return figure
