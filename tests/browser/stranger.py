@@ -24,7 +24,9 @@ def get(studio: Studio, target: str, headers: dict[str, str] | None = None) -> h
     return answer
 
 
-def open_websocket(studio: Studio, *, token: str | None, origin: str | None, host: str | None = None) -> ClientConnection:
+def open_websocket(
+    studio: Studio, *, token: str | None, origin: str | None, host: str | None = None
+) -> ClientConnection:
     """Open a WebSocket; the token goes into the cookie a browser would send."""
     guard = studio.server.guard
     headers = {} if token is None else {"Cookie": f"{guard.cookie_name}={token}"}
@@ -79,11 +81,15 @@ def upload_button(studio: Studio) -> str:
     return studio._upload._impl.uuid
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Ask again and again; return whether the condition came true in time."""
+def wait_until(
+    condition: Callable[[], bool],
+    seconds: float = 60.0,
+    pause: Callable[[float], None] = lambda ms: time.sleep(ms / 1e3),
+) -> bool:
+    """Ask again and again; return whether the condition came true in time. pause: waits some milliseconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
             return True
-        time.sleep(0.005)
+        pause(10.0)
     return condition()

@@ -24,7 +24,7 @@ def test_the_studio_listens_on_the_loopback_address_alone(studio: Studio) -> Non
     port = studio.server.guard.port
     addresses = {entry[4][0] for entry in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
     for address in addresses - {"127.0.0.1", "127.0.1.1"}:
-        with pytest.raises(OSError, match="refused|timed out|unreachable"):
+        with pytest.raises(OSError, match=r"refused|timed out|unreachable"):
             socket.create_connection((address, port), timeout=2)
 
 
@@ -55,7 +55,9 @@ def test_a_foreign_host_name_is_refused_even_with_the_token(studio: Studio, host
     assert get(studio, "/", headers).status in (400, 403)
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1:1", "http://localhost", "null", "file://"])
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "http://127.0.0.1:1", "http://localhost", "null", "file://"]
+)
 def test_a_websocket_with_a_foreign_origin_is_refused(studio: Studio, origin: str) -> None:
     with pytest.raises(InvalidStatus) as refusal:
         open_websocket(studio, token=studio.server.guard.token, origin=origin)

@@ -7,6 +7,7 @@ page, and the studio goes on.
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -114,7 +115,7 @@ class Studio:
                 self.contacts = opened.prepared.contacts
                 self.scene.set_contacts(self.contacts)
             text = f"{m.name}: {m.n_bodies} moving bodies, {m.nv} velocities, {m.total_mass:.4g} kg"
-            text += f", {len(m.loops)} loops" if m.loops else ""
+            text += f", {len(m.loops)} loop{'s' if len(m.loops) > 1 else ''}" if m.loops else ""
             remarks = [*opened.remarks, *self.scene.look.remarks]
             self._say("good", "\n".join([text, *(f"- {remark}" for remark in remarks)]))
             if opened.recording is not None:
@@ -258,6 +259,7 @@ class Studio:
         self._stop.clear()
         self.run_button.disabled, self.stop_button.visible, self.progress.visible = True, True, True
         self.progress.value = 0.0
+        self.run_text.content = box("info", "preparing: the first run of a kind compiles its code")
         self._running = threading.Thread(target=self._run, args=(prepared, self.opened), daemon=True)
         self._running.start()
 
@@ -270,8 +272,9 @@ class Studio:
         told = [0.0]
 
         def progress(text: str, part: float) -> None:
-            if part - told[0] >= 0.01 or part >= 1.0:
-                told[0] = part
+            # Ten times a second is enough to see, and slow runs and fast ones cost the page the same.
+            if time.monotonic() - told[0] >= 0.1 or part >= 1.0:
+                told[0] = time.monotonic()
                 self.progress.value = 100.0 * part
                 self.run_text.content = box("info", f"simulating, {text}")
 

@@ -244,7 +244,8 @@ class Scene:
             force = moment = 0.0
         weight = 9.81 * max(m.total_mass, 1e-3)
         force = force if force > 1e-3 * weight else weight
-        moment = moment if moment > 1e-3 * weight * self.radius else force * self.radius
+        # A pose may be free of moments: forces at a lever of a third of the radius are the least to expect.
+        moment = max(moment, 0.3 * force * self.radius)
         return 0.45 * self.radius / force, 0.45 * self.radius / moment
 
     def _node(self, body: int) -> str:

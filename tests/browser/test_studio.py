@@ -1,0 +1,254 @@
+"""The studio as a person meets it, in Chromium: load, move, run, stop, scrub, export; words for what is wrong."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser.stranger import wait_until
+from playwright.sync_api import Browser, Locator, Page
+
+import setsu
+from setsu.studio.application import Studio
+
+ROOT = Path(__file__).resolve().parents[2]
+ARM = ROOT / "examples" / "models" / "arm.urdf"
+ARTEFACTS = Path(__file__).parent / "artefacts"
+
+Screenshot = Callable[[str], None]
+
+pytestmark = pytest.mark.slow
+
+
+def field(page: Page, label: str) -> Locator:
+    """The text field beside a label."""
+    return page.locator(f"xpath=//*[normalize-space(text())='{label}']/ancestor::*[.//input][1]//input").last
+
+
+def enter(page: Page, label: str, value: str) -> None:
+    """Type into the field beside a label."""
+    box = field(page, label)
+    box.fill(value)
+    box.press("Enter")
+
+
+def tab(page: Page, name: str) -> None:
+    """Bring a tab to the front."""
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def open_arm(page: Page) -> None:
+    """Upload the example arm through the page."""
+    page.locator("input[type=file]").set_input_files(ARM)
+    page.get_by_text("arm: 6 moving bodies").wait_for()
+
+
+def torque_shown(page: Page, joint: str) -> float:
+    """The torque in the table of the tab Forces."""
+    row = page.locator(".setsu-forces tr", has=page.get_by_text(joint, exact=True))
+    return float(row.locator("td").nth(2).inner_text())
+
+
+def test_an_empty_studio_says_what_to_do(chromium: Browser, studio: Studio) -> None:
+    page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(120_000)
+    page.goto(studio.address)
+    page.get_by_text("No mechanism yet").wait_for()
+    assert page.title() == "Setsu studio"
+    assert page.get_by_text("Drop a file anywhere on this page").is_visible()
+    tab(page, "Scenario")
+    assert page.get_by_text("Open a mechanism to set up a run.").is_visible()
+    tab(page, "Export")
+    page.get_by_role("button", name="Recording (NetCDF)").click()
+    page.get_by_text("there is no run to export yet").wait_for()
+    page.screenshot(path=ARTEFACTS / "1_empty.png")
+    page.close()
+
+
+def test_load_move_run_scrub_and_read(page: Page, shown_studio: Studio, screenshot: Screenshot) -> None:
+    arm = setsu.load(ARM)
+    open_arm(page)
+    screenshot("2_pose")
+    tab(page, "Forces")
+    assert torque_shown(page, "elbow") == pytest.approx(setsu.gravity_torque(arm, np.zeros(6))[2], abs=1e-3)
+
+    tab(page, "Pose")
+    enter(page, "elbow (rad)", "0.8")
+    q = np.array([0.0, 0.0, 0.8, 0.0, 0.0, 0.0])
+    tab(page, "Forces")
+    assert wait_until(lambda: abs(torque_shown(page, "elbow") - setsu.gravity_torque(arm, q)[2]) < 1e-3)
+    screenshot("3_forces")
+
+    tab(page, "Scenario")
+    enter(page, "Duration (s)", "0.5")
+    page.get_by_role("button", name="Run from the present pose").click()
+    page.get_by_text("251 states until t = 0.5 s").wait_for()
+    screenshot("4_scenario_after_run")
+    recording = shown_studio.recording
+    assert recording is not None
+    np.testing.assert_allclose(recording.q[0], q, atol=1e-12)
+
+    enter(page, "Time (s)", "0.3")
+    index = int(np.searchsorted(recording.time, 0.3 + 1e-9) - 1)
+    shown = f"elbow {recording.q[index, 2]:.4g}"
+    page.get_by_text(shown).first.wait_for()
+    cursor = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--setsu-cursor')")
+    assert float(cursor) == pytest.approx(0.6, abs=1e-6)
+    for name in ("Joint wrenches", "Contact", "Energy"):
+        tab(page, name)
+        screenshot(f"5_plots_{name.lower().replace(' ', '_')}")
+    tab(page, "Energy")
+    assert page.locator("svg[aria-label='Energy (J)']").is_visible()
+
+
+def test_play_moves_the_time_to_the_end(page: Page, shown_studio: Studio) -> None:
+    pendulum = setsu.sample_mechanisms.pendulum()
+    recording = setsu.simulate(pendulum, [1.0], [0.0], duration=0.4, step=0.01)
+    shown_studio.open_mechanism(pendulum)
+    shown_studio.set_recording(recording)
+    page.get_by_role("button", name="Play").click()
+    assert shown_studio.replay is not None
+    replay = shown_studio.replay
+    assert wait_until(lambda: replay.index == len(recording) - 1)
+    assert shown_studio.pose.q == pytest.approx(recording.q[-1])
+
+
+def test_a_run_can_be_stopped_and_keeps_what_is_done(page: Page, shown_studio: Studio, screenshot: Screenshot) -> None:
+    open_arm(page)
+    tab(page, "Scenario")
+    enter(page, "Duration (s)", "2000")
+    page.get_by_role("button", name="Run from the present pose").click()
+    page.get_by_text("simulating, t =").wait_for()
+    screenshot("6_run_under_way")
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("the run was stopped").wait_for()
+    assert shown_studio.recording is not None
+    assert 0.0 < shown_studio.recording.time[-1] < 2000.0
+
+
+def test_a_bad_file_is_explained_and_the_old_mechanism_stays(
+    page: Page, shown_studio: Studio, screenshot: Screenshot
+) -> None:
+    open_arm(page)
+    bad = ARM.read_text().replace('<mass value="8.4"/>', '<mass value="heavy"/>').replace("wrist_2", "wrist_1")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "my<b>arm.urdf", "mimeType": "text/xml", "buffer": bad.encode()}
+    )
+    page.get_by_text("heavy").wait_for()
+    text = page.locator(".setsu-error").inner_text()
+    assert "my<b>arm.urdf:14" in text
+    assert "problems" in text
+    assert shown_studio.mechanism is not None
+    screenshot("7_bad_file")
+
+
+def test_a_dropped_file_is_opened(page: Page) -> None:
+    content = base64.b64encode(ARM.read_bytes()).decode()
+    page.evaluate(
+        """(content) => {
+            const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+            const files = new DataTransfer();
+            files.items.add(new File([bytes], "dropped.urdf"));
+            dispatchEvent(new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }));
+        }""",
+        content,
+    )
+    page.get_by_text("arm: 6 moving bodies").wait_for()
+
+
+def test_loops_stay_closed_while_a_slider_moves(page: Page, shown_studio: Studio, screenshot: Screenshot) -> None:
+    shown_studio.open_mechanism(setsu.sample_mechanisms.four_bar())
+    page.get_by_text("four-bar linkage").first.wait_for()
+    tab(page, "Pose")
+    enter(page, "crank (rad)", "0.7")
+    assert wait_until(lambda: abs(shown_studio.pose.q[0] - 0.7) < 1e-9)
+    assert np.abs(setsu.loop_error(setsu.sample_mechanisms.four_bar(), shown_studio.pose.q)).max() < 1e-9
+    page.get_by_text("Show", exact=True).click()
+    for name in ("Body frames", "Centres of mass", "Inertia ellipsoids", "Names"):
+        field(page, name).click()
+    page.wait_for_timeout(500)
+    screenshot("8_layers_of_a_four_bar")
+
+
+def test_a_contact_is_drawn_and_its_forces_plotted(page: Page, shown_studio: Studio, screenshot: Screenshot) -> None:
+    shown_studio.open_mechanism(setsu.sample_mechanisms.planar_arm(2))
+    shown_studio.scenario.surface.value = "plane"
+    shown_studio.scenario.direction.value = (0.0, 0.0, 1.0)
+    shown_studio.scenario.duration.value = 0.2
+    shown_studio.pose.set_pose(np.array([0.4, -0.9]))
+    tab(page, "Scenario")
+    page.get_by_role("button", name="Run from the present pose").click()
+    page.get_by_text("101 states until t = 0.2 s").wait_for()
+    tab(page, "Contact")
+    assert page.locator("svg[aria-label='Normal force (N)']").is_visible()
+    screenshot("9_contact")
+
+
+def test_exports_hold_the_run(
+    page: Page, shown_studio: Studio, chromium: Browser, tmp_path: Path, screenshot: Screenshot
+) -> None:
+    arm = setsu.sample_mechanisms.planar_arm(3)
+    recording = setsu.simulate(arm, [0.3, 0.4, 0.5], np.zeros(3), duration=0.3, step=0.01)
+    shown_studio.open_mechanism(arm)
+    shown_studio.set_recording(recording)
+    tab(page, "Export")
+    files = {}
+    for name in ("Replay as one HTML page", "Picture (PNG)", "Recording (NetCDF)", "Recording (MCAP)"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        files[path.suffix] = path
+    screenshot("10_export")
+    assert files[".png"].read_bytes().startswith(b"\x89PNG")
+    back = setsu.Recording.load(files[".nc"])
+    np.testing.assert_array_equal(back.q, recording.q)
+    assert back.mechanism == arm
+    _check_mcap(files[".mcap"], recording)
+    _check_page(files[".html"], chromium, recording)
+
+
+def _check_mcap(path: Path, recording: setsu.Recording) -> None:
+    import json
+
+    from mcap.reader import make_reader
+
+    with path.open("rb") as file:
+        states = [
+            json.loads(message.data)
+            for _, channel, message in make_reader(file).iter_messages(topics=["/joint_states"])
+        ]
+    assert states[0]["name"] == list(recording.joint_names)
+    np.testing.assert_array_equal([state["position"] for state in states], recording.q)
+
+
+def _check_page(path: Path, chromium: Browser, recording: setsu.Recording) -> None:
+    """The page works from the disk without any request, draws something, and its numbers follow its slider."""
+    context = chromium.new_context(viewport={"width": 1400, "height": 900}, offline=True)
+    page = context.new_page()
+    asked: list[str] = []
+    faults: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(path.as_uri())
+    page.locator("#time").evaluate("(slider) => { slider.value = 1; slider.dispatchEvent(new Event('input')); }")
+    shown = page.locator(".legend").first.locator("b").first.inner_text()
+    assert float(shown) == pytest.approx(recording.q[-1, 0], rel=1e-3)
+    colors = page.evaluate(
+        """() => { const view = document.getElementById("view"), gl = view.getContext("webgl2");
+            const pixels = new Uint8Array(4 * view.width * view.height);
+            gl.readPixels(0, 0, view.width, view.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+            const seen = new Set();
+            for (let k = 0; k < pixels.length; k += 4) seen.add(pixels.slice(k, k + 3).join());
+            return seen.size; }"""
+    )
+    page.screenshot(path=ARTEFACTS / "11_replay_page.png")
+    context.close()
+    assert asked == [path.as_uri()]
+    assert not faults
+    assert colors > 50
+    assert not re.search(r'(src|href)="https?:', path.read_text())
