@@ -159,3 +159,59 @@ def test_command_writes_a_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert validate_fmu(written) == []
     assert main(["generate", str(model), "--language", "fmu"]) == 2
     assert "--out FOLDER" in capsys.readouterr().err
+
+
+DRIVER = r"""
+#include "fmi2_types.h"
+#include <stdio.h>
+
+fmi2Component fmi2Instantiate(fmi2String, fmi2Type, fmi2String, fmi2String, const fmi2CallbackFunctions *, int, int);
+fmi2Status fmi2SetupExperiment(fmi2Component, int, double, double, int, double);
+fmi2Status fmi2EnterInitializationMode(fmi2Component);
+fmi2Status fmi2ExitInitializationMode(fmi2Component);
+fmi2Status fmi2SetReal(fmi2Component, const fmi2ValueReference[], size_t, const double[]);
+fmi2Status fmi2GetReal(fmi2Component, const fmi2ValueReference[], size_t, double[]);
+fmi2Status fmi2DoStep(fmi2Component, double, double, int);
+fmi2Status fmi2GetFMUstate(fmi2Component, fmi2FMUstate *);
+fmi2Status fmi2FreeFMUstate(fmi2Component, fmi2FMUstate *);
+void fmi2FreeInstance(fmi2Component);
+
+int main(void)
+{
+    fmi2FMUstate state = NULL;
+    fmi2ValueReference r = 0, torque = 1;
+    double value, nan_torque = 0.0 / 0.0;
+    int errors = 0;
+    fmi2Component c = fmi2Instantiate("unit", fmi2CoSimulation, GUID, "", NULL, 0, 0);
+    errors += c == NULL || fmi2Instantiate("unit", fmi2CoSimulation, "another", "", NULL, 0, 0) != NULL;
+    errors += fmi2DoStep(c, 0.0, 0.1, 1) != fmi2Error; /* not before initialization */
+    errors += fmi2SetupExperiment(c, 0, 0.0, 0.0, 0, 0.0) != fmi2OK;
+    errors += fmi2EnterInitializationMode(c) != fmi2OK || fmi2ExitInitializationMode(c) != fmi2OK;
+    errors += fmi2DoStep(c, 0.0, 0.1, 1) != fmi2OK;
+    errors += fmi2GetFMUstate(c, &state) != fmi2OK || fmi2FreeFMUstate(c, &state) != fmi2OK || state != NULL;
+    for (r = 0; fmi2GetReal(c, &r, 1, &value) == fmi2OK; ++r) {
+    }
+    errors += r != COUNT; /* every variable answers, none beyond them */
+    errors += fmi2SetReal(c, &torque, 1, &nan_torque) != fmi2OK || fmi2DoStep(c, 0.1, 0.1, 1) != fmi2Error;
+    fmi2FreeInstance(c);
+    printf("%d\n", errors);
+    return errors;
+}
+"""
+
+
+def test_a_life_of_a_unit_is_clean_under_sanitizers(tmp_path: Path) -> None:
+    """No leak, no read outside, no undefined operation, and errors where the standard forbids a call."""
+    path = unit(random_tree(3, n_bodies=4, floating_base=True), "2.0", tmp_path)
+    description = fmpy.read_model_description(path)
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "unit")
+    folder = tmp_path / "unit/sources"
+    (folder / "driver.c").write_text(DRIVER)
+    given = [f'-DGUID="{description.guid}"', f"-DCOUNT={len(description.modelVariables)}"]
+    flags = ["-std=c99", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover", *given]
+    sources = [file.name for file in folder.glob("*.c")]
+    done = subprocess.run(["cc", *flags, *sources, "-o", "driver", "-lm"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    run = subprocess.run([str(folder / "driver")], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "0\n"), run.stderr
