@@ -24,9 +24,8 @@ from setsu.code_generation.fmu_description import build_description, model_descr
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, Spherical
 
-__all__ = ["FMI_VERSIONS", "FmuFiles", "fmu_files"]
+__all__ = ["FmuFiles", "fmu_files"]
 
-FMI_VERSIONS = ("2.0", "3.0")
 INNER_STEP = 1e-3
 _FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
 # Zip files keep the time of their entries; a fixed one makes equal units equal files.

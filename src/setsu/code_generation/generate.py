@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
-from setsu.code_generation.fmu import FMI_VERSIONS, FmuFiles, fmu_files
 from setsu.code_generation.python_source import python_source
+from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import KERNELS, native_function, require_mechanism
 from setsu.errors import InputError, nearest_names
 from setsu.kernels.program import Array
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
 from setsu.symbolic import OperationCount
+
+if TYPE_CHECKING:
+    from setsu.code_generation.fmu import FmuFiles
 
 __all__ = ["GeneratedCode", "generate"]
 
@@ -54,6 +58,7 @@ _MEANINGS = {
     "result": "kg m/s and kg m²/s, world axes",
 }
 _LANGUAGES = ("c", "python", "fmu")
+_FMI_VERSIONS = ("2.0", "3.0")
 _TEST_STATES = 8
 _TEST_TOLERANCE = 1e-11
 
@@ -111,12 +116,14 @@ def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_ve
     require_mechanism(mechanism, "generate")
     if function not in _TITLES:
         raise InputError(f"generate: no function {function!r}{nearest_names(function, _TITLES)}")
+    if function.startswith(("inverse_dynamics", "forward_dynamics")):
+        refuse_bearings(mechanism, f"generate {function}")
     if language not in _LANGUAGES:
         raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
     if language == "fmu" and function != "forward_dynamics":
         raise InputError(f'generate: an FMU is made of "forward_dynamics", got {function!r}')
-    if fmi_version not in FMI_VERSIONS:
-        raise InputError(f"generate: fmi_version: expected {' or '.join(FMI_VERSIONS)}, got {fmi_version!r}")
+    if fmi_version not in _FMI_VERSIONS:
+        raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
     if mechanism.nv == 0:
         raise InputError(f"generate: {mechanism.name} has no moving joint")
     if mechanism.loops or mechanism.couplings:
@@ -137,7 +144,12 @@ def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_ve
         return GeneratedCode(signature.name, language, python_source(signature, trace), "", "", trace.operations)
     states, results = _test_vectors(mechanism, native)
     source, header = c_source(signature, trace), c_header(signature)
-    unit = fmu_files(mechanism, signature, source, header, fmi_version) if language == "fmu" else None
+    unit = None
+    if language == "fmu":
+        # Compiling and packing need modules that nothing else here does.
+        from setsu.code_generation.fmu import fmu_files
+
+        unit = fmu_files(mechanism, signature, source, header, fmi_version)
     return GeneratedCode(
         name=signature.name,
         language=language,
