@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from setsu.contact.detection import point_in_world
 from setsu.contact.scene import WRENCH, Problem, Scene
 from setsu.contact.step import (
+    ACCELERATION,
     APPLIED,
     COULOMB,
     DAMPING,
@@ -24,7 +25,7 @@ from setsu.contact.step import (
     is_sliding,
     take_step,
 )
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import compiled, part
 
 __all__ = ["EVENT_KINDS", "DriveTables", "Records", "advance", "make_records"]
 
@@ -76,7 +77,7 @@ def make_records(rows: int, nq: int, nv: int, n_points: int, n_bodies: int) -> R
 @compiled
 def advance(
     scene: Scene, problem: Problem, motion: Motion, tables: DriveTables, records: Records, times, step, first, stop,
-    record_every,
+    record_every, solver,
 ):  # fmt: skip
     """Take the steps from the states number `first` up to `stop` (exclusive); return (next state, status).
 
@@ -92,7 +93,7 @@ def advance(
             a[TORQUE, d] = tables.torque[min(k, len(tables.torque) - 1), d]
             a[POSITION, d] = tables.position[min(k, len(tables.position) - 1), d]
             a[VELOCITY, d] = tables.velocity[min(k, len(tables.velocity) - 1), d]
-        status = take_step(scene, problem, motion, h, records.now)
+        status = take_step(scene, problem, motion, h, solver, records.now)
         if status != FINE:
             return k, status
         for i in range(8):
@@ -112,7 +113,7 @@ def advance(
     return stop, FINE
 
 
-@compiled
+@part
 def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h):
     row, a = records.counts[0], motion.vectors
     records.counts[0] = row + 1
@@ -120,7 +121,7 @@ def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h)
         records.q[row, i] = motion.q[i]
     for d in range(a.shape[1]):
         records.motion[row, 0, d] = a[V, d]
-        records.motion[row, 1, d] = (a[V_NEXT, d] - a[V, d]) / h
+        records.motion[row, 1, d] = a[ACCELERATION, d]
         records.motion[row, 2, d] = a[APPLIED, d]
     for i in range(12):
         records.totals[row, i] = records.sums[i]
@@ -144,7 +145,7 @@ def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h)
             records.wrench[row, problem.bodies[b], i] = problem.vectors[WRENCH, 6 * b + i] / h
 
 
-@compiled
+@part
 def _see_events(scene: Scene, problem: Problem, records: Records, k):
     """Compare what each point does now with what it did in the step before."""
     # `touching` holds the state before, plus four times the present one.

@@ -21,9 +21,9 @@ from __future__ import annotations
 import math
 
 from setsu.contact.scene import Problem, Scene
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import part
 
-__all__ = ["find_near", "find_passed", "point_in_world", "set_axes"]
+__all__ = ["add_pairs", "find_near", "find_passed", "point_in_world", "set_axes"]
 
 # A point this far behind a face (m) still counts as at it: what linearised steps leave.
 _BEHIND = 1e-5
@@ -31,7 +31,7 @@ _BEHIND = 1e-5
 _EDGE = 1e-7
 
 
-@compiled
+@part
 def point_in_world(poses, body, p):
     """x = R p + origin; poses (n_bodies, 4, 4)."""
     T = poses[body]
@@ -42,7 +42,7 @@ def point_in_world(poses, body, p):
     )
 
 
-@compiled
+@part
 def _near_polygons(scene: Scene, x, y, z, reach):
     """Write the polygons that come within `reach` of a place to scratch[1]; return how many."""
     nodes, stack, found = scene.nodes, scene.scratch[0], scene.scratch[1]
@@ -73,7 +73,7 @@ def _near_polygons(scene: Scene, x, y, z, reach):
     return count
 
 
-@compiled
+@part
 def _inside(scene: Scene, polygon, x, y, z):
     """Whether the point lies inside every edge (2)."""
     for e in range(scene.polygons[polygon].edge_start, scene.polygons[polygon].edge_stop):
@@ -83,14 +83,14 @@ def _inside(scene: Scene, polygon, x, y, z):
     return True
 
 
-@compiled
+@part
 def _gap(scene: Scene, polygon, point, x, y, z):
     """(1)."""
     n = scene.polygons[polygon].normal
     return n[0] * x + n[1] * y + n[2] * z - scene.polygons[polygon].offset - scene.points[point].radius
 
 
-@compiled
+@part
 def _add(scene: Scene, problem: Problem, point, polygon, gap, x, y, z):
     """Append a contact unless there is no room."""
     index = problem.count[0]
@@ -104,7 +104,23 @@ def _add(scene: Scene, problem: Problem, point, polygon, gap, x, y, z):
     set_axes(c.axes, n[0], n[1], n[2])
 
 
-@compiled
+@part
+def add_pairs(problem: Problem):
+    """Append the contacts between bodies."""
+    for k in range(problem.count[2]):
+        index = problem.count[0]
+        if index >= len(problem.contacts):
+            return
+        problem.count[0] = index + 1
+        c, p = problem.contacts[index], problem.pairs[k]
+        c.point, c.face, c.body_a, c.body_b, c.gap = -1, k, p.body_a, p.body_b, p.gap
+        for i in range(3):
+            c.position[i] = p.position[i]
+        c.static_friction, c.kinetic_friction, c.restitution = p.static_friction, p.kinetic_friction, p.restitution
+        set_axes(c.axes, p.normal[0], p.normal[1], p.normal[2])
+
+
+@part
 def set_axes(axes, nx, ny, nz):
     """Fill the rows of a contact frame: the normal and two tangents."""
     if abs(nx) < 0.6:
@@ -118,7 +134,7 @@ def set_axes(axes, nx, ny, nz):
     axes[2, 0], axes[2, 1], axes[2, 2] = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
 
 
-@compiled
+@part
 def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
     """List all points with a gap below `reach` (m) and at most `deepest` (m) behind a polygon."""
     problem.count[0] = 0
@@ -149,7 +165,7 @@ def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
                 _add(scene, problem, point, least, least_gap, x, y, z)
 
 
-@compiled
+@part
 def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
     """Add points that a trial step takes through a polygon by more than `tolerance` (m); return how many."""
     before = problem.count[0]

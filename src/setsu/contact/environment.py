@@ -80,7 +80,7 @@ class Environment:
 
     @staticmethod
     def box(size: Sequence[float], center: Sequence[float] = (0.0, 0.0, 0.0), name: str = "box") -> Environment:
-        """Return the six faces of a box fixed in the world (edges x y z and centre in m), its axes along the world's."""
+        """Return the six faces of a box fixed in the world: edges along x y z and centre, m."""
         try:
             edges, middle = np.array(size, dtype=np.float64), np.array(center, dtype=np.float64)
         except (TypeError, ValueError):

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import part
 
 __all__ = ["factorise", "force_to_x", "solve_dense", "velocity_to_x", "x_to_velocity"]
 
 
-@compiled
+@part
 def factorise(H, parent, root):
     """Factor H in place (1); `root` receives D^-½. False when H is not positive definite."""
     for k in range(len(parent) - 1, -1, -1):
@@ -41,7 +41,7 @@ def factorise(H, parent, root):
     return True
 
 
-@compiled
+@part
 def force_to_x(H, parent, root, g):
     """Turn a force (nv,) into x in place (2)."""
     for i in range(len(parent) - 1, -1, -1):
@@ -54,7 +54,7 @@ def force_to_x(H, parent, root, g):
         g[i] = y * root[i]
 
 
-@compiled
+@part
 def x_to_velocity(H, parent, root, x):
     """Turn x (nv,) into a velocity in place (2)."""
     for i in range(len(parent)):
@@ -66,7 +66,7 @@ def x_to_velocity(H, parent, root, x):
         x[i] = y
 
 
-@compiled
+@part
 def velocity_to_x(H, parent, root, v, x):
     """x = D^½ L v."""
     for i in range(len(parent)):
@@ -78,7 +78,7 @@ def velocity_to_x(H, parent, root, v, x):
         x[i] = y / root[i]
 
 
-@compiled
+@part
 def solve_dense(A, b, n):
     """Solve A x = b (n of them) in place by elimination with row pivots; x replaces b. False when A is singular."""
     for k in range(n):

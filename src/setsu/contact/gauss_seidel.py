@@ -6,8 +6,8 @@ One contact: W its own block, c its velocity without its own impulse; find λ wi
     stick   v = 0,               |λ_t| <= μ λ_n                               (2)
     slide   v_n = 0, λ_t = -μ λ_n v_t / |v_t|                                 (3)
 
-(3) with v_t = -s λ_t: (W̃ + s 1) λ_t = -c̃, |λ_t| = μ λ_n: one unknown s > 0, found by halving brackets and secants; W̃, c̃ are
-what is left of the tangential rows once v_n = 0 gives λ_n. Source: Daviet, Bertails-Descoubes and Boissieux 2011, for
+(3) with v_t = -s λ_t: (W̃ + s 1) λ_t = -c̃, |λ_t| = μ λ_n: one unknown s > 0, found by halving brackets; W̃, c̃ are what
+is left of the tangential rows once v_n = 0 gives λ_n. Source: Daviet, Bertails-Descoubes and Boissieux 2011, for
 the one-contact problem. A contact whose own problem has no solution (3) keeps the frictionless one.
 """
 
@@ -17,12 +17,12 @@ import math
 
 from setsu.contact.problem import set_twists, set_velocity
 from setsu.contact.scene import TWIST, Problem
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import part
 
 __all__ = ["one_contact", "sweep"]
 
 
-@compiled
+@part
 def one_contact(W, cn, c1, c2, mu):
     """Return the impulse (n, t1, t2) of a single contact."""
     if cn >= 0.0:
@@ -72,7 +72,7 @@ def one_contact(W, cn, c1, c2, mu):
     return n, f * t1, f * t2
 
 
-@compiled
+@part
 def sweep(problem: Problem, rounds, compliance):
     """Improve the trial impulses by so many sweeps; `shift` and `friction` are given."""
     n, twist = 6 * problem.count[1], problem.vectors[TWIST]

@@ -15,14 +15,13 @@
     F(λ) = 0                                                                  (6)  <=> the contact problem
     A δλ + B δv = -F per contact,  δv_i = P_iᵀ δy + ε δλ_i,  δy = Λ P δλ      (7)
     S = Σ P_i C_i P_iᵀ,  C = (A + εB)⁻¹ B,  e = -(A + εB)⁻¹ F,  r = Σ P_i e_i (8)
-    (1 + Λ S) δy = Λ r,  or (1 + Xᵀ S X) z = Xᵀ r, δy = X z;  δλ = e - C Pᵀδy (9)
+    (1 + Λ S) δy = Λ r,  δλ = e - C Pᵀ δy                                     (9)
 
-Source of (1)-(5): Alart and Curnier 1991; the rest follows from Λ (problem.py). Why this method: measured on boxes, stacks
-and humanoids, sweeps over single contacts (gauss_seidel.py) need hundreds of rounds for 1e-10 where contacts are
-redundant, and proximal splitting (Carpentier and others 2024) tens to hundreds of iterations; Newton needs one or two
-linear solves from the last step's impulses while modes stay, and rarely more than eight when they change. (9) makes such a
-solve as large as six times the bodies in contact (or as nv if that is less), whatever the number of contacts: the cost
-per contact is linear. Newton's method alone may cycle between modes; then sweeps improve the point it starts from.
+Source of (1)-(5): Alart and Curnier 1991; the rest follows from Λ (problem.py). Why this method: measured on boxes and
+humanoids, sweeps over single contacts (gauss_seidel.py) need hundreds of rounds for 1e-10 where contacts are redundant;
+Newton needs one or two linear solves from the last step's impulses while modes stay, and rarely more than eight when
+they change. (9) makes such a solve as large as six times the bodies in contact, whatever the number of contacts: the
+cost per contact is linear. Newton's method alone may cycle between modes; then sweeps improve the point it starts from.
 Accuracy: |F| below 1e-10 of the largest impulse, or `converged` says no.
 """
 
@@ -34,16 +33,16 @@ from setsu.contact.factor import solve_dense
 from setsu.contact.gauss_seidel import sweep
 from setsu.contact.problem import add_wrench, set_twists, set_velocity
 from setsu.contact.scene import LOAD, SOLUTION, TWIST, Problem
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import part
 
-__all__ = ["solve"]
+__all__ = ["linear_step", "set_trial", "solve", "take_trial"]
 
 _COMPLIANCE = 1e-9
 _ACCURACY = 1e-10
 _ROUNDS = 60
 
 
-@compiled
+@part
 def _residual(problem: Problem, eps):
     """Velocities and F for the trial impulses; its largest entry (N s) and the sum of squares."""
     set_twists(problem)
@@ -70,7 +69,7 @@ def _residual(problem: Problem, eps):
     return worst, total
 
 
-@compiled
+@part
 def _blocks(problem: Problem, index, eps):
     """Fill C and e of a contact (8)."""
     c = problem.contacts[index]
@@ -111,7 +110,7 @@ def _blocks(problem: Problem, index, eps):
     C[2, 1], C[2, 2] = k * (g12 * n11 + g22 * n12), k * (g12 * n12 + g22 * n22)
 
 
-@compiled
+@part
 def _add_block(C, P, a, Q, b, S):
     """S += P C Qᵀ at the rows of body a and the columns of body b."""
     for j in range(6):
@@ -123,9 +122,9 @@ def _add_block(C, P, a, Q, b, S):
             S[6 * a + i, 6 * b + j] += P[i, 0] * t0 + P[i, 1] * t1 + P[i, 2] * t2
 
 
-@compiled
-def _newton_step(problem: Problem, eps):
-    """Fill `change` with δλ (7)-(9); False when the linear system is singular."""
+@part
+def linear_step(problem: Problem):
+    """Fill `change` with δλ from C and e of all contacts (8), (9); False when the linear system is singular."""
     n = 6 * problem.count[1]
     S, M, r, y = problem.system[0], problem.system[1], problem.vectors[LOAD], problem.vectors[SOLUTION]
     coupling = problem.coupling
@@ -135,7 +134,6 @@ def _newton_step(problem: Problem, eps):
             S[i, j] = 0.0
     pairs = False
     for index in range(problem.count[0]):
-        _blocks(problem, index, eps)
         c = problem.contacts[index]
         add_wrench(problem, index, c.rest[0], c.rest[1], c.rest[2], LOAD)
         if c.ratio[0, 0] == 0.0:
@@ -170,24 +168,25 @@ def _newton_step(problem: Problem, eps):
     return True
 
 
-@compiled
-def _set_trial(problem: Problem, part):
-    """trial = impulse + part · change."""
+@part
+def set_trial(problem: Problem, length):
+    """trial = impulse + length · change."""
     for index in range(problem.count[0]):
         c = problem.contacts[index]
         for k in range(3):
-            c.trial[k] = c.impulse[k] + part * c.change[k]
+            c.trial[k] = c.impulse[k] + length * c.change[k]
 
 
-@compiled
-def _take_trial(problem: Problem):
+@part
+def take_trial(problem: Problem):
+    """impulse = trial."""
     for index in range(problem.count[0]):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.trial[k]
 
 
-@compiled
+@part
 def solve(problem: Problem):
     """Find the impulses; `shift`, `friction` and a start in `impulse` are given. Return (residual, rounds, converged).
 
@@ -203,28 +202,30 @@ def solve(problem: Problem):
             c.change[k] = 0.0
     eps *= _COMPLIANCE / max(1, count)
     accuracy = _ACCURACY * largest
-    _set_trial(problem, 0.0)
+    set_trial(problem, 0.0)
     worst, total = _residual(problem, eps)
     rounds = stalled = 0
     while worst > accuracy and rounds < _ROUNDS:
         rounds += 1
-        part = 1.0 if _newton_step(problem, eps) else 0.0
+        for index in range(count):
+            _blocks(problem, index, eps)
+        length = 1.0 if linear_step(problem) else 0.0
         accepted = False
-        while part > 0.1 and not accepted:
-            _set_trial(problem, part)
+        while length > 0.1 and not accepted:
+            set_trial(problem, length)
             new_worst, new_total = _residual(problem, eps)
-            accepted = new_total < (1.0 - 0.1 * part) * total or new_worst <= accuracy
-            part *= 0.5
+            accepted = new_total < (1.0 - 0.1 * length) * total or new_worst <= accuracy
+            length *= 0.5
         if not accepted:
             # No progress along this direction: let every contact find its own mode for a while.
             stalled += 1
-            _set_trial(problem, 0.0)
+            set_trial(problem, 0.0)
             sweep(problem, 10 * stalled, eps)
             new_worst, new_total = _residual(problem, eps)
         worst, total = new_worst, new_total
-        _take_trial(problem)
+        take_trial(problem)
     if worst > accuracy:
         sweep(problem, 2000, eps)
         worst, total = _residual(problem, eps)
-        _take_trial(problem)
+        take_trial(problem)
     return worst / largest, rounds, worst <= accuracy

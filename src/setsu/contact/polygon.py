@@ -22,7 +22,7 @@ class Polygon:
     """A convex polygon that bodies can touch from the side its normal points to.
 
     vertices: corners (n, 3) in m, world axes, n >= 3, counter-clockwise as seen from the side that can be touched.
-    name: for messages. unbounded: let the whole plane of the polygon be touched, not only what lies between the corners.
+    name: for messages. unbounded: let its whole plane be touched, not only what lies between the corners.
 
     Raises an InputError, naming the polygon and the corner, unless the corners are finite, distinct, in one plane, and
     go around once without turning back.
@@ -109,8 +109,8 @@ def _checked_corners(vertices: ArrayLike, name: str) -> Floats:
     inward = np.flatnonzero(turns < -1e-9 * lengths * np.roll(lengths, 1))
     if len(inward):
         raise InputError(
-            f"{what}: it turns back at corner {inward[0]} {corners[inward[0]].tolist()}; expected a convex polygon that "
-            "does not cross itself (split it into convex ones)"
+            f"{what}: it turns back at corner {inward[0]} {corners[inward[0]].tolist()}; expected a convex polygon "
+            "that does not cross itself (split it into convex ones)"
         )
     angles = np.arctan2(turns, np.einsum("ij,ij->i", np.roll(sides, 1, axis=0), sides))
     if angles.sum() > 3.0 * np.pi:

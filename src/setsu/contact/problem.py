@@ -22,12 +22,12 @@ contact, nor harder to solve when contacts are redundant. Constraint rows G (loo
 from __future__ import annotations
 
 from setsu.contact.scene import BEFORE, FREE, TWIST, WRENCH, Problem, Scene
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import part
 
 __all__ = ["add_wrench", "prepare", "reset_hub", "set_twists", "set_velocity"]
 
 
-@compiled
+@part
 def reset_hub(scene: Scene, problem: Problem):
     """Forget the bodies of the former step."""
     for k in range(problem.count[1]):
@@ -35,7 +35,7 @@ def reset_hub(scene: Scene, problem: Problem):
     problem.count[1] = 0
 
 
-@compiled
+@part
 def _enter(scene: Scene, problem: Problem, body, poses, columns, H, root, rows, v, v_free):
     """Take a body into the hub."""
     k = problem.count[1]
@@ -93,7 +93,7 @@ def _enter(scene: Scene, problem: Problem, body, poses, columns, H, root, rows, 
                 problem.coupling[6 * other + j, 6 * k + i] = s
 
 
-@compiled
+@part
 def _set_map(axes, poses, body, position, sign, P):
     """P: the force in world axes and its moment about the body origin, for each axis of the contact frame."""
     rx, ry, rz = position[0] - poses[body, 0, 3], position[1] - poses[body, 1, 3], position[2] - poses[body, 2, 3]
@@ -103,7 +103,7 @@ def _set_map(axes, poses, body, position, sign, P):
         P[3, k], P[4, k], P[5, k] = ry * z - rz * y, rz * x - rx * z, rx * y - ry * x
 
 
-@compiled
+@part
 def prepare(scene: Scene, problem: Problem, first, poses, columns, H, root, rows, v, v_free):
     """Fill maps, own blocks, velocities before and without impulses for the contacts from `first` on."""
     for index in range(first, problem.count[0]):
@@ -123,7 +123,7 @@ def prepare(scene: Scene, problem: Problem, first, poses, columns, H, root, rows
         set_velocity(problem, index, FREE, c.free)
 
 
-@compiled
+@part
 def _own_block(problem: Problem, index):
     """P_cᵀ Λ P_c and the impulse scale of a contact."""
     c = problem.contacts[index]
@@ -147,7 +147,7 @@ def _own_block(problem: Problem, index):
     c.scale = 3.0 / trace if trace > 0.0 else 0.0
 
 
-@compiled
+@part
 def set_velocity(problem: Problem, index, row, out):
     """out (3,): velocity of a contact for the twists in a row of `vectors` (3)."""
     c, twist = problem.contacts[index], problem.vectors[row]
@@ -166,7 +166,7 @@ def set_velocity(problem: Problem, index, row, out):
             out[k] += s
 
 
-@compiled
+@part
 def add_wrench(problem: Problem, index, x, y, z, row):
     """Add P (x, y, z) of a contact to a row of `vectors`."""
     c, wrench = problem.contacts[index], problem.vectors[row]
@@ -179,7 +179,7 @@ def add_wrench(problem: Problem, index, x, y, z, row):
             wrench[o + r] += P[r, 0] * x + P[r, 1] * y + P[r, 2] * z
 
 
-@compiled
+@part
 def set_twists(problem: Problem):
     """WRENCH = P λ of the trial impulses, TWIST = FREE + Λ WRENCH (3)."""
     n, vectors = 6 * problem.count[1], problem.vectors

@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 from setsu.contact.environment import Environment
 from setsu.mechanism import Mechanism
 
-__all__ = ["BEFORE", "FREE", "LOAD", "SOLUTION", "TWIST", "WRENCH", "Problem", "Scene", "make_problem", "make_scene"]
+__all__ = [
+    "BEFORE",
+    "FREE",
+    "LOAD",
+    "PAIR",
+    "SOLUTION",
+    "TWIST",
+    "WRENCH",
+    "Problem",
+    "Scene",
+    "make_problem",
+    "make_scene",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -57,6 +69,18 @@ _POINT = np.dtype(
 )
 _POLYGON = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("edge_start", "i8"), ("edge_stop", "i8")])
 _NODE = np.dtype([("low", "f8", 3), ("high", "f8", 3), ("first", "i8")])
+PAIR = np.dtype(
+    [
+        ("body_a", "i8"),
+        ("body_b", "i8"),
+        ("gap", "f8"),  # m
+        ("position", "f8", 3),  # m, world
+        ("normal", "f8", 3),  # from body b towards body a
+        ("static_friction", "f8"),
+        ("kinetic_friction", "f8"),
+        ("restitution", "f8"),
+    ]
+)
 _CONTACT = np.dtype(
     [
         ("point", "i8"),  # contact point, -1 for a pair of bodies
@@ -115,8 +139,9 @@ class Problem(NamedTuple):
     x are coordinates in which the kinetic energy is ½|x|²: v = L⁻¹ D^-½ x with H = Lᵀ D L.
     """
 
-    count: Ints  # (2,) contacts, bodies
+    count: Ints  # (3,) contacts, bodies, pairs
     contacts: Records
+    pairs: Records  # contacts between bodies, found before the step
     bodies: Ints  # (n,) moving body at each position
     root: Floats  # (n, 6, nv) X: twist of the body = X x
     coupling: Floats  # (6 n, 6 n) X Xᵀ: twists for unit wrench impulses
@@ -173,7 +198,8 @@ def make_problem(n_points: int, n_bodies: int, nv: int, n_pairs: int = 0) -> Pro
     """Return room for the contacts of a step: every point with three faces, and `n_pairs` between bodies."""
     n, d = max(1, n_bodies), max(6 * n_bodies, nv, 1)
     return Problem(
-        count=np.zeros(2, dtype=np.int64),
+        count=np.zeros(3, dtype=np.int64),
+        pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + n_pairs), dtype=_CONTACT),
         bodies=np.zeros(n, dtype=np.int64),
         root=np.zeros((n, 6, max(1, nv))),

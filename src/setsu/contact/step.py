@@ -12,8 +12,8 @@
     gap_i(q') >= 0, impulses as in newton_solver.py at the velocities v'      (3)
     bouncing points: v_n' >= -e v_n                                           (4)
 
-Source: sugihara2002 (16)-(19) with the reading of docs/contact.md; (1) implicit in the joints' springs and dampers, so that
-stiff servos stay stable; (2) with the new velocity. In the free base's rows (1) is momentum balance, exactly.
+Source: sugihara2002 (16)-(19) with the reading of docs/contact.md; (1) implicit in the joints' springs and dampers, so
+that stiff servos stay stable; (2) with the new velocity. In the free base's rows (1) is momentum balance, exactly.
 (3) holds at the end of the step, not in its linearisation: where points turn on an arc the step is solved again with
 what the straight line missed; points that a trial step takes through a polygon join the problem.
 Points found inside the environment are moved out by a displacement, which gives no velocity.
@@ -29,12 +29,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact import newton_solver
-from setsu.contact.detection import find_near, find_passed, point_in_world
+from setsu.contact import newton_solver, sugihara_solver
+from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world
 from setsu.contact.factor import factorise, force_to_x, velocity_to_x, x_to_velocity
 from setsu.contact.problem import prepare, reset_hub
 from setsu.contact.scene import BEFORE, FREE, WRENCH, Problem, Scene
-from setsu.native.control_flow import compiled, run_bound
+from setsu.native.control_flow import part, run_bound
 
 __all__ = ["BAD_NUMBERS", "FINE", "NOT_POSITIVE", "VECTORS", "Motion", "accept", "is_sliding", "take_step"]
 
@@ -44,11 +44,15 @@ Ints = NDArray[np.int64]
 FINE, BAD_NUMBERS, NOT_POSITIVE = 0, 1, 2
 
 # Rows of Motion.vectors, all (nv,): the state, torques and gains, then what a step works out.
-VECTORS = 16
+VECTORS = 17
 V, TORQUE, KP, KD, POSITION, VELOCITY, DAMPING, STIFFNESS, COULOMB = range(9)
-BIAS, ROOT, X, V_FREE, V_NEXT, DISPLACEMENT, APPLIED = range(9, VECTORS)
+BIAS, ROOT, X, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION = range(9, VECTORS)
 # Rows of Motion.kernels.
-MASS_MATRIX, BIAS_TORQUE, JOINT_AXES, INTEGRATE, BODY_POSES = range(5)
+MASS_MATRIX, BIAS_TORQUE, JOINT_AXES, INTEGRATE, BODY_POSES, KINETIC_ENERGY, POTENTIAL_ENERGY = range(7)
+# Entries of Motion.energies (J).
+KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT = range(4)
+# Which solver.
+DEFAULT, SUGIHARA2002 = 0, 1
 
 # m: points nearer than this are part of the problem from the start.
 _REACH = 5e-5
@@ -68,7 +72,7 @@ class Motion(NamedTuple):
 
     TORQUE, KP, KD, POSITION, VELOCITY: u + kp (q_ref - q) + kd (v_ref - v) drives the joints. DAMPING, STIFFNESS,
     COULOMB: of the joints. APPLIED: torque of the step, with the servo at its end. V_FREE, V_NEXT: velocity at its end
-    without and with contact impulses. DISPLACEMENT: from q to q_next.
+    without and with contact impulses. DISPLACEMENT: from q to q_next. ACCELERATION: that of (1).
     """
 
     q: Floats
@@ -81,10 +85,12 @@ class Motion(NamedTuple):
     H: Floats
     rows: Floats  # (k, nv) Jacobian of loops, couplings and surfaces
     row_rate: Floats  # (k,) what their rates have to be
-    kernels: Ints  # (5, 7)
+    kernels: Ints  # (7, 7)
+    energies: Floats  # (4,) kinetic and potential, of the state and of the next
+    free_joints: Ints  # (n, 2) body and first velocity of each free joint
 
 
-@compiled
+@part
 def _free_velocity(scene: Scene, motion: Motion, h):
     """Velocity at the end of the step without contacts (1) into V_FREE; FINE or what is wrong."""
     for kernel in (MASS_MATRIX, BIAS_TORQUE, JOINT_AXES):
@@ -114,7 +120,7 @@ def _free_velocity(scene: Scene, motion: Motion, h):
     return FINE
 
 
-@compiled
+@part
 def _hold_rows(scene: Scene, motion: Motion):
     """Make the rows orthonormal in x, drop those that follow from others, and correct v_free to their rates."""
     rows, rate = motion.rows, motion.row_rate
@@ -150,7 +156,7 @@ def _hold_rows(scene: Scene, motion: Motion):
         motion.vectors[V_FREE, d] = x[d]
 
 
-@compiled
+@part
 def _recall(scene: Scene, problem: Problem, first):
     """Start impulses and sliding of the contacts from `first` on from what their points remember."""
     for index in range(first, problem.count[0]):
@@ -169,7 +175,7 @@ def _recall(scene: Scene, problem: Problem, first):
             c.slides = 1 if c.before[1] ** 2 + c.before[2] ** 2 > _STICKING * _STICKING else 0
 
 
-@compiled
+@part
 def _remember(scene: Scene, problem: Problem):
     """Keep impulses and sliding of closed contacts."""
     for index in range(len(scene.points)):
@@ -189,13 +195,13 @@ def _remember(scene: Scene, problem: Problem):
             p.impulse[free, k] = c.impulse[k]
 
 
-@compiled
+@part
 def is_sliding(v):
     """1 if a contact velocity (normal, two tangents) slides, else 0."""
     return 1 if v[1] * v[1] + v[2] * v[2] > _STICKING * _STICKING else 0
 
 
-@compiled
+@part
 def _set_bounces(problem: Problem, first, h, slowest):
     """Mark contacts that come in fast enough to bounce (4); return whether any does."""
     for index in range(first, problem.count[0]):
@@ -204,7 +210,7 @@ def _set_bounces(problem: Problem, first, h, slowest):
         c.bounces = 1 if reaches and c.restitution > 0.0 and c.before[0] < -slowest else 0
 
 
-@compiled
+@part
 def _set_shifts(problem: Problem, h, part):
     """What the contact velocities are measured from; `part` scales restitution. Return whether any contact bounces."""
     bounces = False
@@ -219,7 +225,7 @@ def _set_shifts(problem: Problem, h, part):
     return bounces
 
 
-@compiled
+@part
 def _solve_with_friction(problem: Problem):
     """Solve with static friction where points rest, again with kinetic friction where they turn out to slide."""
     residual, rounds, good = 0.0, 0, True
@@ -239,7 +245,7 @@ def _solve_with_friction(problem: Problem):
     return residual, rounds, good
 
 
-@compiled
+@part
 def _solve_contacts(problem: Problem, h):
     """Solve, with restitution lowered where it would raise the energy of the free motion."""
     part, rounds = 1.0, 0
@@ -253,15 +259,15 @@ def _solve_contacts(problem: Problem, h):
         for index in range(problem.count[0]):
             c = problem.contacts[index]
             for k in range(3):
-                work = 0.5 * c.impulse[k] * (c.free[k] + c.velocity[k] - c.shift[k])
-                gain += work
-                size += abs(work)
+                after = c.velocity[k] - c.shift[k]
+                gain += 0.5 * c.impulse[k] * (c.free[k] + after)
+                size += 0.5 * abs(c.impulse[k]) * (abs(c.free[k]) + abs(after))
         if gain <= 1e-8 * size:
             return residual, rounds, good
         part = 0.8 * part if part > 0.1 else 0.0
 
 
-@compiled
+@part
 def _apply(scene: Scene, problem: Problem, motion: Motion):
     """X row = L⁻¹ D^-½ Σ X_b w_b: velocity (or displacement) from the wrench impulses of the hub."""
     x = motion.vectors[X]
@@ -280,13 +286,13 @@ def _apply(scene: Scene, problem: Problem, motion: Motion):
     x_to_velocity(motion.H, scene.parent, motion.vectors[ROOT], x)
 
 
-@compiled
+@part
 def _try(motion: Motion):
     """q_next and poses_next from `displacement`; False for bad numbers."""
     return run_bound(motion.kernels[INTEGRATE]) < 0 and run_bound(motion.kernels[BODY_POSES]) < 0
 
 
-@compiled
+@part
 def _miss(scene: Scene, problem: Problem, motion: Motion, h):
     """Curvature of the contacts' way in this trial step; return the largest error it leaves at a closed one (m)."""
     worst = 0.0
@@ -311,8 +317,8 @@ def _miss(scene: Scene, problem: Problem, motion: Motion, h):
     return worst
 
 
-@compiled
-def _deepest_point(scene: Scene, problem: Problem, motion: Motion):
+@part
+def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
     """Depth (m) of the deepest listed contact after the step; fills gap_next."""
     depth = 0.0
     for index in range(problem.count[0]):
@@ -323,12 +329,12 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion):
             n = c.axes[0]
             c.gap_next = n[0] * x + n[1] * y + n[2] * z - scene.polygons[c.face].offset - p.radius
         else:
-            c.gap_next = c.gap
+            c.gap_next = c.gap + h * (c.velocity[0] - c.shift[0])
         depth = max(depth, -c.gap_next)
     return depth
 
 
-@compiled
+@part
 def _move_out(scene: Scene, problem: Problem, motion: Motion):
     """Add a displacement to the step that takes points out of the environment, the least in kinetic metric."""
     n, vectors = 6 * problem.count[1], problem.vectors
@@ -354,8 +360,61 @@ def _move_out(scene: Scene, problem: Problem, motion: Motion):
             c.impulse[k] = c.kept[k]
 
 
-@compiled
-def take_step(scene: Scene, problem: Problem, motion: Motion, h, certificate):
+@part
+def _guard_energy(motion: Motion, h):
+    """Keep a step of a mechanism that nothing drives from gaining energy; False for bad numbers.
+
+    Velocity terms enter (1) explicitly: fast spinning bodies would gain energy of order h². First the velocity of free
+    joints is carried over to the turned axes of the body, as linear momentum demands; what is left is scaled away.
+    """
+    a, e = motion.vectors, motion.energies
+    for kernel in (KINETIC_ENERGY, POTENTIAL_ENERGY):
+        if run_bound(motion.kernels[kernel]) >= 0:
+            return False
+    driven = 0.0
+    for d in range(a.shape[1]):
+        driven += abs(a[APPLIED, d])
+    before = e[KINETIC] + e[POTENTIAL]
+    allowed = before + 1e-11 * (e[KINETIC] + e[KINETIC_NEXT]) + 1e-15 * abs(before)
+    if driven > 0.0 or e[KINETIC_NEXT] + e[POTENTIAL_NEXT] <= allowed:
+        return True
+    for k in range(len(motion.free_joints)):
+        body, o = motion.free_joints[k, 0], motion.free_joints[k, 1]
+        R, S = motion.poses[body], motion.poses_next[body]
+        wx, wy, wz = a[V, o + 3], a[V, o + 4], a[V, o + 5]
+        x, y, z = a[V, o], a[V, o + 1], a[V, o + 2]
+        ux = a[V_NEXT, o] + h * (wy * z - wz * y)
+        uy = a[V_NEXT, o + 1] + h * (wz * x - wx * z)
+        uz = a[V_NEXT, o + 2] + h * (wx * y - wy * x)
+        px = R[0, 0] * ux + R[0, 1] * uy + R[0, 2] * uz
+        py = R[1, 0] * ux + R[1, 1] * uy + R[1, 2] * uz
+        pz = R[2, 0] * ux + R[2, 1] * uy + R[2, 2] * uz
+        for i in range(3):
+            a[V_NEXT, o + i] = S[0, i] * px + S[1, i] * py + S[2, i] * pz
+    if run_bound(motion.kernels[KINETIC_ENERGY]) >= 0:
+        return False
+    gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - before
+    if gain > 0.0 and e[KINETIC_NEXT] > 0.0:
+        scale = math.sqrt(max(0.0, 1.0 - gain / e[KINETIC_NEXT]))
+        for d in range(a.shape[1]):
+            a[V_NEXT, d] *= scale
+        e[KINETIC_NEXT] *= scale * scale
+    return True
+
+
+@part
+def _finish_torque(motion: Motion, h):
+    """The servo at the end of the step: what (1) lets act."""
+    a = motion.vectors
+    for d in range(a.shape[1]):
+        a[APPLIED, d] -= a[KD, d] * (a[V_NEXT, d] - a[V, d])
+        if motion.coordinate[d] >= 0:
+            a[APPLIED, d] -= h * a[KP, d] * a[V_NEXT, d]
+        a[ACCELERATION, d] = (a[V_NEXT, d] - a[V, d]) / h
+
+
+@part
+def take_step(scene: Scene, problem: Problem, motion: Motion, h, solver, certificate):
     """Compute the velocity and configuration after one step, contact impulses and their certificate; see `accept`.
 
     certificate (10,): depth after the step (m), cone, complementarity, dissipation (see certificate.py), solver
@@ -366,7 +425,8 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, certificate):
     if status != FINE:
         return status
     reset_hub(scene, problem)
-    find_near(scene, problem, motion.poses, _REACH, _DEEPEST)
+    find_near(scene, problem, motion.poses, _REACH if solver == DEFAULT else 0.0, _DEEPEST)
+    add_pairs(problem)
     slowest = max(_BOUNCING, 25.0 * h)
     residual, rounds, passes, known = 0.0, 0, 0, 0
     good = True
@@ -380,7 +440,10 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, certificate):
             _set_bounces(problem, known, h, slowest)
             known = problem.count[0]
         if known > 0:
-            residual, more, good = _solve_contacts(problem, h)
+            if solver == DEFAULT:
+                residual, more, good = _solve_contacts(problem, h)
+            else:
+                residual, more, good = sugihara_solver.solve(problem, h)
             rounds += more
         _apply(scene, problem, motion)
         for d in range(a.shape[1]):
@@ -388,6 +451,8 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, certificate):
             a[DISPLACEMENT, d] = h * a[V_NEXT, d]
         if not _try(motion):
             return BAD_NUMBERS
+        if solver == SUGIHARA2002:
+            break
         if find_passed(scene, problem, motion.poses, motion.poses_next, _CLOSED) > 0:
             continue
         if _miss(scene, problem, motion, h) <= _CLOSED:
@@ -395,22 +460,28 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, certificate):
     problem.count[0] = known
     _certify(problem, certificate)
     _book_work(problem, certificate)
-    if _deepest_point(scene, problem, motion) > _INSIDE:
-        _move_out(scene, problem, motion)
-        if not _try(motion):
+    _finish_torque(motion, h)
+    if solver == DEFAULT:
+        bounced = False
+        for index in range(known):
+            bounced = bounced or problem.contacts[index].bounces == 1
+        # Restitution was held to its own balance; the half step between position and velocity shows as a gain then.
+        if not bounced and not _guard_energy(motion, h):
             return BAD_NUMBERS
-    certificate[0] = _deepest_point(scene, problem, motion)
+        if _deepest_point(scene, problem, motion, h) > _INSIDE:
+            _move_out(scene, problem, motion)
+            if not _try(motion):
+                return BAD_NUMBERS
+    for kernel in (KINETIC_ENERGY, POTENTIAL_ENERGY):
+        if run_bound(motion.kernels[kernel]) >= 0:
+            return BAD_NUMBERS
+    certificate[0] = _deepest_point(scene, problem, motion, h)
     certificate[4], certificate[5], certificate[6] = residual, rounds, passes
     certificate[7] = 0.0 if good else 1.0
-    for d in range(a.shape[1]):
-        # The servo at the end of the step: what (1) lets act.
-        a[APPLIED, d] -= a[KD, d] * (a[V_NEXT, d] - a[V, d])
-        if motion.coordinate[d] >= 0:
-            a[APPLIED, d] -= h * a[KP, d] * a[V_NEXT, d]
     return FINE
 
 
-@compiled
+@part
 def _certify(problem: Problem, certificate):
     """Cone, complementarity and dissipation residuals of the impulses (certificate.py)."""
     cone = together = dissipation = 0.0
@@ -424,7 +495,7 @@ def _certify(problem: Problem, certificate):
     certificate[1], certificate[2], certificate[3] = cone, together, dissipation
 
 
-@compiled
+@part
 def _book_work(problem: Problem, certificate):
     """Work of contact friction and of normal impulses in this step (J), with the mean of old and new velocity."""
     certificate[8] = certificate[9] = 0.0
@@ -435,10 +506,14 @@ def _book_work(problem: Problem, certificate):
             certificate[9 if k == 0 else 8] += work
 
 
-@compiled
+@part
 def accept(scene: Scene, problem: Problem, motion: Motion):
     """Make the step just taken the state."""
     _remember(scene, problem)
+    motion.energies[KINETIC], motion.energies[POTENTIAL] = (
+        motion.energies[KINETIC_NEXT],
+        motion.energies[POTENTIAL_NEXT],
+    )
     for k in range(len(motion.q)):
         motion.q[k] = motion.q_next[k]
     for d in range(motion.vectors.shape[1]):

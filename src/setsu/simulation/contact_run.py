@@ -1,6 +1,6 @@
 """A run with an environment: the time loop of setsu.contact, and its recording.
 
-Rows hold a state and what acts in the step that begins there, so that H a + b = tau + K f in every row. Torques that are
+Rows hold a state and what acts in the step that begins there: H a + b = tau + K f in every row. Torques that are
 plain functions are evaluated in Python before each step; everything else stays in compiled code. Loops, couplings and
 surface contacts of the mechanism are rows of the same problem, held at position level from step to step.
 """
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.system import constraint_system
 from setsu.contact.environment import Environment
-from setsu.dynamics import body_poses, joint_wrenches
+from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, nearest_names
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Free, Mechanism
 from setsu.simulation.events import EventReport
 from setsu.simulation.joint_servo import JointServo, ServoRun, single_coordinates
 from setsu.simulation.motion import mechanical_energy
@@ -31,7 +31,7 @@ __all__ = ["ContactRun"]
 
 Floats = NDArray[np.float64]
 
-CONTACT_SOLVERS = ("default",)
+CONTACT_SOLVERS = ("default", "sugihara2002")
 _STEPS_PER_CALL = 500
 # m: a point may start this deep inside the environment, no deeper.
 _DEEPEST_START = 1e-3
@@ -65,6 +65,7 @@ class ContactRun:
         from setsu.contact import step as stepping
 
         self._advance, self._stepping = advance, stepping
+        self._solver = CONTACT_SOLVERS.index(contact_solver)
         m = self.mechanism = mechanism
         self.environment, self.step, self.times, self.record_every = environment, step, times, record_every
         self.servo = ServoRun(torque, m) if isinstance(torque, JointServo) else None
@@ -88,6 +89,7 @@ class ContactRun:
         """Set the state at t = 0; InputError when a point is deep inside a polygon."""
         self.motion.q[:], self.motion.vectors[self._stepping.V] = q, v
         self.motion.poses[:] = body_poses(self.mechanism, q)
+        self.motion.energies[:2] = kinetic_energy(self.mechanism, q, v), potential_energy(self.mechanism, q)
         self._refuse_deep_start()
 
     def go(self, progress: Callable[[str, float], None]) -> None:
@@ -101,7 +103,7 @@ class ContactRun:
             target = min(stop, self.done + (1 if by_step else _STEPS_PER_CALL))
             self.done, status = self._advance.advance(
                 self.scene, self.problem, self.motion, self.tables, self.records, self.times, self.step, first, target,
-                self.record_every,
+                self.record_every, self._solver,
             )  # fmt: skip
             self._fetch_events()
             if status != self._stepping.FINE:
@@ -145,6 +147,7 @@ class ContactRun:
             constraint_error=totals[:, 4].copy(),
             ledger=EnergyLedger(*(entry.copy() for entry in entries), integration=rest),
             events=tuple(self.events),
+            mechanism=m,
         )
 
     # Beginning -----------------------------------------------------------------------------------------------------
@@ -154,7 +157,8 @@ class ContactRun:
         m, s = self.mechanism, self._stepping
         vectors, q, q_next = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq)
         poses, poses_next = np.zeros((m.n_bodies, 4, 4)), np.zeros((m.n_bodies, 4, 4))
-        columns, H = np.zeros((6, m.nv)), np.zeros((m.nv, m.nv))
+        columns, H, energies = np.zeros((6, m.nv)), np.zeros((m.nv, m.nv)), np.zeros(4)
+        free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
         vectors[s.DAMPING], vectors[s.COULOMB] = m.damping, m.coulomb
         vectors[s.STIFFNESS] = m.tables.stiffness
         if self.servo:
@@ -166,6 +170,8 @@ class ContactRun:
             native_function(m, "joint_axes").bind([q], [columns]),
             native_function(m, "integrate").bind([q, vectors[s.DISPLACEMENT]], [q_next]),
             native_function(m, "body_poses").bind([q_next], [poses_next]),
+            native_function(m, "kinetic_energy").bind([q_next, vectors[s.V_NEXT]], [energies[2:3]]),
+            native_function(m, "potential_energy").bind([q_next], [energies[3:4]]),
         ]
         motion = s.Motion(
             q=q,
@@ -179,6 +185,8 @@ class ContactRun:
             rows=np.zeros((self.system.n_rows, m.nv)),
             row_rate=np.zeros(self.system.n_rows),
             kernels=np.array([call.handle for call in bound]),
+            energies=energies,
+            free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
         )
         return motion, bound
 
@@ -234,7 +242,7 @@ class ContactRun:
 
     def _problem(self, status: int) -> str:
         if status == self._stepping.NOT_POSITIVE:
-            return f"simulate: at t = {self.time:.9g} s a joint moves no mass; give its bodies inertia or the joint armature"
+            return f"simulate: at t = {self.time:.9g} s a joint moves no mass; give it inertia or armature"
         return f"simulate: at t = {self.time:.9g} s the state is not finite; expected a shorter step or smaller forces"
 
     # Afterwards ----------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def simulate(
         torque: None, an array (nv,), or a function (t, q, v) -> (nv,), N m or N.
         contacts: SurfaceContact records: points held on surfaces, with friction; released when they would pull.
         environment: what the mechanism's contact points can touch; the step is then semi-implicit and of fixed length,
-            and a JointServo as `torque` is treated implicitly. Surface contacts must then be bilateral and frictionless.
+            a JointServo as `torque` is treated implicitly, and surface contacts must be bilateral and frictionless.
         contact_solver: "default", or "sugihara2002" for the method of that paper.
         integrator: "rk4" (order 4), "semi_implicit" (1), "rk8" (8), "adaptive" (8, own steps by `tolerance` between the
             recorded ones), "radau" (5, implicit, for stiff springs, dampers and controllers).
