@@ -115,7 +115,6 @@ def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_ve
     require_mechanism(mechanism, "generate")
     if function not in _TITLES:
         raise InputError(f"generate: no function {function!r}{nearest_names(function, _TITLES)}")
-    if function.startswith(("inverse_dynamics", "forward_dynamics")):
     if language not in _LANGUAGES:
         raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
     if language == "fmu" and function != "forward_dynamics":
