@@ -76,7 +76,7 @@ def build_application() -> App:
     )
     for name, place, text in COMMANDS:
         application.command(place, name=name, help=text)
-    application.register_install_completion_command(help="Let the shell complete commands and options; bash, zsh, fish.")
+    application.register_install_completion_command(help="Let the shell complete commands: bash, zsh, fish.")
     return application
 
 

@@ -8,6 +8,7 @@ import reprlib
 import tomllib
 import types
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -149,7 +150,7 @@ class _Reader:
             self.note(path, f"expected a table, got {reprlib.repr(data)}")
             return None
         tag = record.__struct_config__.tag_field
-        fields = [field for field in msgspec.structs.fields(record) if field.name not in extra]
+        fields = [field for field in _fields(record) if field.name not in extra]
         names = [field.name for field in fields]
         before = len(self.problems)
         values: dict[str, Any] = dict(extra)
@@ -198,6 +199,12 @@ class _Reader:
             self.note((*path, "kind"), f"expected a known kind, got {got}{hint}")
             return None
         return self.struct(kinds[kind], data, path, {})
+
+
+@cache
+def _fields(record: type[Any]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a record; finding out their types takes longer than reading a file."""
+    return msgspec.structs.fields(record)
 
 
 def _records(kind: Any) -> list[type[Any]]:

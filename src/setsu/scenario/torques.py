@@ -116,7 +116,8 @@ class TorqueLaw:
         """
         shape = (len(q0), self.mechanism.nv)
         many = {
-            name: np.array(np.broadcast_to(getattr(self, name), shape))
+            # Rows one after the other, as native code reads them: a plain copy would keep the order of the one row.
+            name: np.array(np.broadcast_to(getattr(self, name), shape), order="C")
             for name in ("constant", *(("stiffness", "damping", "target") if self.feedback else ()))
         }
         for index in self.held:
