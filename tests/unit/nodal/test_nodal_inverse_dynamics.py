@@ -190,3 +190,27 @@ def test_refusals(change: dict, message: str) -> None:
     call = {"mechanism": planar_arm(2), "time": np.arange(5.0), "q": np.zeros((5, 2))} | change
     with pytest.raises(setsu.InputError, match=message):
         setsu.nodal_inverse_dynamics(**call)
+
+
+def test_a_resting_floating_body_needs_its_weight() -> None:
+    """Steps of length zero have no direction; nothing may divide by them."""
+    m = random_tree(4, n_bodies=4, floating_base=True, joint_types=[setsu.Spherical, setsu.Revolute])
+    q = np.tile(m.random_configuration(0), (6, 1))
+    found = setsu.nodal_inverse_dynamics(m, np.arange(6.0), q)
+    exact = np.tile(setsu.gravity_torque(m, q[0]), (6, 1))
+    np.testing.assert_allclose(found, exact, atol=1e-12 * np.abs(exact).max())
+
+
+def test_order_two_of_a_floating_body_with_ball_joints() -> None:
+    """A motion along constant body rates, whose accelerations are zero."""
+    m = random_tree(4, n_bodies=5, floating_base=True, joint_types=[setsu.Spherical, setsu.Revolute])
+    rate = np.random.default_rng(2).uniform(-1.0, 1.0, m.nv)
+    start = m.random_configuration(1)
+    errors = []
+    for samples in (101, 201, 401):
+        t = np.linspace(0.0, 1.0, samples)
+        q = setsu.integrate(m, np.tile(start, (samples, 1)), np.outer(t, rate), 1.0)
+        exact = setsu.inverse_dynamics(m, q, np.tile(rate, (samples, 1)), np.zeros((samples, m.nv)))
+        found = setsu.nodal_inverse_dynamics(m, t, q)
+        errors.append(float(np.abs(found - exact).max() / np.abs(exact).max()))
+    assert abs(np.log2(errors[-2] / errors[-1]) - 2.0) < 0.1
