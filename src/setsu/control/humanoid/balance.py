@@ -52,7 +52,8 @@ def support_polygon(points: Floats) -> Floats:
     >>> support_polygon(np.array([[0, 0], [1, 0], [0.5, 0.2], [1, 1], [0, 1]])).tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
     """
-    ordered = np.unique(points, axis=0)
+    # Corners that lie in a line but for a rounding would come in the wrong order: a nanometre counts as the same place.
+    ordered = np.unique(np.round(points, 9) + 0.0, axis=0)
     if len(ordered) < 3:
         return ordered
     chains = []

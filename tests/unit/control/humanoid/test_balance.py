@@ -29,7 +29,18 @@ def test_the_support_polygon_is_the_convex_hull(seed: int) -> None:
     area = 0.5 * np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))
     other = ConvexHull(points)
     assert len(ours) == len(other.vertices)
-    assert np.isclose(area, other.volume, rtol=1e-13)
+    assert np.isclose(area, other.volume, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_roundings_of_corners_in_a_line_lose_no_corner(seed: int) -> None:
+    """Two soles side by side have eight corners on four lines; their hull is the rectangle around them."""
+    x, y = np.meshgrid([-0.054, 0.054], [-0.0755, -0.0025, 0.0025, 0.0755])
+    points = np.stack([x.ravel(), y.ravel()], axis=1)
+    points += np.random.default_rng(seed).normal(scale=1e-16, size=points.shape)
+    corners = support_polygon(points)
+    assert len(corners) == 4
+    assert np.allclose(np.ptp(corners, axis=0), (0.108, 0.151), atol=1e-8)
 
 
 def test_margins_are_distances_to_the_nearest_edge_and_negative_outside() -> None:
