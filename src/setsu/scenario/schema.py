@@ -209,7 +209,7 @@ class World(_Table, frozen=True, kw_only=True):
     height: float = 0.0
     slope: float = 0.0
     polygons: tuple[tuple[Vector, ...], ...] = ()
-    contact_solver: str = "default"
+    contact_solver: Literal["default", "sugihara2002"] = "default"
 
 
 class CloseLoopEvent(_Table, frozen=True, kw_only=True, tag_field="kind", tag="close_loop"):

@@ -85,7 +85,8 @@ def _single(plan: Plan, values: Floats, row: int, results: _Results) -> None:
     arrays["constraint_error"][row] = recording.constraint_error.max()
     arrays["end_time"][row] = recording.time[-1]
     if "largest_normal_force" in arrays:
-        arrays["largest_normal_force"][row] = recording.normal_force.max(axis=0)
+        largest = dict(zip(recording.contact_names, recording.normal_force.max(axis=0), strict=True))
+        arrays["largest_normal_force"][row] = [largest.get(name, np.nan) for name in plan.axes["contact"]]
 
 
 def _scenario(plan: Plan, values: Floats) -> Scenario:

@@ -73,7 +73,7 @@ def make_plan(study: Study, out: Path) -> Plan:
     axes = {
         "coordinate": axis_names(ready.mechanism, "nq"),
         "velocity": axis_names(ready.mechanism, "nv"),
-        "contact": tuple(contact.name for contact in ready.contacts),
+        "contact": _contact_names(ready),
     }
     columns = {
         parameter.label: (values[:, index], _about(parameter)) for index, parameter in enumerate(study.parameters)
@@ -105,6 +105,15 @@ def axis_names(m: Mechanism, count: str) -> tuple[str, ...]:
         for body in m.moving
         for k in range(getattr(body.joint, count))
     )
+
+
+def _contact_names(ready: Prepared) -> tuple[str, ...]:
+    """Names of the contacts that a recording of this scenario lists."""
+    if ready.scenario.environment is not None:
+        from setsu.simulation.contact_run import point_names
+
+        return point_names(ready.mechanism)
+    return tuple(contact.name for contact in ready.contacts)
 
 
 def _tried(study: Study, values: Floats) -> Prepared:

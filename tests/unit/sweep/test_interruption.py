@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import distributed
 import pytest
 from unit.sweep.studies import content
 
@@ -64,7 +65,6 @@ def test_a_sweep_killed_five_times_ends_equal_bit_for_bit(tmp_path: Path, undist
 
 @pytest.mark.slow
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is an extra")
     out = tmp_path / "cluster.zarr"
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
