@@ -11,6 +11,7 @@ import numpy as np
 
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
 from setsu.code_generation.python_source import python_source
+from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import KERNELS, native_function, require_mechanism
 from setsu.errors import InputError, nearest_names
 from setsu.kernels.program import Array
@@ -115,6 +116,8 @@ def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_ve
     require_mechanism(mechanism, "generate")
     if function not in _TITLES:
         raise InputError(f"generate: no function {function!r}{nearest_names(function, _TITLES)}")
+    if function.startswith(("inverse_dynamics", "forward_dynamics")):
+        refuse_bearings(mechanism, f"generate {function}")
     if language not in _LANGUAGES:
         raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
     if language == "fmu" and function != "forward_dynamics":

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints import contact_forces, extended_newton_euler
+from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.contact_forces import OPEN, STICKING
 from setsu.constraints.held_motion import HeldMotion, hold
@@ -27,7 +28,8 @@ from setsu.constraints.internal_forces import gather_loop_wrenches, least_intern
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays, coordinate_names
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
-from setsu.dynamics import bias_torque, inverse_dynamics, joint_wrenches, mass_matrix
+from setsu.dynamics import bias_torque, joint_wrenches, mass_matrix
+from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
@@ -123,6 +125,16 @@ def constrained_dynamics(
     flat = [numbers.reshape(count, *numbers.shape[len(batch) :]) for numbers in taken]
     external = flat[4] if external_wrenches is not None else None
     at_rest = flat[-1] != 0.0 if sticking is not None else None
+    if m.has_bearings:
+
+        def friction_of(friction: Floats) -> Floats:
+            tau, along = flat[2] - friction[:, : m.nv], flat[3] - friction[:, m.nv :]
+            motion = _Motion(system, flat[0], flat[1], tau, along, external, method, batch)
+            found = motion.solve(stick_speed, at_rest, "body")
+            return all_bearing_friction(system, motion.rows, flat[1], found["joint_wrenches"], found["loop_wrench"])
+
+        of_tree, of_loops = settled_bearing_friction(system, "constrained_dynamics", friction_of, (count,))
+        flat[2], flat[3] = flat[2] - of_tree, flat[3] - of_loops
     result = _Motion(system, flat[0], flat[1], flat[2], flat[3], external, method, batch).solve(
         stick_speed, at_rest, frame
     )
@@ -183,7 +195,9 @@ class _Motion:
             self.free_jacobian, self.contact_jacobian = terms.free_jacobian, terms.contact_jacobian
         else:
             M = mass_matrix(m, q)
-            bias = bias_torque(m, q, v) if external is None else inverse_dynamics(m, q, v, np.zeros(m.nv), external)
+            bias = (
+                bias_torque(m, q, v) if external is None else bare_inverse_dynamics(m, q, v, np.zeros(m.nv), external)
+            )
         # Along free axes: actuators, friction and springs of loop joints, and their drives' inertia.
         self.free_force = loop_torque + loop_joint_forces(system, rows)
         if t.armature.any():

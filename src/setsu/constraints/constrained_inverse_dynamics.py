@@ -16,10 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.constrained_dynamics import held_tolerance, loop_joint_forces
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.held_motion import HeldMotion, hold
@@ -27,7 +29,8 @@ from setsu.constraints.internal_forces import gather_loop_wrenches, least_intern
 from setsu.constraints.stacked import Floats, dot, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
-from setsu.dynamics import inverse_dynamics, joint_wrenches
+from setsu.dynamics import joint_wrenches
+from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
@@ -129,32 +132,57 @@ def constrained_inverse_dynamics(
     loads = external + system.body_wrenches(rows, np.zeros((count, len(m.loops), 6)), contact_force)
     passive = loop_joint_forces(system, rows)
     passive = passive - system.loops.armature * (times(rows.free_jacobian, a) + rows.motion.free_velocity_term)
-    demand = inverse_dynamics(m, q, v, a, loads) - transposed_times(rows.free_jacobian, passive)  # (1)
+    tree_demand = bare_inverse_dynamics(m, q, v, a, loads)
 
-    u, redundancy, reaction, held = _share(system, rows, drives.columns(rows), demand, drives.weights, squeeze)
-    torque, loop_torque = np.zeros((count, m.nv)), np.zeros((count, len(system.loops.free_loop)))
-    torque[:, drives.joints] = u[:, : len(drives.joints)]
-    loop_torque[:, drives.loop_axes] = u[:, len(drives.joints) :]
+    def solved(tree_friction: Floats, loop_friction: Floats, axes: str) -> _Shared:
+        """All torques and wrenches when bearings resist with so much."""
+        resisted = passive - loop_friction
+        demand = tree_demand + tree_friction - transposed_times(rows.free_jacobian, resisted)  # (1)
+        u, redundancy, reaction, held = _share(system, rows, drives.columns(rows), demand, drives.weights, squeeze)
+        torque, loop_torque = np.zeros((count, m.nv)), np.zeros((count, len(system.loops.free_loop)))
+        torque[:, drives.joints] = u[:, : len(drives.joints)]
+        loop_torque[:, drives.loop_axes] = u[:, len(drives.joints) :]
 
-    def wrenches(axes: str) -> tuple[Floats, Floats]:
-        loop = gather_loop_wrenches(system, rows, reaction, loop_torque + passive)
-        total = external + system.body_wrenches(rows, loop, contact_force)
-        return loop, joint_wrenches(m, q, v, a, total, frame=axes)
+        def wrenches(axes: str) -> tuple[Floats, Floats]:
+            loop = gather_loop_wrenches(system, rows, reaction, loop_torque + resisted)
+            total = external + system.body_wrenches(rows, loop, contact_force)
+            return loop, joint_wrenches(m, q, v, a, total, frame=axes)
 
-    none = np.zeros(0, dtype=np.int64)
-    reaction = least_internal_forces(system, rows, q, held, reaction, *wrenches("world"), none)
-    loop_wrench, through_joints = wrenches(frame)
+        none = np.zeros(0, dtype=np.int64)
+        reaction = least_internal_forces(system, rows, q, held, reaction, *wrenches("world"), none)
+        return _Shared(torque, loop_torque, redundancy, reaction, *wrenches(axes))
+
+    resistance = np.zeros((count, m.nv)), np.zeros((count, len(system.loops.free_loop)))
+    if m.has_bearings:
+
+        def friction_of(friction: Floats) -> Floats:
+            found = solved(friction[:, : m.nv], friction[:, m.nv :], "body")
+            return all_bearing_friction(system, rows, v, found.joint, found.loop)
+
+        resistance = settled_bearing_friction(system, "constrained_inverse_dynamics", friction_of, (count,))
+    shared = solved(*resistance, frame)
     result = {
-        "torque": torque,
-        "loop_torque": loop_torque,
+        "torque": shared.torque,
+        "loop_torque": shared.loop_torque,
         "normal_force": press,
         "friction_force": friction,
-        "loop_wrench": loop_wrench,
-        "joint_wrenches": through_joints,
-        "coupling_force": reaction[:, system.n_loop_rows :],
-        "redundancy": redundancy,
+        "loop_wrench": shared.loop,
+        "joint_wrenches": shared.joint,
+        "coupling_force": shared.reaction[:, system.n_loop_rows :],
+        "redundancy": shared.redundancy,
     }
     return ConstrainedInverseDynamics(**{key: x.reshape((*batch, *x.shape[1:])) for key, x in result.items()})
+
+
+class _Shared(NamedTuple):
+    """Torques of actuators, how many are redundant, multipliers, and wrenches through loops and joints."""
+
+    torque: Floats
+    loop_torque: Floats
+    redundancy: NDArray[np.int64]
+    reaction: Floats
+    loop: Floats
+    joint: Floats
 
 
 class _Drives:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.system import ConstraintSystem, Linearisation
-from setsu.dynamics import inverse_dynamics, mass_matrix
+from setsu.dynamics.equations import bare_inverse_dynamics, mass_matrix
 
 __all__ = ["Terms", "terms"]
 
@@ -44,11 +44,11 @@ def terms(system: ConstraintSystem, rows: Linearisation, q: Floats, v: Floats, e
     """Return all terms at N states q (N, nq), v (N, nv), from inverse dynamics alone."""
     m = system.mechanism
     still = np.zeros(m.nv)
-    at_rest = inverse_dynamics(m, q, still, still)
+    at_rest = bare_inverse_dynamics(m, q, still, still)
 
     def directions(wrenches: Floats) -> Floats:
         """Torques (N, k, nv) that unit wrenches on the bodies (N, k, n_bodies, 6) exert on the joints; (32)."""
-        loaded = inverse_dynamics(m, q[:, None, :], still, still, wrenches)
+        loaded = bare_inverse_dynamics(m, q[:, None, :], still, still, wrenches)
         return at_rest[:, None, :] - loaded
 
     n_loops, n_contacts, count = len(system.loops.names), len(system.contacts), len(q)
@@ -71,7 +71,7 @@ def terms(system: ConstraintSystem, rows: Linearisation, q: Floats, v: Floats, e
     couplings = rows.jacobian[:, system.n_loop_rows : system.n_held]
     return Terms(
         mass_matrix=mass_matrix(m, q, method="unit_vector"),
-        bias=inverse_dynamics(m, q, v, still, external),
+        bias=bare_inverse_dynamics(m, q, v, still, external),
         jacobian=np.concatenate([loop_rows, couplings, normal_rows], axis=-2),
         free_jacobian=free_rows,
         contact_jacobian=point_rows,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import KERNELS, native_function, require_mechanism
 from setsu.dynamics.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from setsu.dynamics.kinematics import integrate_with
@@ -66,6 +67,8 @@ def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:
     for name in wanted:
         if name not in _COMPILABLE:
             raise InputError(f"compile: no function {name!r}{nearest_names(name, _COMPILABLE)}")
+        if name.startswith(("inverse_dynamics", "forward_dynamics")):
+            refuse_bearings(mechanism, f"compile {name}")
     return CompiledFunctions(mechanism, wanted)
 
 

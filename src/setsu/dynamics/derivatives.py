@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import fast_function, require_mechanism
 from setsu.mechanism import Mechanism
 
@@ -55,4 +56,5 @@ def forward_dynamics_derivatives(
 
 def _function(mechanism: Mechanism, name: str) -> Callable[..., tuple]:
     require_mechanism(mechanism, name)
+    refuse_bearings(mechanism, name)
     return fast_function(mechanism, f"{name} springs" if mechanism.springs else name)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.dynamics.bearings import bearing_friction, settle_friction
 from setsu.dynamics.catalogue import fast_function, native_function, require_mechanism
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
 __all__ = [
+    "bare_inverse_dynamics",
     "bias_torque",
     "coriolis_matrix",
     "forward_dynamics",
@@ -48,10 +50,21 @@ def inverse_dynamics(
     >>> setsu.inverse_dynamics(m, [0.0], [0.0], [0.0]).shape
     (1,)
     """
-    if external_wrenches is None and formulation == "link" and _springless(mechanism):
+    if external_wrenches is None and formulation == "link" and _plain(mechanism):
         return fast_function(mechanism, "inverse_dynamics")(q, v, a)
     variant = _choice("inverse_dynamics", "formulation", formulation, {"link": "", "world": " world"})
-    return _with_wrenches(mechanism, f"inverse_dynamics{variant}", (q, v, a), external_wrenches)
+    torque = _with_wrenches(mechanism, f"inverse_dynamics{variant}", (q, v, a), external_wrenches)
+    if mechanism.has_bearings:
+        wrenches = joint_wrenches(mechanism, q, v, a, external_wrenches)
+        torque = torque + bearing_friction(mechanism, np.asarray(v, dtype=np.float64), wrenches)
+    return torque
+
+
+def bare_inverse_dynamics(
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike, a: ArrayLike, external_wrenches: ArrayLike | None = None
+) -> Floats:
+    """Return `inverse_dynamics` without friction that depends on loads: linear in the accelerations."""
+    return _with_wrenches(mechanism, "inverse_dynamics", (q, v, a), external_wrenches)
 
 
 def forward_dynamics(
@@ -73,10 +86,14 @@ def forward_dynamics(
     Returns:
         (..., nv), m/s² or rad/s².
     """
-    if external_wrenches is None and method == "articulated_body" and _springless(mechanism):
+    if external_wrenches is None and method == "articulated_body" and _plain(mechanism):
         return fast_function(mechanism, "forward_dynamics")(q, v, tau)
     choices = {"articulated_body": "", "composite_body": " composite", "unit_vector": "unit_vector"}
     variant = _choice("forward_dynamics", "method", method, choices)
+    require_mechanism(mechanism, "forward_dynamics")
+    if mechanism.has_bearings:
+        # The torques that are left once the bearings have had their part.
+        tau = np.asarray(tau, dtype=np.float64) - _settled_bearing_friction(mechanism, q, v, tau, external_wrenches)
     if variant == "unit_vector":
         return _forward_by_unit_vectors(mechanism, q, v, tau, external_wrenches)
     return _with_wrenches(mechanism, f"forward_dynamics{variant}", (q, v, tau), external_wrenches)
@@ -96,7 +113,10 @@ def mass_matrix(mechanism: Mechanism, q: ArrayLike, method: str = "composite_bod
 
 
 def bias_torque(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> Floats:
-    """Return the torques with all accelerations zero (..., nv): velocity terms, gravity, friction, springs."""
+    """Return the torques with all accelerations zero (..., nv): velocity terms, gravity, friction, springs.
+
+    Friction that depends on loads (bearing_friction) is left out: it is not linear in the accelerations.
+    """
     return _with_wrenches(mechanism, "bias_torque", (q, v), None)
 
 
@@ -132,11 +152,25 @@ def joint_wrenches(
     return _with_wrenches(mechanism, f"joint_wrenches{variant}", (q, v, a), external_wrenches)
 
 
-def _springless(mechanism: Mechanism) -> bool:
+def _plain(mechanism: Mechanism) -> bool:
+    """Tell whether a mechanism has neither springs between points nor friction that depends on loads."""
     try:
-        return not mechanism.springs
+        return not (mechanism.springs or mechanism.has_bearings)
     except AttributeError:
         return True  # not a mechanism: the function catalogue says so
+
+
+def _settled_bearing_friction(
+    m: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None
+) -> Floats:
+    """Friction of the bearings in the motion that torques, lessened by it, bring about."""
+    given_q, given_v, torque, wrenches = _checked(m, "forward_dynamics", (q, v, tau), external)
+
+    def friction_of(friction: Floats) -> Floats:
+        a = _with_wrenches(m, "forward_dynamics", (given_q, given_v, torque - friction), wrenches)
+        return bearing_friction(m, given_v, joint_wrenches(m, given_q, given_v, a, wrenches))
+
+    return settle_friction(m, "forward_dynamics", friction_of, friction_of(np.zeros(m.nv)).shape)
 
 
 def _choice(function: str, option: str, value: str, choices: dict[str, str]) -> str:
@@ -177,7 +211,7 @@ def _forward_by_unit_vectors(
 ) -> Floats:
     require_mechanism(m, "forward_dynamics")
     checked_q, checked_v, torque, wrenches = _checked(m, "forward_dynamics", (q, v, tau), external)
-    bias = inverse_dynamics(m, checked_q, checked_v, np.zeros(m.nv), wrenches)
+    bias = bare_inverse_dynamics(m, checked_q, checked_v, np.zeros(m.nv), wrenches)
     M = _unit_vector_mass_matrix(m, checked_q)
     try:
         return np.asarray(np.linalg.solve(M, (torque - bias)[..., None])[..., 0], dtype=np.float64)

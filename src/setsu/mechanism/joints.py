@@ -74,6 +74,10 @@ class Joint:
         damping: viscous friction, N s/m or N m s/rad, per velocity.
         armature: inertia of the drive reflected to the joint, kg or kg m², per velocity.
         coulomb: dry friction, N or N m, per velocity; acts against the sign of the velocity.
+        bearing_friction: coefficient of dry friction in the joint's bearing (Revolute, Prismatic): the friction is this
+            times the bearing's load, which is the force across the axis (N) plus `preload`; times `bearing_radius` for
+            a turning joint. It acts against the sign of the velocity.
+        bearing_radius: radius of the journal of a Revolute joint (m). preload: of the bearing (N).
         stiffness: joint spring, N/m or N m/rad, per velocity (joints with nq = nv only).
         spring_rest: coordinate at which the joint spring is slack.
         lower, upper: limits of the coordinates (joints with nq = nv only).
@@ -85,6 +89,9 @@ class Joint:
     damping: PerAxis = field(default=0.0, kw_only=True)
     armature: PerAxis = field(default=0.0, kw_only=True)
     coulomb: PerAxis = field(default=0.0, kw_only=True)
+    bearing_friction: PerAxis = field(default=0.0, kw_only=True)
+    bearing_radius: PerAxis = field(default=0.0, kw_only=True)
+    preload: PerAxis = field(default=0.0, kw_only=True)
     stiffness: PerAxis = field(default=0.0, kw_only=True)
     spring_rest: PerAxis = field(default=0.0, kw_only=True)
     lower: PerAxis = field(default=-math.inf, kw_only=True)
@@ -96,13 +103,18 @@ class Joint:
     nv: ClassVar[int]
     has_axis: ClassVar[bool] = True
 
+    @property
+    def has_bearing(self) -> bool:
+        """Whether the joint has friction that depends on its load."""
+        return any(self.bearing_friction)  # type: ignore[arg-type]
+
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise InputError(f"{type(self).__name__}: expected a joint name (text), got {self.name!r}")
         what = f'{type(self).__name__} joint "{self.name}"'
         set_field = lambda key, value: object.__setattr__(self, key, value)  # noqa: E731
         set_field("axis", unit_axis(self.axis, f"{what} axis") if self.has_axis else (0.0, 0.0, 1.0))
-        for key in ("damping", "armature", "coulomb", "stiffness"):
+        for key in ("damping", "armature", "coulomb", "bearing_friction", "bearing_radius", "preload", "stiffness"):
             set_field(key, _per_axis(getattr(self, key), self.nv, f"{what} {key}"))
         set_field("spring_rest", _per_axis(self.spring_rest, self.nv, f"{what} spring_rest", minimum=None))
         for key in ("lower", "upper"):
@@ -114,8 +126,18 @@ class Joint:
                 raise InputError(f"{what}: expected lower <= upper limit, got {low} > {high}")
             if low == math.inf or high == -math.inf:
                 raise InputError(f"{what}: expected limits that leave a position free, got {low} to {high}")
+        if self.has_bearing:
+            self._check_bearing(what)
         if self.nq != self.nv and any(self.stiffness):  # type: ignore[arg-type]
             raise InputError(f"{what} stiffness: a joint with a quaternion has no joint spring; use add_spring")
+
+    def _check_bearing(self, what: str) -> None:
+        if not isinstance(self, (Revolute, Prismatic)):
+            raise InputError(
+                f"{what} bearing_friction: expected a Revolute or Prismatic joint, got {type(self).__name__}"
+            )
+        if isinstance(self, Revolute) and not any(self.bearing_radius):  # type: ignore[arg-type]
+            raise InputError(f"{what} bearing_radius: expected a positive radius (m) beside bearing_friction, got 0")
 
 
 def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:

@@ -32,7 +32,8 @@ _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(\w+)[ \t]*\]\]")
 # The parser's time grows with the square of the parts of a dotted key; the format itself uses two at most.
 _LONG_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){64}""")
 _PER_AXIS = (
-    "damping", "armature", "coulomb", "stiffness", "spring_rest", "lower", "upper", "velocity_limit", "effort_limit",
+    "damping", "armature", "coulomb", "bearing_friction", "bearing_radius", "preload", "stiffness", "spring_rest",
+    "lower", "upper", "velocity_limit", "effort_limit",
 )  # fmt: skip
 
 

@@ -137,6 +137,12 @@ class Mechanism:
         return self._per_velocity("coulomb")
 
     @cached_property
+    def has_bearings(self) -> bool:
+        """Whether a joint, of the tree or of a loop, has friction that depends on its load."""
+        joints = [*(body.joint for body in self.moving), *(loop.joint for loop in self.loops)]
+        return any(joint.has_bearing for joint in joints)
+
+    @cached_property
     def armature(self) -> NDArray[np.float64]:
         """Reflected drive inertia of the joints, (nv,)."""
         return self._per_velocity("armature")

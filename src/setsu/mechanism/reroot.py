@@ -177,7 +177,8 @@ def _reversed_joint(joint: Joint) -> Joint:
 
 
 _OPTIONS = (
-    "damping", "armature", "coulomb", "stiffness", "spring_rest", "lower", "upper", "velocity_limit", "effort_limit",
+    "damping", "armature", "coulomb", "bearing_friction", "bearing_radius", "preload", "stiffness", "spring_rest",
+    "lower", "upper", "velocity_limit", "effort_limit",
 )  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def _passive(t, s, w):
         rate = s.free_rate[j]
         dry = t.coulomb[j] * (1.0 if rate > 0.0 else -1.0 if rate < 0.0 else 0.0)
         force = -t.damping[j] * rate - dry - t.stiffness[j] * (s.free_coordinate[j] - t.spring_rest[j])
-        force -= t.armature[j] * s.free_gamma[j]
+        force += w.axis_force[j] - t.armature[j] * s.free_gamma[j]
         power -= t.damping[j] * rate * rate + t.coulomb[j] * abs(rate)
         if force != 0.0:
             for d in range(len(s.v)):

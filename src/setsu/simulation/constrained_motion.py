@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.internal_forces import gather_loop_wrenches
 from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
-from setsu.dynamics import body_poses
+from setsu.dynamics import body_poses, joint_wrenches
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
@@ -154,11 +155,36 @@ class ConstrainedMotion:
         space, tau = self.load(q, v), self.torque(t, q, v)
         work = space.work
         work.tau[:] = tau
-        self.refuse(self.compiled.evaluate(*space.arguments), t)
+        if self.mechanism.has_bearings:
+            self._evaluate_with_bearings(t, q, v, tau)
+        else:
+            self.refuse(self.compiled.evaluate(*space.arguments), t)
         if not complete:
             return Evaluation(t, q, v, work.a.copy(), tau, work.powers.copy())
         self._learn_rank()
         return self.gathered(t, q, v, tau)
+
+    def _evaluate_with_bearings(self, t: float, q: Floats, v: Floats, tau: Floats) -> None:
+        """Evaluate with the friction of bearings that the forces of that very state bring about."""
+        system, space, work = self.system, self.space, self.space.work
+        nv, rows = self.mechanism.nv, self.system.linearise(q[None], v[None])
+
+        def friction_of(friction: Floats) -> Floats:
+            self.load(q, v)
+            work.tau[:], work.axis_force[:] = tau - friction[0, :nv], -friction[0, nv:]
+            self.refuse(self.compiled.evaluate(*space.arguments), t)
+            found = self.gathered(t, q, v, tau)
+            along = self.joint_forces.along_axes(rows, work.a[None]) + work.axis_force
+            contact_force = found.normal_force[:, None] * rows.normal[0] + found.friction_force
+            loops = gather_loop_wrenches(system, rows, found.multipliers[None], along)
+            external = system.body_wrenches(rows, loops, contact_force[None])
+            through = joint_wrenches(self.mechanism, q[None], v[None], work.a[None], external)
+            return all_bearing_friction(system, rows, v[None], through, loops)
+
+        of_tree, of_loops = settled_bearing_friction(system, f"simulate: at t = {t:.9g} s", friction_of, (1,))
+        lost = float(of_tree[0] @ v + of_loops[0] @ rows.motion.free_rate[0])
+        friction_of(np.concatenate([of_tree, of_loops], axis=1))
+        work.powers[0], work.powers[1] = tau @ v, work.powers[1] - lost
 
     def gathered(self, t: float, q: Floats, v: Floats, tau: Floats) -> Evaluation:
         """Return what compiled code has just found of a state, as a record."""

@@ -13,7 +13,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.dynamics import body_poses, body_velocities, forward_dynamics, kinetic_energy, potential_energy
+from setsu.dynamics import (
+    body_poses,
+    body_velocities,
+    forward_dynamics,
+    joint_wrenches,
+    kinetic_energy,
+    potential_energy,
+)
+from setsu.dynamics.bearings import bearing_friction
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
 from setsu.simulation.torque import Torque
@@ -96,6 +104,8 @@ class FreeMotion:
         a = forward_dynamics(self.mechanism, q, v, tau)
         powers = damping_powers(self.mechanism, q, v)
         powers[0] = tau @ v
+        if self.mechanism.has_bearings:
+            powers[1] -= bearing_friction(self.mechanism, v, joint_wrenches(self.mechanism, q, v, a)) @ v
         return Evaluation(t, q, v, a, tau, powers)
 
     def energy(self, q: Floats, v: Floats) -> Floats:

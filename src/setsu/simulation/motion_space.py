@@ -44,6 +44,7 @@ class Work(NamedTuple):
     """Torques in; accelerations, forces, powers and guards out; scratch."""
 
     tau: Floats  # (nv,)
+    axis_force: Floats  # (f,) given along the free axes of loop joints
     a: Floats
     y: Floats  # (nv,) forces, pushed where rows are active; the torques where none are
     gamma: Floats  # (most,)
@@ -122,6 +123,7 @@ def motion_space(system: ConstraintSystem, stops: JointStops, baumgarte: float |
     body, point = _spring_ends(m)
     work = Work(
         tau=tau,
+        axis_force=np.zeros(len(tables.damping)),
         a=a,
         y=y,
         gamma=np.zeros(most),

@@ -47,6 +47,7 @@ class Stretch:
             isinstance(motion, ConstrainedMotion)
             and driver.integrator in _TABLEAUS
             and not motion.torque.depends_on_state
+            and not motion.mechanism.has_bearings
         )
 
     @cached_property

@@ -1,0 +1,98 @@
+"""Friction in joints that depends on the joint's own load: dry friction of a bearing with radius and preload.
+
+| symbol | meaning | unit |
+|---|---|---|
+| f_x | force of the parent on the body across the joint's axis | N |
+| P | preload of the bearing | N |
+| μ, r | coefficient of friction, radius of a turning joint's journal (1 for a sliding joint) | -, m |
+
+    friction = -sign(v) μ r (|f_x| + P)                                       (1)
+    inverse dynamics: f_x follows from the motion, so (1) is added at once
+    forward dynamics: M a + bias = τ + friction(a): repeated solves with the friction of the last      (2)
+
+(2) converges when μ r is small against the arms of the masses (the rate is about their quotient); when friction would
+grow faster than what drives it, the joint jams and the function says so. Thrust along the axis and tilting moments do
+not count as load. At rest there is no friction: it would be any torque up to (1).
+Source: Coulomb friction of a journal bearing, for instance Shigley and Mischke, Mechanical Engineering Design, ch. 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.errors import InputError
+from setsu.mechanism import Joint, Mechanism, Revolute
+
+__all__ = ["across", "bearing_factors", "bearing_friction", "refuse_bearings", "settle_friction"]
+
+Floats = NDArray[np.float64]
+
+_REPEATS = 200
+_SETTLED = 1e-14
+
+
+def bearing_factors(joints: Sequence[Joint]) -> tuple[Floats, Floats, Floats]:
+    """Return μ r (or μ), preload (N) and axis (3) per velocity of joints, (n,), (n,), (n, 3)."""
+    factors, preloads, axes = [], [], []
+    for joint in joints:
+        options: Any = (joint.bearing_friction, joint.bearing_radius, joint.preload)
+        for friction, radius, preload in zip(*options, strict=True):
+            factors.append(friction * radius if isinstance(joint, Revolute) else friction)
+            preloads.append(preload)
+            axes.append(joint.axis)
+    return np.array(factors), np.array(preloads), np.array(axes, dtype=np.float64).reshape(-1, 3)
+
+
+def across(force: Floats, axis: Floats) -> Floats:
+    """Return the size of the part of forces (..., 3) across axes (..., 3) of length one."""
+    along = np.sum(force * axis, axis=-1, keepdims=True)
+    return np.sqrt(np.sum((force - along * axis) ** 2, axis=-1))
+
+
+def bearing_friction(mechanism: Mechanism, v: Floats, wrenches: Floats) -> Floats:
+    """Return the resistance of the bearings (..., nv), N or N m: what a drive has to add (1).
+
+    v: velocities (..., nv). wrenches: through the joints, body axes, (..., n_bodies, 6).
+    """
+    factor, preload, axis = bearing_factors([body.joint for body in mechanism.moving])
+    body = np.repeat(np.arange(mechanism.n_bodies), [body.joint.nv for body in mechanism.moving])
+    load = across(wrenches[..., body, :3], axis) + preload
+    return np.sign(v) * factor * load
+
+
+def settle_friction(
+    mechanism: Mechanism, function: str, friction_of: Callable[[Floats], Floats], shape: tuple[int, ...]
+) -> Floats:
+    """Return the friction that repeats itself: friction_of(friction) = friction (2); InputError when it grows."""
+    friction, last = np.zeros(shape), np.inf
+    for count in range(_REPEATS):
+        following = friction_of(friction)
+        change = float(np.abs(following - friction).max(initial=0.0))
+        friction = following
+        if change <= _SETTLED * max(1.0, float(np.abs(friction).max(initial=0.0))):
+            return friction
+        # Near the end rounding keeps the change from falling further.
+        if count > 20 and change >= last:
+            if change <= 1e-11 * max(1.0, float(np.abs(friction).max())):
+                return friction
+            break
+        last = change
+    raise InputError(
+        f"{function}: load-dependent friction of {mechanism.name} jams: it grows with the very load it makes; "
+        "expected a smaller bearing_friction or bearing_radius"
+    )
+
+
+def refuse_bearings(mechanism: Mechanism, function: str) -> None:
+    """Raise an InputError when a joint has friction that depends on its load."""
+    if mechanism.has_bearings:
+        names = [body.joint.name for body in mechanism.moving if body.joint.has_bearing]
+        names += [loop.name for loop in mechanism.loops if loop.joint.has_bearing]
+        raise InputError(
+            f'{function}: joint "{names[0]}" of {mechanism.name} has friction that depends on its load '
+            "(bearing_friction), which this function cannot express; expected 0"
+        )
