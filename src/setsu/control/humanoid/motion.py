@@ -59,6 +59,12 @@ class Motion:
         step = self.time[1] - self.time[0]
         return min(max(round((t - self.time[0]) / step), 0), len(self.time) - 1)
 
+    def after(self, t: float) -> Motion:
+        """Return the rest of the motion from the sample nearest to time t on, which becomes time 0."""
+        k = self.index(t)
+        arrays = (self.q, self.v, self.a, self.torque, self.feet, self.support, self.zmp, self.ground_force)
+        return Motion(self.biped, self.time[k:] - self.time[k], *(array[k:] for array in arrays))
+
     # A servo with contact acts at the end of the step that begins at t: there the joints are to be at the next sample,
     # having come there with the velocity between the two, under the torque that changes velocities at this one.
 

@@ -23,7 +23,7 @@ _BLUE, _ORANGE, _GREEN, _GREY = "#0072b2", "#d55e00", "#009e73", "#888888"
 def walk_figures(run: HumanoidRun, out: Path) -> tuple[Figure, ...]:
     """Draw Fig. 4 and the plots of the walk into the folder `out`."""
     first = WALK.standing + 0.5 * (WALK.step_time + WALK.double_support)
-    shown = first + WALK.step_time * np.arange(WALK.steps)
+    shown = first + WALK.step_time * np.arange(WALK.steps, dtype=np.float64)
     caption = "Ten steps of 3 cm in 0.6 s each, in the middle of every swing."
     return (
         _snapshots(run, shown, out, "figure_04", "Figure 4: walking motion", caption, View(-50.0, 14.0), 0.21),

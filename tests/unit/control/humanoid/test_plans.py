@@ -134,6 +134,17 @@ def test_a_jump_flies_without_spin_and_weight(jump: Motion) -> None:
     assert np.isclose(com.max() - com[0], 0.98**2 / (2 * G), rtol=0.03)
 
 
+def test_the_rest_of_a_motion_is_the_motion_later(jump: Motion) -> None:
+    rest = jump.after(0.5)
+    for t in (0.0, 0.3, 5.0):
+        for reference in ("position", "velocity", "feed_forward"):
+            assert np.array_equal(getattr(rest, reference)(t), getattr(jump, reference)(t + 0.5))
+    assert not jump.feed_forward(0.9)[:6].any()
+    # The position is that of the next sample, reached with the velocity between the two.
+    moved = setsu.difference(M, jump.q[600], jump.position(0.6)) / 1e-3
+    assert np.allclose(moved, jump.velocity(0.6), atol=0.02)
+
+
 def test_the_ground_never_pulls(walk: Motion, jump: Motion) -> None:
     assert (walk.ground_force[:, 2] > 0.0).all()
     assert (jump.ground_force[jump.support.any(axis=1), 2] > 0.0).all()
