@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from setsu.command_line.model_argument import load_model
 from setsu.command_line.output import ProgressBar, console, print_json
+from setsu.errors import InputError
 
 if TYPE_CHECKING:
     from setsu.identification import Fit, Validation
@@ -27,6 +28,7 @@ def identify(
     lock: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     knot_distance: float | None = None,
     out: Path | None = None,
+    floating_base: bool = False,
     package: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
     json: bool = False,
 ) -> int:
@@ -46,24 +48,28 @@ def identify(
     drive_inertia
         Identify the inertia of the drives, which is done when not told otherwise.
     lock
-        Joint that stands still in the log and has no columns there; may be given several times.
+        Joint that stands still, held where the log says; NAME=VALUE for one that has no columns in the log. May be
+        given several times.
     knot_distance
         Distance of the knots of the smoothing splines in seconds; chosen by the data when not given.
     out
         Folder for the report (report.html and PNG files) and the identified model (identified.toml).
+    floating_base
+        Put a free joint under the root link (URDF); the log then has 7 more q and 6 more v and tau.
     package
         Folder that holds the packages of package:// mesh names; may be given several times.
     json
         Print JSON instead of tables.
     """
-    from setsu.identification import identify_motion, read_log, validate_motion
+    from setsu.identification import hold_still, identify_motion, read_log, validate_motion
     from setsu.mechanism import lock_joints
 
-    mechanism, _ = load_model(file, False, package)
-    if lock:
-        mechanism = lock_joints(mechanism, list(lock))
-    motion = read_log(mechanism, log)
-    unseen = read_log(mechanism, validate) if validate is not None else None
+    mechanism, _ = load_model(file, floating_base, package)
+    mechanism = lock_joints(mechanism, _placed(lock))
+    motions = [read_log(mechanism, path) for path in (log, *([validate] if validate is not None else []))]
+    if standing := [word for word in lock if "=" not in word]:
+        mechanism, motions = hold_still(mechanism, standing, motions)
+    motion, unseen = motions[0], motions[1] if validate is not None else None
     with ProgressBar("identifying") as progress:
         progress("parameters", 0.0)
         fit = identify_motion(mechanism, motion, friction, drive_inertia=drive_inertia, knot_distance=knot_distance)
@@ -82,6 +88,18 @@ def identify(
         if written:
             print("written: " + ", ".join(str(path) for path in written))
     return 0
+
+
+def _placed(lock: tuple[str, ...]) -> dict[str, float]:
+    """Joints that were given with a place to hold them at."""
+    places = {}
+    for name, equals, text in (word.partition("=") for word in lock):
+        if equals:
+            try:
+                places[name] = float(text)
+            except ValueError:
+                raise InputError(f"identify --lock {name}: expected a number behind =, got {text!r}") from None
+    return places
 
 
 def _show(fit: Fit, validation: Validation | None) -> None:

@@ -3,7 +3,7 @@
 from setsu.identification.excitation import ExcitationTrajectory, excitation_trajectory
 from setsu.identification.fit import Fit, Validation
 from setsu.identification.identify import identify, identify_motion, validate_motion
-from setsu.identification.motion import MeasuredMotion
+from setsu.identification.motion import MeasuredMotion, hold_still
 from setsu.identification.motion_log import read_log
 from setsu.identification.physically_consistent import PhysicallyConsistent
 from setsu.identification.pseudo_inertia import pseudo_inertia
@@ -16,6 +16,7 @@ __all__ = [
     "PhysicallyConsistent",
     "Validation",
     "excitation_trajectory",
+    "hold_still",
     "identify",
     "identify_motion",
     "pseudo_inertia",

@@ -152,7 +152,7 @@ def _refuse_standing_joints(model: TorqueModel, source: str, motion: SmoothMotio
             raise InputError(
                 f'{source}: joint "{name}" does not move (q within {span[in_q][still][0]:.2g} of '
                 f"{motion.q[0, in_q][still][0]:.6g}), so that its parameters stay unknown; "
-                "move it, or hold it with setsu.lock_joints"
+                "move it, or hold it (setsu.lock_joints; --lock on the command line)"
             )
 
 

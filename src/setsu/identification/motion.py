@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.dynamics import integrate
 from setsu.errors import InputError
 from setsu.identification.spline import DEGREE, smooth
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Mechanism, lock_joints
 
-__all__ = ["MeasuredMotion", "SmoothMotion", "measured_motion", "smooth_motion"]
+__all__ = ["MeasuredMotion", "SmoothMotion", "hold_still", "measured_motion", "smooth_motion"]
 
 Floats = NDArray[np.float64]
 
@@ -98,6 +98,31 @@ def _check_stamps(source: str, time: Floats, place: Callable[[int], str]) -> Non
             f"{source}, {place(int(k) + 1)}: gap of {steps[k]:.6g} s after t = {time[k]:.9g} s, where samples are "
             f"usually {usual:.6g} s apart; split the log there and identify from one part"
         )
+
+
+def hold_still(
+    mechanism: Mechanism, joints: Sequence[str], motions: Sequence[MeasuredMotion]
+) -> tuple[Mechanism, list[MeasuredMotion]]:
+    """Hold joints that stand still in a log where they stood in the first motion; return what is left of all.
+
+    The columns of these joints are dropped: what holds them is no concern of the others.
+    """
+    m = mechanism
+    indices = [m.joint_index(name) for name in joints]
+    places = motions[0].q.mean(axis=0)
+    q_kept, v_kept = np.ones(m.nq, dtype=bool), np.ones(m.nv, dtype=bool)
+    for index in indices:
+        q_kept[m.q_slices[index]] = v_kept[m.v_slices[index]] = False
+    held = lock_joints(m, {name: places[m.q_slices[index]] for name, index in zip(joints, indices, strict=True)})
+    return held, [
+        replace(
+            motion,
+            q=motion.q[:, q_kept],
+            tau=motion.tau[:, v_kept],
+            v=None if motion.v is None else motion.v[:, v_kept],
+        )
+        for motion in motions
+    ]
 
 
 def smooth_motion(mechanism: Mechanism, motion: MeasuredMotion, knot_distance: float | None) -> SmoothMotion:

@@ -18,10 +18,10 @@ __all__ = ["write_report"]
 Floats = NDArray[np.float64]
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.2rem 0.8rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
+th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; } .weak { color: #888; }
 figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; border: 1px solid #eee; }
 figcaption { color: #555; font-size: 0.92rem; }
@@ -121,6 +121,10 @@ def _parameters(Figure: Any, fit: Fit) -> Any:
     reach = 1.1 * (float(np.abs(away).max()) + 1.0)
     if reach > 20.0:
         panel.set_xscale("symlog", linthresh=5.0)
+        decades = [10.0**k for k in range(1, 1 + int(np.log10(reach)))]
+        ticks = [*(-tick for tick in reversed(decades)), -3.0, 0.0, 3.0, *decades]
+        panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        panel.minorticks_off()
     panel.set_xlim(-max(reach, 4.0), max(reach, 4.0))
     panel.set_yticks(places, fit.model.labels, fontsize="x-small")
     panel.set_ylim(count - 0.5, -0.5)
@@ -184,7 +188,7 @@ def _html_table(head: list[str], rows: list[tuple[str, list[str]]]) -> str:
 
 
 def _joint_table(fit: Fit, validation: Validation | None) -> str:
-    head = ["joint", "R²", "R² (left out fifths)", "σ of the residual", "samples per independent one"]
+    head = ["joint", "R²", "R² (left out fifths)", "σ of the residual", "correlation (samples)"]
     head += ["R² (unseen motion)"] if validation is not None else []
     rows = []
     for j, joint in enumerate(fit.model.rows):

@@ -60,11 +60,35 @@ def test_json_holds_the_numbers(folder: Path, capsys: pytest.CaptureFixture[str]
     assert all(len(values) == 10 for values in data["bodies"].values())
 
 
+def test_a_joint_that_stands_still_is_held_where_the_log_says(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second link held at 0.7 rad is part of the first; with or without columns of its own."""
+    arm = planar_arm(2)
+    held = setsu.lock_joints(arm, {"joint2": 0.7})
+    motion = setsu.excitation_trajectory(held, duration=4.0, trials=20)
+    tau = setsu.inverse_dynamics(held, motion.q, motion.v, motion.a)
+    still = np.full((len(tau), 1), 0.7)
+    np.savetxt(tmp_path / "all.csv", np.column_stack([motion.time, motion.q, still, tau, 0 * still]), delimiter=",")
+    np.savetxt(tmp_path / "one.csv", np.column_stack([motion.time, motion.q, tau]), delimiter=",")
+    found = []
+    for log, lock in (("all.csv", "joint2"), ("one.csv", "joint2=0.7")):
+        assert main(["identify", str(folder / "arm.toml"), str(tmp_path / log), "--lock", lock, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    for data in found:
+        by_name = {entry["name"]: entry for entry in data["parameters"]}
+        assert len(by_name) == 5
+        assert all(entry["value"] == pytest.approx(entry["model"], abs=1e-4) for entry in by_name.values())
+    assert main(["identify", str(folder / "arm.toml"), str(tmp_path / "all.csv")]) == 2
+    assert 'joint "joint2" does not move' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "words", "message"),
     [
         (lambda text: text, ["--friction", "sticky"], "unknown term 'sticky'"),
-        (lambda text: text, ["--lock", "joint9"], "joint9"),
+        (lambda text: text, ["--lock", "joint9"], "unknown joint 'joint9'"),
+        (lambda text: text, ["--lock", "joint2=far"], "expected a number behind =, got 'far'"),
         (lambda text: text.replace("\n", ",1\n"), [], "6 columns without a header; expected 5"),
         (lambda text: "\n".join(text.splitlines()[:8]), [], "at least 12 samples, got 8"),
     ],
