@@ -116,7 +116,7 @@ def measure_sweep(
     span, share = chunks[-1][0] - chunks[first][0], chunks[-1][1] - chunks[first][1]
     steady = span / (share * n) if share > 0.0 else seconds / n
     progress("processor time", 0.9)
-    ours, theirs = _processor_times(mujoco, blocks=3 if quick else 6)
+    ours, theirs = _processor_times(mujoco, min(n, 4 * CHUNK), blocks=3 if quick else 6)
     progress("done", 1.0)
     return SweepStudy(
         machine,
@@ -138,9 +138,9 @@ def measure_sweep(
     )
 
 
-def _processor_times(mujoco: Any, blocks: int) -> tuple[float, float]:
+def _processor_times(mujoco: Any, runs: int, blocks: int) -> tuple[float, float]:
     """Processor nanoseconds per run and step of a sweep of some chunks in this process and of `mj_step`, in turn."""
-    steps, runs = round(DURATION / STEP), 4 * CHUNK
+    steps = round(DURATION / STEP)
     model = mujoco.MjModel.from_xml_string(_mjcf(seven_joint_arm()))
     state = mujoco.MjData(model)
     ours = theirs = float("inf")
