@@ -28,17 +28,19 @@ from setsu.mechanism import Mechanism
 from setsu.mechanism.native_text import named_symbols
 from setsu.minimum_parameters.assembly_branch import linear_closure, reference_configuration
 from setsu.minimum_parameters.coordinates import LinearClosure
-from setsu.minimum_parameters.energy_rows import point_rows, polynomial_rows
+from setsu.minimum_parameters.energy_rows import polynomial_rows, residue_rows
 from setsu.minimum_parameters.exact_geometry import rational
-from setsu.minimum_parameters.field_relations import field_relations
+from setsu.minimum_parameters.field_relations import PRIMES, SPARE, field_relations, relations_from_residues
 from setsu.minimum_parameters.linear_relations import (
     Relations,
     as_fraction,
+    pivot_columns,
     rational_relations,
     symbolic_relations,
 )
 from setsu.minimum_parameters.numeric_relations import closed_regressor, numeric_relations, refine
 from setsu.minimum_parameters.parameter_names import combination, factor_text, parameter_names, preferred_order
+from setsu.minimum_parameters.passing_on import passed_on
 from setsu.minimum_parameters.record import MinimumParameters
 from setsu.symbolic.trigonometric_polynomials import TooManyTermsError
 
@@ -47,7 +49,7 @@ __all__ = ["analyse", "minimum_parameters"]
 Floats = NDArray[np.float64]
 
 _LIMIT = 60_000
-"""Terms of a polynomial beyond which exact points take the place of identities."""
+"""Terms of a polynomial beyond which the mechanism is taken joint by joint."""
 
 _SEED = 1995
 
@@ -88,7 +90,7 @@ def analyse(
             return _record(mechanism, reference, *_numeric(W, order), "numeric")
         K = refine(W, found.independent, found.dependent, _floats(mechanism, found, ()))
         return _record(mechanism, reference, found, (), K, "field")
-    relations, symbols, method = _exact_relations(mechanism, closure, order)
+    relations, symbols, method = _exact_relations(mechanism, closure, order, W)
     K = refine(W, relations.independent, relations.dependent, _floats(mechanism, relations, symbols))
     _compare(mechanism, len(numeric_relations(W, order)[0]), len(relations.independent))
     return _record(mechanism, reference, relations, symbols, K, method)
@@ -120,17 +122,40 @@ def _points(mechanism: Mechanism) -> int:
 
 
 def _exact_relations(
-    mechanism: Mechanism, closure: LinearClosure, order: list[int]
+    mechanism: Mechanism, closure: LinearClosure, order: list[int], W: Floats
 ) -> tuple[Relations, tuple[str, ...], str]:
     n = 10 * mechanism.n_bodies
     try:
         B = polynomial_rows(mechanism, closure, _LIMIT)
     except TooManyTermsError:
-        relations = rational_relations(point_rows(mechanism, closure, n + 10, _SEED), n, order)
-        return _as_fractions(relations), (), "points"
+        return _large(mechanism, closure, order, W)
     if not B.symbols:
         return _as_fractions(rational_relations(B.rows, n, order)), (), "identity"
     return symbolic_relations(B.rows, n, order, _SEED), B.symbols, "identity"
+
+
+def _large(
+    mechanism: Mechanism, closure: LinearClosure, order: list[int], W: Floats
+) -> tuple[Relations, tuple[str, ...], str]:
+    """Return the relations of a mechanism whose polynomials are too long: joint by joint, the rest at points.
+
+    When the columns that joints cannot pass on are independent modulo a prime, the relations of the joints are all.
+    """
+    expressions = passed_on(mechanism, order)
+    kept = [column for column in order if expressions[column] == {column: 1}]
+    count = len(kept) + SPARE
+
+    def rows(number: int) -> list[list[int]]:
+        return residue_rows(mechanism, closure, count, PRIMES[number], _SEED + number)
+
+    first = rows(0)
+    independent = pivot_columns(first, len(order), [*kept, *(c for c in order if expressions[c] != {c: 1})], PRIMES[0])
+    dependent = [column for column in order if column not in set(independent)]
+    if set(independent) == set(kept):
+        factors: dict[tuple[int, int], Any] = {(i, j): k for j in dependent for i, k in expressions[j].items()}
+        return Relations(independent, dependent, factors), (), "identity"
+    found = relations_from_residues(lambda number: first if number == 0 else rows(number), independent, dependent, W)
+    return found, (), "points"
 
 
 def _as_fractions(relations: Relations) -> Relations:

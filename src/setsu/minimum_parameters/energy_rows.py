@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from setsu.kernels.energy_regressor import energy_regressor
 from setsu.kernels.interpreter import run
@@ -27,11 +28,11 @@ from setsu.minimum_parameters.coordinates import (
     polynomial_ring,
 )
 from setsu.minimum_parameters.exact_geometry import exact_constants, split_symbols
-from setsu.symbolic.exact_numbers import Angle, ExactRing, RationalField, Value, as_angle
+from setsu.symbolic.exact_numbers import Angle, ExactRing, PrimeVectors, Value, as_angle
 from setsu.symbolic.flint_package import flint
 from setsu.symbolic.trigonometric_polynomials import TrigonometricRing
 
-__all__ = ["SymbolRows", "energies", "point_rows", "polynomial_rows", "symbolic_setting"]
+__all__ = ["SymbolRows", "energies", "polynomial_rows", "residue_rows", "symbolic_setting"]
 
 Row = dict[int, Any]
 
@@ -130,37 +131,29 @@ def _with_half_tangents(row: dict[int, dict[tuple, Any]], symbols: tuple[str, ..
     return result
 
 
-def point_rows(mechanism: Mechanism, closure: LinearClosure, count: int, seed: int) -> list[Row]:
-    """Return the rows of (3) at random rational points, named geometry by its values."""
-    ring = RationalField()
+def residue_rows(mechanism: Mechanism, closure: LinearClosure, count: int, prime: int, seed: int) -> list[list[int]]:
+    """Return the rows of (3) modulo a prime at random states, all at once; named geometry by its values."""
+    ring = PrimeVectors(prime)
     constants = exact_constants(mechanism, ring, {}, {})
     generator = random.Random(seed)
 
-    def small() -> Fraction:
-        return Fraction(generator.randint(-999, 999), generator.choice((7, 11, 13, 17)))
+    def draw() -> Value:
+        return ring.vector([generator.randrange(2, prime) for _ in range(count)])
 
-    state = lambda: random_state(mechanism, closure, ring, small)  # noqa: E731
-    rows: list[Row] = []
-    first: list[Any] | None = None
-    for _ in range(count):
-        kinetic, potential = energies(mechanism, constants, *state())
-        rows.append({k: ring.raw(value) for k, value in enumerate(kinetic) if value != 0})
-        heights = [ring.raw(value) for value in potential]
-        if first is None:
-            first = heights
-        rows.append({k: value - first[k] for k, value in enumerate(heights) if value != first[k]})
-    return [row for row in rows if row]
+    kinetic, potential = energies(mechanism, constants, *random_state(mechanism, closure, ring, draw))
+    T, V = (np.stack([ring.broadcast(value, count) for value in values], axis=1) for values in (kinetic, potential))
+    return [*T.tolist(), *((V[1:] - V[:1]) % prime).tolist()]
 
 
 def random_state(
-    mechanism: Mechanism, closure: LinearClosure, ring: ExactRing, draw: Callable[[], Fraction]
+    mechanism: Mechanism, closure: LinearClosure, ring: ExactRing, draw: Callable[[], Value]
 ) -> tuple[list, list]:
     """Return q and v of a random state that obeys the closure."""
-    angles: list[Angle | None] = [as_angle(ring, ring.number(draw())) for _ in range(closure.freedom)]
-    travels = [ring.number(draw()) for _ in range(closure.freedom)]
-    rates = [ring.number(draw()) for _ in range(closure.freedom)]
+    angles: list[Angle | None] = [as_angle(ring, draw()) for _ in range(closure.freedom)]
+    travels = [draw() for _ in range(closure.freedom)]
+    rates = [draw() for _ in range(closure.freedom)]
     quaternions = {
-        link: (*(ring.number(draw()) for _ in range(Kind(kind).nq - 1)), 1.0)
+        link: (*(draw() for _ in range(Kind(kind).nq - 1)), 1.0)
         for link, kind in enumerate(mechanism.tables.kind.tolist())
         if Kind(kind) in (Kind.SPHERICAL, Kind.FREE)
     }

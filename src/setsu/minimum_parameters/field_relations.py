@@ -12,7 +12,7 @@ points in place of fundamental functions; rational reconstruction after Wang. Co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -31,13 +31,13 @@ from setsu.minimum_parameters.linear_relations import PRIME, Relations, pivot_co
 from setsu.minimum_parameters.numeric_relations import numeric_relations
 from setsu.symbolic.flint_package import flint
 
-__all__ = ["field_relations", "rational_from_residue"]
+__all__ = ["PRIMES", "SPARE", "field_relations", "rational_from_residue", "relations_from_residues"]
 
 Floats = NDArray[np.float64]
 
 # Two primes: fractions of up to 18 digits above and below come out of them.
-_PRIMES = (PRIME, 2**61 - 45)
-_SPARE = 8
+PRIMES = (PRIME, 2**61 - 45)
+SPARE = 8
 _OTHER_STARTS = 24
 
 
@@ -66,20 +66,27 @@ def _relations(
 ) -> Relations | None:
     independent_dofs = independent_velocities(free_velocities(constraint_system(mechanism), reference)[0])
     n = 10 * mechanism.n_bodies
-    independent: list[int] = []
-    dependent: list[int] = []
+
+    def rows(number: int) -> list[list[int]]:
+        sampler = FieldSampler(mechanism, independent_dofs, excluded, PRIMES[number], seed=number)
+        return sampler.rows(wanted + SPARE)
+
+    first = rows(0)
+    independent = pivot_columns(first, n, order, PRIMES[0])
+    if len(independent) != wanted:
+        return None
+    dependent = [column for column in order if column not in set(independent)]
+    return relations_from_residues(lambda number: first if number == 0 else rows(number), independent, dependent, W)
+
+
+def relations_from_residues(
+    rows: Callable[[int], list[list[int]]], independent: list[int], dependent: list[int], W: Floats
+) -> Relations:
+    """Return K from rows modulo every prime (given by its number), joined and turned into fractions (step 3)."""
     residues: dict[tuple[int, int], int] = {}
     modulus = 1
-    for number, prime in enumerate(_PRIMES):
-        sampler = FieldSampler(mechanism, independent_dofs, excluded, prime, seed=number)
-        rows = sampler.rows(wanted + _SPARE)
-        if number == 0:
-            independent = pivot_columns(rows, n, order, prime)
-            if len(independent) != wanted:
-                return None
-            dependent = [column for column in order if column not in set(independent)]
-        solved = _solve(rows, independent, dependent, prime)
-        for place, value in solved.items():
+    for number, prime in enumerate(PRIMES):
+        for place, value in _solve(rows(number), independent, dependent, prime).items():
             old = residues.get(place, 0)
             residues[place] = old + modulus * ((value - old) * pow(modulus, -1, prime) % prime)
         modulus *= prime

@@ -31,7 +31,7 @@ _DEPENDENT = 1e-8
 
 
 def closed_regressor(mechanism: Mechanism, reference: Floats, count: int, seed: int) -> Floats:
-    """Return W* (rows, 10 n_bodies) at `count` random points of the reference's branch."""
+    """Return W* (rows, 10 n_bodies) at `count` random points of the reference's branch, but for a rotation of rows."""
     system = constraint_system(mechanism)
     rng = np.random.default_rng(seed)
     still = np.zeros(mechanism.nv)
@@ -41,7 +41,9 @@ def closed_regressor(mechanism: Mechanism, reference: Floats, count: int, seed: 
         gravity = regressor(mechanism, q, still, still)
         moved = regressor(mechanism, q, still, J @ rng.standard_normal(J.shape[1]))
         blocks += [J.T @ gravity, J.T @ (moved - gravity)]
-    return np.concatenate(blocks)
+    rows = np.concatenate(blocks)
+    # The triangular factor has the same columns, lengths and angles in as few rows as can be.
+    return np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
 
 
 def numeric_relations(W: Floats, order: Sequence[int]) -> tuple[list[int], list[int], Floats]:

@@ -1,9 +1,9 @@
-"""Exact scalars that kernels run on: rationals, residues modulo a prime, trigonometric polynomials.
+"""Exact scalars that kernels run on: residues modulo a prime, trigonometric polynomials.
 
 | ring | its values | for |
 |---|---|---|
-| `RationalField` | fractions | values at rational points |
-| `PrimeField` | residues modulo a prime of about 61 bits | ranks at random points |
+| `PrimeField` | residues modulo a prime of about 61 bits | points on loops |
+| `PrimeVectors` | the same at many points at once | ranks at random points |
 | `TrigonometricRing` (own file) | polynomials in cosines, sines, rates and named lengths | identities |
 
 Zeros and ones stay plain floats and vanish while a kernel runs; the other floats a kernel brings along (2.0, 0.5) are
@@ -17,9 +17,10 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any
 
-from setsu.symbolic.flint_package import flint
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Angle", "Exact", "ExactRing", "PrimeField", "RationalField", "Value", "as_angle"]
+__all__ = ["Angle", "Exact", "ExactRing", "PrimeField", "PrimeVectors", "Value", "as_angle"]
 
 Value = Any
 """An `Exact`, or one of the plain numbers 0.0 and 1.0."""
@@ -101,24 +102,6 @@ class ExactRing(ABC):
         return float(number) if number in (0, 1) else Exact(self, self.constant(Fraction(number)))
 
 
-class RationalField(ExactRing):
-    """Fractions."""
-
-    def constant(self, number: Fraction) -> Any:
-        fmpq = flint().fmpq
-
-        return fmpq(number.numerator, number.denominator)
-
-    def sum(self, a: Any, b: Any) -> Any:
-        return a + b
-
-    def product(self, a: Any, b: Any) -> Any:
-        return a * b
-
-    def inverse(self, a: Any) -> Any:
-        return 1 / a
-
-
 class PrimeField(ExactRing):
     """Residues modulo a prime, as plain integers."""
 
@@ -138,6 +121,30 @@ class PrimeField(ExactRing):
         if a % self.prime == 0:
             raise ZeroDivisionError("residue zero has no inverse")
         return pow(a, -1, self.prime)
+
+
+class PrimeVectors(PrimeField):
+    """Residues at many points at once: arrays of integers; plain integers where all points agree."""
+
+    def vector(self, residues: list[int]) -> Exact:
+        """Return one residue per point as a scalar."""
+        return Exact(self, np.array(residues, dtype=object))
+
+    def broadcast(self, number: Value, count: int) -> NDArray[np.object_]:
+        """Return the residues of a scalar at all points."""
+        result = np.empty(count, dtype=object)
+        result[:] = self.raw(number)
+        return result
+
+    def wrap(self, value: Any) -> Value:
+        """Return residues as a scalar, zero only when they are zero at all points."""
+        return Exact(self, value) if np.any(value) else 0.0
+
+    def inverse(self, a: Any) -> Any:
+        """Return the inverses of all residues."""
+        if isinstance(a, np.ndarray):
+            return np.array([super(PrimeVectors, self).inverse(int(entry)) for entry in a], dtype=object)
+        return super().inverse(a)
 
 
 class Angle:

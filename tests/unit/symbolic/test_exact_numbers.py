@@ -15,7 +15,7 @@ from setsu.kernels.energy_regressor import energy_regressor
 from setsu.kernels.interpreter import run
 from setsu.minimum_parameters.exact_geometry import rational, rational_angle, rational_rotation
 from setsu.minimum_parameters.field_relations import rational_from_residue
-from setsu.symbolic.exact_numbers import Angle, PrimeField, RationalField, as_angle
+from setsu.symbolic.exact_numbers import Angle, PrimeField, PrimeVectors, as_angle
 from setsu.symbolic.trigonometric_polynomials import TooManyTermsError, TrigonometricRing
 
 fractions = st.fractions(min_value=-50, max_value=50, max_denominator=1000)
@@ -51,12 +51,19 @@ def test_growth_is_stopped() -> None:
 
 @given(fractions, fractions, fractions)
 def test_prime_field_follows_the_rationals(a: Fraction, b: Fraction, c: Fraction) -> None:
-    field, exact = PrimeField(2**61 - 1), RationalField()
-    values = []
-    for ring in (field, exact):
-        x, y, z = (ring.number(number) for number in (a, b, c))
-        values.append(ring.raw((x + y) * z - x * 0.5))
-    assert values[0] == field.constant(Fraction(int(values[1].p), int(values[1].q)))
+    field = PrimeField(2**61 - 1)
+    x, y, z = (field.number(number) for number in (a, b, c))
+    assert field.raw((x + y) * z - x * 0.5) == field.constant((a + b) * c - a / 2)
+
+
+def test_many_points_at_once_are_the_points_one_by_one() -> None:
+    many, one = PrimeVectors(2**61 - 1), PrimeField(2**61 - 1)
+    numbers = [3, 5, 2**60 + 7]
+    angle = as_angle(many, many.vector(numbers))
+    for k, number in enumerate(numbers):
+        alone = as_angle(one, one.wrap(number))
+        assert many.broadcast(angle.times(3).sine, 3)[k] == one.raw(alone.times(3).sine)
+    assert many.wrap(many.vector([1, 2]).value * 0) == 0.0
 
 
 @given(fractions)
@@ -93,7 +100,9 @@ def test_energy_regressor_gives_the_energies() -> None:
 
 
 def test_half_angle_tangent() -> None:
-    ring = RationalField()
-    angle = as_angle(ring, ring.number(Fraction(1, 2)))
-    assert (str(angle.cosine.value), str(angle.sine.value)) == ("3/5", "4/5")
-    assert isinstance(angle.times(2), Angle)
+    """tan(θ/2) = 1/2 is cos θ = 3/5, sin θ = 4/5."""
+    field = PrimeField(2**61 - 1)
+    angle = as_angle(field, field.number(Fraction(1, 2)))
+    assert isinstance(angle, Angle)
+    assert field.raw(angle.cosine) == field.constant(Fraction(3, 5))
+    assert field.raw(angle.sine) == field.constant(Fraction(4, 5))
