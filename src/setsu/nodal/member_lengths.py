@@ -67,17 +67,27 @@ class MemberLengthMatrix:
         return "\n".join(lines)
 
     def plot(self) -> Figure:
-        """Draw the pattern of blocks: a square for each link that a joint carries."""
+        """Draw the pattern of blocks as a figure of its own."""
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(0.5 * len(self.names) + 2, 0.5 * len(self.names) + 1.5), layout="constrained")
-        axes: Any = figure.add_subplot()
-        axes.imshow(self.carried, cmap="Blues", vmin=0, vmax=1.6)
-        axes.set_xticks(range(len(self.names)), self.names, rotation=90)
-        axes.set_yticks(range(len(self.names)), self.names)
+        size = 0.5 * len(self.names)
+        figure = Figure(figsize=(size + 2.5, size + 2.0), layout="constrained")
+        self.draw(figure.add_subplot())
+        return figure
+
+    def draw(self, axes: Any) -> None:
+        """Draw the pattern into matplotlib axes: a named square for each link that a joint carries."""
+        count = len(self.names)
+        axes.imshow(self.carried, cmap="Blues", vmin=0, vmax=1.8)
+        for i, j in zip(*np.nonzero(self.carried), strict=True):
+            axes.text(j, i, f"L{j + 1}", ha="center", va="center", fontsize="small" if count < 20 else 5)
+        for k in range(1, count):
+            axes.axhline(k - 0.5, color="white", linewidth=1.0)
+            axes.axvline(k - 0.5, color="white", linewidth=1.0)
+        axes.set_xticks(range(count), self.names, rotation=45, ha="right", fontsize="small")
+        axes.set_yticks(range(count), self.names, fontsize="small")
         axes.set_xlabel("force of link")
         axes.set_ylabel("acts in the joint of link")
-        return figure
 
 
 def member_length_matrix(mechanism: Mechanism) -> MemberLengthMatrix:

@@ -42,13 +42,13 @@ def test_motions_satisfy_their_loops_and_their_own_derivatives() -> None:
 @pytest.mark.slow
 def test_figure_7_feed_forward_holds_the_closed_part_three_times_better() -> None:
     """Masses 10 % wrong, 2 ms delay: RMS error at most a third of feedback alone."""
-    assert experiments.steadiness(quiet, 0.6).ratio <= 1.0 / 3.0
+    assert experiments.steadiness(quiet, 0.5).ratio <= 1.0 / 3.0
 
 
 @pytest.mark.slow
 def test_figure_15_grip_and_tracking() -> None:
     """0.5 N within 20 %, torques return the motion to 1e-10, tracking at most a third of feedback alone."""
-    hold = experiments.grip_control(quiet, 0.8)
+    hold = experiments.grip_control(quiet, 0.5)
     assert hold.returned <= 1e-10
     assert hold.returned_grip <= 1e-10
     assert hold.grip == pytest.approx(np.full(len(hold.grip), 0.5), rel=0.2)

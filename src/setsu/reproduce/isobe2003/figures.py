@@ -85,19 +85,14 @@ def _errors(serial: Accuracy, path: Path) -> Figure:
 
 
 def _patterns(path: Path) -> Figure:
-    canvas, panels = _new(3.4, 1, 3, 10.0)
+    canvas, panels = _new(4.0, 1, 3, 11.0)
     shown = (
         ("open (4)", systems.three_links()),
         ("closed at the object (5)", systems.two_arms()),
         ("branched (6)", systems.branched_arm()),
     )
     for axes, (title, m) in zip(panels, shown, strict=True):
-        L = member_length_matrix(m)
-        axes.imshow(L.carried, cmap="Blues", vmin=0, vmax=1.6)
-        for i, j in zip(*np.nonzero(L.carried), strict=True):
-            axes.text(j, i, f"L{j + 1}", ha="center", va="center")
-        axes.set_xticks(range(len(L.names)), L.names, rotation=45, ha="right", fontsize="small")
-        axes.set_yticks(range(len(L.names)), m.joint_names, fontsize="small")
+        member_length_matrix(m).draw(axes)
         axes.set_title(title, fontsize="medium")
     caption = "Rows: joints. Columns: links whose forces they carry. All three follow from the structure alone."
     return _save(canvas, path, "Fig. 3: member-length matrices of several structures", caption)
