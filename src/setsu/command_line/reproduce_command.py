@@ -19,7 +19,7 @@ def reproduce(paper: str = "all", *, out: Path = Path("out/reproduce"), json: bo
     Parameters
     ----------
     paper
-        Key of a paper, or all: nishiguchi2014, kawasaki1995, isobe2003, yamamoto2022.
+        Key of a paper, or all: nishiguchi2014, sugihara2002, kawasaki1995, isobe2003, yamamoto2022.
     out
         Folder for pages and figures.
     json
