@@ -190,3 +190,36 @@ def test_too_few_actuators_are_named() -> None:
         setsu.nodal_inverse_dynamics(m, t, q, "given", v=v, a=a, actuated=[m.joint_names[0]])
     with pytest.raises(setsu.InputError, match="unknown joint"):
         setsu.nodal_inverse_dynamics(planar_arm(2), t, np.zeros((5, 2)), actuated=["elbow"])
+
+
+def test_forces_on_an_object_in_space_balance_its_motion() -> None:
+    """Two hands on rails along x, y, z turn a rod about a tilted axis: ΣF = m (a - g), ΣM = d(I u x u')/dt."""
+    b = setsu.MechanismBuilder("two hands")
+    for side in ("left", "right"):
+        parent = "world"
+        for k, axis in enumerate(np.eye(3)):
+            b.add_body(f"{side}{k}", parent, setsu.Prismatic(axis, f"{side}_{k}"), mass=0.1 if k == 2 else 0.0)
+            parent = f"{side}{k}"
+    hands = b.build()
+    mass, inertia, length, center, share, grip = 0.7, 0.02, 0.5, 0.3, 0.8, 4.0
+    t = np.linspace(0.0, 1.0, 2001)
+    w, axis = 2.0, np.array([1.0, 2.0, 2.0]) / 3.0
+    across, other = np.array([2.0, -2.0, 1.0]) / 3.0, np.array([2.0, 1.0, -2.0]) / 3.0
+    angle = (w * t)[:, None]
+    u = 0.6 * axis + 0.8 * (np.cos(angle) * across + np.sin(angle) * other)
+    middle = np.stack([0.1 * np.sin(3 * t), 0.2 * np.cos(2 * t), 0.1 * t**2], axis=1)
+    ddmiddle = np.stack([-0.9 * np.sin(3 * t), -0.8 * np.cos(2 * t), np.full(len(t), 0.2)], axis=1)
+    ddu = -(w**2) * (u - 0.6 * axis)
+    arms = [-center * length * u, (1.0 - center) * length * u]
+    q = np.concatenate([middle + arm for arm in arms], axis=1)
+    thing = setsu.HeldObject(
+        mass, [("left2", (0, 0, 0)), ("right2", (0, 0, 0))], inertia, center=center, share=share, grip_force=grip
+    )
+    with_object = setsu.nodal_inverse_dynamics(hands, t, q, held_objects=[thing])
+    force = (with_object - setsu.nodal_inverse_dynamics(hands, t, q)).reshape(len(t), 2, 3)
+    W = mass * (ddmiddle - np.array(hands.gravity))
+    np.testing.assert_allclose(force.sum(axis=1), W, atol=1e-4)
+    moments = np.cross(arms[0], force[:, 0]) + np.cross(arms[1], force[:, 1])
+    np.testing.assert_allclose(moments, inertia * np.cross(u, ddu), atol=1e-5)
+    along = np.sum(W * u, axis=1)
+    np.testing.assert_allclose(np.sum(force[:, 0] * u, axis=1), share * along + grip, atol=1e-4)
