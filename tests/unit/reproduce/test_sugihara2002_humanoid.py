@@ -1,0 +1,99 @@
+"""sugihara2002: the humanoid walks, falls and jumps by the laws its tables state, in parts short enough for every day.
+
+The whole motions are run by the examples; `-m nightly` runs the reproduction as a user does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from setsu.contact import Environment
+from setsu.control.humanoid import Walk
+from setsu.reproduce import reproduce
+from setsu.reproduce.sugihara2002 import humanoid_runs
+from setsu.reproduce.sugihara2002.humanoid_figures import jump_figures, walk_figures
+from setsu.reproduce.sugihara2002.humanoid_runs import HumanoidRun, flight
+from setsu.reproduce.sugihara2002.humanoid_tables import fall_table, jump_table, walk_table
+from setsu.simulation import simulate
+
+
+def quiet(text: str, part: float) -> None:
+    """Progress nobody looks at."""
+
+
+@pytest.fixture(scope="module")
+def walked() -> HumanoidRun:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(humanoid_runs, "WALK", Walk(steps=2, standing=0.8))
+        return humanoid_runs.walk(quiet)
+
+
+@pytest.fixture(scope="module")
+def jumped() -> HumanoidRun:
+    return humanoid_runs.jump(quiet)
+
+
+@pytest.mark.slow
+def test_two_steps_keep_every_law_of_the_walk(walked: HumanoidRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("setsu.reproduce.sugihara2002.humanoid_tables.WALK", Walk(steps=2, standing=0.8))
+    table = walk_table(walked)
+    assert [row.verdict for row in table.rows] == ["agrees"] * len(table.rows), table
+
+
+@pytest.mark.slow
+def test_feet_that_stand_do_not_slip_and_forces_stay_in_their_cones(walked: HumanoidRun) -> None:
+    assert walked.motion is not None
+    corners = walked.biped.sole_corners(walked.recording.q)
+    standing = walked.motion.support[1:] & walked.motion.support[:-1]
+    # Where the plan has both samples of a foot on the ground its corners stay to within what servos give way.
+    assert np.abs(np.diff(corners, axis=0)[standing]).max() < 1e-5
+    force = walked.recording.contact_force
+    friction = np.hypot(force[..., 0], force[..., 1])
+    assert (friction <= 0.8 * force[..., 2] * (1 + 1e-9) + 1e-9).all()
+
+
+@pytest.mark.slow
+def test_the_jump_keeps_every_law_and_lands_where_it_left(jumped: HumanoidRun) -> None:
+    table = jump_table(jumped)
+    assert [row.verdict for row in table.rows] == ["agrees"] * len(table.rows), table
+    begin, end = flight(jumped)
+    assert not jumped.force[begin:end].any()
+    # Nothing pulls sideways in the air: what is fitted is the error of the integrator, of order 1 in its step.
+    time = jumped.recording.time[begin : end + 1] - jumped.recording.time[begin]
+    sideways = 2.0 * np.polyfit(time, jumped.com[begin : end + 1, :2], 2)[0]
+    assert np.abs(sideways).max() < 1e-3 * 9.81
+    assert np.abs(jumped.com[-1] - jumped.com[0]).max() < 2e-3
+
+
+@pytest.mark.slow
+def test_a_limp_humanoid_never_gains_energy() -> None:
+    """The first moments of the fall: the whole of it is an example."""
+    m = humanoid_runs.hoap1_like()
+    v = np.zeros(m.nv)
+    v[0] = 0.4
+    q = humanoid_runs.standing_posture(humanoid_runs.Biped(m))
+    rec = simulate(m, q, v, 0.15, environment=Environment.floor())
+    assert np.diff(rec.energy).max() <= 1e-12 * rec.energy[0]
+
+
+@pytest.mark.slow
+def test_figures_are_drawn(walked: HumanoidRun, jumped: HumanoidRun, tmp_path: Path) -> None:
+    drawn = [*walk_figures(walked, tmp_path), *jump_figures(jumped, tmp_path)]
+    assert {figure.path.name for figure in drawn} >= {"figure_04.png", "figure_06.png", "walk_zmp_ground.png"}
+    assert all(figure.path.stat().st_size > 5000 for figure in drawn)
+
+
+@pytest.mark.nightly
+def test_the_reproduction_as_a_whole(tmp_path: Path) -> None:
+    (report,) = reproduce(["sugihara2002"], tmp_path, quiet)
+    assert not report.failures
+    assert (tmp_path / "sugihara2002" / "figure_05.png").is_file()
+
+
+@pytest.mark.nightly
+def test_the_fall_keeps_every_law() -> None:
+    table = fall_table(humanoid_runs.fall(quiet))
+    assert [row.verdict for row in table.rows] == ["agrees"] * len(table.rows), table
