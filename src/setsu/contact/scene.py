@@ -114,6 +114,7 @@ _CONTACT = np.dtype(
         ("kept", "f8", 3),
         ("ratio", "f8", (3, 3)),
         ("rest", "f8", 3),
+        ("slide", "f8", (2, 3)),
     ]
 )
 
