@@ -19,7 +19,7 @@ __all__ = ["parameters"]
 
 _HOW = {
     "identity": "exact, proved as an identity of functions",
-    "points": "exact, from values at random rational points",
+    "points": "exact, joint by joint and from points modulo primes",
     "field": "exact, from points on the closed loops modulo primes",
     "numeric": "by numeric rank at random states",
 }

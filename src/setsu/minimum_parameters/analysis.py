@@ -15,6 +15,7 @@ Cost: example 3 of the paper 0.3 s, a seven-joint arm 0.4 s.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
@@ -167,7 +168,7 @@ def _floats(mechanism: Mechanism, relations: Relations, symbols: tuple[str, ...]
     """Return K as numbers, symbols at their values."""
     values = named_symbols(mechanism)
     point = [
-        Fraction(np.tan(values[name[2:]] / 2)) if name.startswith("t_") else rational(values[name]) for name in symbols
+        rational(values[name]) if name in values else Fraction(math.tan(values[name[4:-3]] / 2)) for name in symbols
     ]
     rows = {column: place for place, column in enumerate(relations.independent)}
     columns = {column: place for place, column in enumerate(relations.dependent)}

@@ -46,7 +46,7 @@ def energies(mechanism: Mechanism, constants: dict[str, Any], q: list, v: list) 
 class SymbolRows:
     """Rows of B with entries in the rationals (symbols empty) or in a polynomial ring over them.
 
-    symbols: names of the generators of the entries; t_name is the tangent of half a named angle.
+    symbols: names of the generators of the entries: named lengths, and tan(name/2) for named angles.
     """
 
     def __init__(self, rows: list[Row], symbols: tuple[str, ...]) -> None:
@@ -98,7 +98,7 @@ def polynomial_rows(mechanism: Mechanism, closure: LinearClosure, limit: int) ->
                 entry[symbol_part] = coefficient
     if not ours:
         return SymbolRows([{column: entry[()] for column, entry in row.items()} for row in split.values()], ())
-    symbols = (*geometry.lengths, *(f"t_{name}" for name in geometry.angles))
+    symbols = (*geometry.lengths, *(f"tan({name}/2)" for name in geometry.angles))
     return SymbolRows([_with_half_tangents(row, symbols, len(lengths)) for row in split.values()], symbols)
 
 

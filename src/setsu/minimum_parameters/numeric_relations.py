@@ -43,7 +43,7 @@ def closed_regressor(mechanism: Mechanism, reference: Floats, count: int, seed: 
         blocks += [J.T @ gravity, J.T @ (moved - gravity)]
     rows = np.concatenate(blocks)
     # The triangular factor has the same columns, lengths and angles in as few rows as can be.
-    return np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
+    return np.asarray(np.linalg.qr(rows, mode="r")) if len(rows) > rows.shape[1] else rows
 
 
 def numeric_relations(W: Floats, order: Sequence[int]) -> tuple[list[int], list[int], Floats]:

@@ -113,7 +113,7 @@ def _sum_text(terms: list[tuple[tuple[int, ...], Fraction]], symbols: tuple[str,
     text = ""
     for exponents, coefficient in sorted(terms, key=lambda term: term[1] < 0):
         factors = [
-            _symbol_text(name) if exponent == 1 else f"{_symbol_text(name)}**{exponent}"
+            name if exponent == 1 else f"{name}**{exponent}"
             for name, exponent in zip(symbols, exponents, strict=True)
             if exponent
         ]
@@ -126,10 +126,6 @@ def _sum_text(terms: list[tuple[tuple[int, ...], Fraction]], symbols: tuple[str,
         else:
             text = f"-{term}" if coefficient < 0 else term
     return text
-
-
-def _symbol_text(name: str) -> str:
-    return f"tan({name[2:]}/2)" if name.startswith("t_") else name
 
 
 def latex(text: str) -> str:

@@ -30,8 +30,8 @@ class MinimumParameters:
         matrix: (count, 10 n_bodies): matrix @ inertial_parameters(mechanism) = values.
         independent: (count,) columns of the regressor that are kept: regressor[:, independent] @ values is the
             torque, projected on the loops' free motions where there are loops.
-        method: how it was found: "identity" (exact, proved as an identity of functions), "points" (exact at random
-            rational points), "field" (exact modulo primes on the loops' solutions), "numeric".
+        method: how it was found: "identity" (exact, proved as an identity of functions), "points" (joint by joint,
+            the rest at random points modulo primes), "field" (exact modulo primes on the loops' solutions), "numeric".
         terms: per parameter its combination as pairs (factor, name), factors as texts with their sign.
         reference: (nq,) configuration on the assembly branch that was analysed.
     """
