@@ -158,7 +158,8 @@ def _refuse_standing_joints(model: TorqueModel, source: str, motion: SmoothMotio
 
 def _rows(model: TorqueModel, motion: SmoothMotion) -> list[Rows]:
     W = model.regressor(motion.q, motion.v, motion.a)
-    y = model.freedom.reduce_torque(motion.q, motion.tau) - model.known_torque(motion.q, motion.v, motion.a)
+    measured = model.freedom.reduce_torque(motion.q, motion.tau)
+    y = measured - model.known_torque(motion.q, motion.v, motion.a)
     least = _SURE_OF_SIGN * motion.velocity_noise if "coulomb" in model.terms else -1.0
     sure = np.asarray(np.abs(motion.v) > least)
     if model.freedom.closed:
@@ -170,6 +171,11 @@ def _rows(model: TorqueModel, motion: SmoothMotion) -> list[Rows]:
             raise InputError(
                 f'identify: joint "{name}" moves by no more than the noise of its velocity in all but {len(chosen)} '
                 "samples; expected a motion that stands out from the noise"
+            )
+        if np.ptp(measured[:, model.rows.index(name)]) == 0.0:
+            raise InputError(
+                f'identify: the torque of joint "{name}" is {measured[0, model.rows.index(name)]:g} throughout; '
+                "expected a measured one (is its column the right one?)"
             )
     return [Rows(W[chosen, j], y[chosen, j], chosen) for j, chosen in enumerate(rows)]
 
