@@ -7,6 +7,7 @@
 """
 
 from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from setsu import control, sample_mechanisms
 from setsu.citations import Citation, citation
@@ -272,7 +273,7 @@ __all__ = [
 ]
 
 
-def _show_in_studio(recording: Recording, **options: object) -> object:
+def _show_in_studio(recording: Recording, **options: _Any) -> _Any:
     """Open the studio, which loads its viewer only now: simulation itself knows nothing of it."""
     from setsu.studio import show
 

@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,9 +42,15 @@ def tab(page: Page, name: str) -> None:
     page.get_by_role("tab", name=name, exact=True).click()
 
 
+def choose_file(page: Page, file: Any) -> None:
+    """Choose a file as the dialogue behind the button does, which forgets the last one first."""
+    page.locator("input[type=file]").evaluate("(input) => { input.value = ''; }")
+    page.locator("input[type=file]").set_input_files(file)
+
+
 def open_arm(page: Page) -> None:
     """Upload the example arm through the page."""
-    page.locator("input[type=file]").set_input_files(ARM)
+    choose_file(page, ARM)
     page.get_by_text("arm: 6 moving bodies").wait_for()
 
 
@@ -135,9 +142,7 @@ def test_a_bad_file_is_explained_and_the_old_mechanism_stays(
 ) -> None:
     open_arm(page)
     bad = ARM.read_text().replace('<mass value="8.4"/>', '<mass value="heavy"/>').replace("wrist_2", "wrist_1")
-    page.locator("input[type=file]").set_input_files(
-        {"name": "my<b>arm.urdf", "mimeType": "text/xml", "buffer": bad.encode()}
-    )
+    choose_file(page, {"name": "my<b>arm.urdf", "mimeType": "text/xml", "buffer": bad.encode()})
     page.get_by_text("heavy").wait_for()
     text = page.locator(".setsu-error").inner_text()
     assert "my<b>arm.urdf:14" in text

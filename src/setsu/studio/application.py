@@ -145,6 +145,8 @@ class Studio:
     def _build(self) -> None:
         gui = self.server.gui
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large", brand_color=(38, 92, 140))
+        # Less light from all around than viser's: the arrows then look like the curves of the same colour.
+        self.server.scene.configure_environment_map(environment_intensity=0.55)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(390)
         self._upload = gui.add_upload_button("Open a file (or drop one anywhere)", mime_type=",".join(ENDINGS))

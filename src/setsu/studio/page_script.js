@@ -5,6 +5,7 @@ addEventListener("drop", (event) => {
   const input = document.querySelector("input[type=file]");
   const files = event.dataTransfer && event.dataTransfer.files;
   if (!input || !files || files.length === 0) return;
+  input.value = ""; // the same file dropped twice is a change too
   input.files = files;
   input.dispatchEvent(new Event("change", { bubbles: true }));
 });

@@ -72,7 +72,8 @@ def matrix_picture(matrix: Floats, names: tuple[str, ...]) -> str:
     squares = []
     for i in range(n):
         for j in range(n):
-            value = float(matrix[i, j])
+            # What is left of a sum that should vanish counts as zero.
+            value = float(matrix[i, j]) if abs(matrix[i, j]) > 1e-14 * largest else 0.0
             depth = 0.0 if value == 0.0 else max(0.0, 1.0 + np.log10(abs(value) / largest) / 4.0)
             tone = round(250 - 190 * depth)
             color = f"rgb({tone},{min(250, tone + 25)},250)" if value >= 0.0 else f"rgb(250,{tone},{tone})"
@@ -85,7 +86,7 @@ def matrix_picture(matrix: Floats, names: tuple[str, ...]) -> str:
                 squares.append(
                     f'<text x="{(j + 0.5) * cell:.1f}" y="{(i + 0.5) * cell + 3:.1f}" text-anchor="middle" '
                     f'font-size="{9 if n > 4 else 11}" fill="{"#fff" if depth > 0.75 else "#333"}" '
-                    f'pointer-events="none">{value:.3g}</text>'
+                    f'pointer-events="none">{value:.{2 if n > 4 else 3}g}</text>'
                 )
     condition = float(np.linalg.cond(matrix))
     text = f"{n} x {n}, kg m² (rotation) or kg (translation); condition {condition:.3g}"

@@ -122,7 +122,7 @@ class PlotPanel:
         self._remove()
         for name, tab in self._tabs.items():
             with tab:
-                # Only the tab on top is part of the page, so that each carries the cursor.
+                # A tab that was never on top is not part of the page, so that each carries the cursor.
                 self._cursors.append(self._gui.add_html(cursor_style(0.0)))
                 for plot in groups[name]:
                     self._handles.append(self._gui.add_html(plot_svg(recording.time, plot)))
