@@ -1,0 +1,131 @@
+"""Laws every run with an environment obeys: equations of motion and momentum in each row, cones, energy, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import setsu
+
+FLOOR = setsu.Environment.floor()
+
+
+def _humanoid() -> tuple[setsu.Mechanism, np.ndarray]:
+    m = setsu.sample_mechanisms.hoap1_like()
+    q = m.neutral()
+    poses = setsu.body_poses(m, q)
+    frames = [m.frame(p.body) for p in m.contact_points]
+    heights = [
+        (poses[f.body] @ f.pose.matrix @ [*p.position, 1.0])[2] for f, p in zip(frames, m.contact_points, strict=True)
+    ]
+    q[2] -= min(heights)
+    return m, q
+
+
+@pytest.fixture(scope="module")
+def standing() -> tuple[setsu.Mechanism, setsu.Recording]:
+    m, q = _humanoid()
+    servo = setsu.JointServo(300.0, 4.0, lambda t: q + 0.1 * np.sin(6.0 * t) * (np.arange(m.nq) == 9))
+    return m, setsu.simulate(m, q, np.zeros(m.nv), 0.5, 1e-3, torque=servo, environment=FLOOR)
+
+
+@pytest.fixture(scope="module")
+def falling() -> tuple[setsu.Mechanism, setsu.Recording]:
+    m, q = _humanoid()
+    v = np.zeros(m.nv)
+    v[0], v[4] = 0.6, 1.0
+    return m, setsu.simulate(m, q, v, 0.6, 1e-3, environment=FLOOR)
+
+
+@pytest.fixture(params=["standing", "falling"])
+def case(request: pytest.FixtureRequest) -> tuple[setsu.Mechanism, setsu.Recording]:
+    return request.getfixturevalue(request.param)
+
+
+def test_momentum_changes_by_contact_forces_and_weight_alone(case: tuple[setsu.Mechanism, setsu.Recording]) -> None:
+    # A_g a + dA_g/dt v = Σ f + m g: force on the free base with all contact forces applied is zero.
+    m, run = case
+    external = np.zeros((len(run.time), m.n_bodies, 6))
+    poses = setsu.body_poses(m, run.q)
+    for k, point in enumerate(m.contact_points):
+        frame = m.frame(point.body)
+        arm = poses[:, frame.body, :3, :3] @ (frame.pose.matrix @ [*point.position, 1.0])[:3]
+        force = run.contact_force[:, k]
+        external[:, frame.body] += np.concatenate([force, np.cross(arm, force)], axis=-1)
+    base = setsu.inverse_dynamics(m, run.q, run.v, run.acceleration, external)[:, :6]
+    assert np.abs(base).max() < 1e-9 * m.total_mass * 9.81
+
+
+def test_forces_stay_in_their_cones_and_points_outside_the_floor(case: tuple[setsu.Mechanism, setsu.Recording]) -> None:
+    m, run = case
+    mu = np.array([p.material.static_friction for p in m.contact_points])
+    tangential = np.linalg.norm(run.contact_force[:, :, :2], axis=2)
+    assert (run.normal_force >= 0.0).all()
+    assert (tangential <= mu * run.normal_force + 1e-9 * m.total_mass * 9.81).all()
+    assert run.constraint_error.max() < 1e-6
+
+
+def test_a_limp_humanoid_never_gains_energy(falling: tuple[setsu.Mechanism, setsu.Recording]) -> None:
+    _, run = falling
+    assert np.diff(run.energy).max() < 1e-9 * abs(run.energy[0])
+
+
+def test_stiff_servos_stay_stable_and_carry_the_weight(standing: tuple[setsu.Mechanism, setsu.Recording]) -> None:
+    m, run = standing
+    assert np.abs(run.v[-1]).max() < 2.0
+    mean = run.contact_force[100:, :, 2].sum(axis=1).mean()
+    assert mean == pytest.approx(m.total_mass * 9.81, rel=0.02)
+
+
+def test_recordings_with_contacts_survive_files(
+    standing: tuple[setsu.Mechanism, setsu.Recording], tmp_path: Path
+) -> None:
+    _, run = standing
+    for name in ("run.npz", "run.nc"):
+        again = setsu.Recording.load(run.save(tmp_path / name))
+        assert np.array_equal(again.contact_force, run.contact_force)
+        assert [str(event) for event in again.events] == [str(event) for event in run.events]
+
+
+def test_a_ball_rolls_without_slipping_down_a_slope() -> None:
+    # a = g sin α / (1 + I/(m r²)) = 5/7 g sin α for a solid ball.
+    r, angle = 0.05, 0.2
+    b = setsu.MechanismBuilder("ball")
+    b.add_body("ball", joint=setsu.Free(name="free"), mass=1.0, inertia=np.eye(3) * 0.4 * r * r)
+    m = b.add_contact_points("ball", (0.0, 0.0, 0.0), setsu.Material(0.5, 0.5), radius=r).build()
+    up = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    run = setsu.simulate(m, [*(r * up), 0, 0, 0, 1], np.zeros(6), 1.0, 1e-3, environment=setsu.Environment.slope(angle))
+    along = (run.q[:, :3] - run.q[0, :3]) @ [np.cos(angle), 0.0, -np.sin(angle)]
+    assert along[-1] == pytest.approx(0.5 * 5.0 / 7.0 * 9.81 * np.sin(angle), rel=2e-3)
+    assert np.abs(run.q[:, :3] @ up - r).max() < 1e-6
+
+
+def test_loops_hold_while_contacts_act() -> None:
+    # A closed four-bar on a free base, dropped: loop errors stay at rounding of the projection, no energy is gained.
+    b = setsu.MechanismBuilder("frame")
+    plate = {"mass": 1.0, "inertia": np.diag([0.01, 0.01, 0.02])}
+    rod = {"mass": 0.2, "center_of_mass": (0.1, 0, 0), "inertia": np.diag([1e-4, 7e-4, 7e-4])}
+    b.add_body("base", joint=setsu.Free(name="free"), **plate)
+    b.add_body(
+        "a", parent="base", joint=setsu.Revolute((0, 1, 0), name="a"), placement=setsu.placement((0, 0, 0.1)), **rod
+    )
+    b.add_body(
+        "b", parent="a", joint=setsu.Revolute((0, 1, 0), name="b"), placement=setsu.placement((0.2, 0, 0)), **rod
+    )
+    b.add_body(
+        "c", parent="b", joint=setsu.Revolute((0, 1, 0), name="c"), placement=setsu.placement((0.2, 0, 0)), **rod
+    )
+    b.add_loop(
+        "pin", "base", "c", setsu.Revolute((0, 1, 0)), setsu.placement((0.3, 0, 0.1)), setsu.placement((0.2, 0, 0))
+    )
+    b.add_contact_points("base", [(-0.1, -0.1, 0), (0.1, -0.1, 0), (0.1, 0.1, 0), (-0.1, 0.1, 0)])
+    m = b.build()
+    q = m.neutral()
+    q[2], q[7:] = 0.1, (-1.0, 1.2, 0.9)
+    q = setsu.close_loops(m, q, fixed=["free", "a"])
+    run = setsu.simulate(m, q, np.zeros(m.nv), 0.4, 1e-3, environment=FLOOR)
+    assert np.abs(setsu.loop_error(m, run.q)).max() < 1e-5
+    assert run.q[-1, 2] == pytest.approx(0.0, abs=1e-3)
+    assert np.diff(run.energy).max() < 1e-3
