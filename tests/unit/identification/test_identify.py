@@ -68,6 +68,28 @@ def test_noise_is_measured_and_unseen_data_are_predicted_as_well_as_it_allows(ar
 
 
 @pytest.mark.slow
+def test_an_arm_under_feedback_control_is_identified_from_what_it_did() -> None:
+    """The drives' torques and the motion they made, friction and control errors included, not a planned motion."""
+    nominal = planar_arm(2)
+    rng = np.random.default_rng(3)
+    truth = drawn_mechanism(nominal, rng)
+    plan = setsu.excitation_trajectory(nominal, duration=5.0, trials=60)
+    stiffness, damping = np.array([400.0, 200.0]), np.array([40.0, 15.0])
+
+    def drive(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return stiffness * (plan.position(t) - q) + damping * (plan.velocity(t) - v)
+
+    run = setsu.simulate(truth, plan.q[0], plan.v[0], 5.0, step=2e-3, torque=drive, record_every=2)
+    q = run.q + 1e-5 * rng.standard_normal(run.q.shape)
+    tau = run.torque + 0.005 * np.abs(run.torque).max(axis=0) * rng.standard_normal(run.torque.shape)
+    fit = setsu.identify(nominal, run.time, q, tau)
+    deviation = (fit.parameters - true_base(fit, truth)) / fit.std
+    assert np.abs(deviation).max() < 4.0
+    assert (fit.r2 > 0.99).all()
+    assert fit.physically_consistent
+
+
+@pytest.mark.slow
 def test_three_standard_deviations_hold_for_95_percent_of_the_estimates() -> None:
     """A short form of the study in setsu.benchmarks.identification; the long one is marked nightly."""
     study = recovery_study("planar arm", 15)
