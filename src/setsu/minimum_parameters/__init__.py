@@ -1,6 +1,6 @@
 """Minimum dynamic parameters: the fewest combinations of inertial parameters that joint torques depend on."""
 
-from setsu.minimum_parameters.analysis import minimum_parameters
+from setsu.minimum_parameters.function import minimum_parameters
 from setsu.minimum_parameters.record import MinimumParameters
 from setsu.minimum_parameters.serial_equivalence import SerialEquivalence, serial_equivalence
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.errors import InputError, ModelWarning
+from setsu.errors import ModelWarning
 from setsu.mechanism import Mechanism
 from setsu.mechanism.native_text import named_symbols
 from setsu.minimum_parameters.assembly_branch import linear_closure, reference_configuration
@@ -40,12 +40,12 @@ from setsu.minimum_parameters.linear_relations import (
     symbolic_relations,
 )
 from setsu.minimum_parameters.numeric_relations import closed_regressor, numeric_relations, refine
-from setsu.minimum_parameters.parameter_names import combination, factor_text, parameter_names, preferred_order
+from setsu.minimum_parameters.parameter_names import combination, factor_text, parameter_names
 from setsu.minimum_parameters.passing_on import passed_on
 from setsu.minimum_parameters.record import MinimumParameters
 from setsu.symbolic.trigonometric_polynomials import TooManyTermsError
 
-__all__ = ["analyse", "minimum_parameters"]
+__all__ = ["analyse"]
 
 Floats = NDArray[np.float64]
 
@@ -53,27 +53,6 @@ _LIMIT = 60_000
 """Terms of a polynomial beyond which the mechanism is taken joint by joint."""
 
 _SEED = 1995
-
-
-def minimum_parameters(mechanism: Mechanism, *, exact: bool = True, q: ArrayLike | None = None) -> MinimumParameters:
-    """Return the minimum dynamic parameters: the fewest combinations of inertial parameters that torques depend on.
-
-    Args:
-        mechanism: any; loops and couplings included. Named lengths and angles (`setsu.symbol`) stay names.
-        exact: rational and symbolic algebra; False uses floating-point ranks at random states.
-        q: configuration (nq,) on the assembly branch meant, for mechanisms with loops; when not given, neutral if it
-            closes, else one that is found, parallelograms before crossed ones.
-
-    Armature, friction and springs are not part of it. Raises InputError when loops cannot be closed.
-
-    >>> import setsu
-    >>> p = minimum_parameters(setsu.sample_mechanisms.planar_arm(2))
-    >>> p.count, p.names[0]
-    (6, 'MSx_1 + 0.5*M_2')
-    """
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"minimum_parameters: expected a Mechanism, got {type(mechanism).__name__}")
-    return analyse(mechanism, exact, q, preferred_order(mechanism), "minimum_parameters")
 
 
 def analyse(

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import inertial_parameters, regressor
 from setsu.mechanism import Mechanism
-from setsu.minimum_parameters.assembly_branch import branch_points, free_velocities
 from setsu.minimum_parameters.parameter_names import latex, parameter_names
 
 __all__ = ["MinimumParameters"]
@@ -81,6 +80,8 @@ class MinimumParameters:
 
         Random states of the analysed branch, with velocities and accelerations that keep the loops.
         """
+        from setsu.minimum_parameters.assembly_branch import branch_points, free_velocities
+
         m = self.mechanism
         system = constraint_system(m)
         rng = np.random.default_rng(seed)

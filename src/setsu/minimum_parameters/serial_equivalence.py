@@ -21,8 +21,6 @@ from numpy.typing import ArrayLike
 from setsu.constraints.system import constraint_system
 from setsu.errors import InputError
 from setsu.mechanism import WORLD, Mechanism
-from setsu.minimum_parameters.analysis import analyse
-from setsu.minimum_parameters.assembly_branch import free_velocities
 from setsu.minimum_parameters.parameter_names import preferred_order
 from setsu.minimum_parameters.record import MinimumParameters
 
@@ -58,6 +56,9 @@ def serial_equivalence(
     >>> setsu.serial_equivalence(planar, "link2").equivalent
     True
     """
+    from setsu.minimum_parameters.analysis import analyse
+    from setsu.minimum_parameters.assembly_branch import free_velocities
+
     if not isinstance(mechanism, Mechanism):
         raise InputError(f"serial_equivalence: expected a Mechanism, got {type(mechanism).__name__}")
     if hand == WORLD or mechanism.frame(hand).body < 0:
