@@ -195,7 +195,7 @@ def _check_archive(path: Path, shown: str) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as problem:
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError) as problem:
         raise InputError(f"{shown}: no recording ({problem})") from None
     if size > _LARGEST_UNPACKED:
         raise InputError(f"{shown}: {size} bytes unpacked, expected at most {_LARGEST_UNPACKED}")
