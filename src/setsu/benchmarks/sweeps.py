@@ -35,7 +35,7 @@ SWEEP = "sweep"
 GOAL = 50.0
 RUNS, QUICK_RUNS = 100_000, 10_000
 DURATION, STEP = 1.0, 1e-3
-CHUNK = 4096
+CHUNK = 5000
 _PEER_RUNS, _QUICK_PEER_RUNS = 30, 8
 _LARGEST_DIFFERENCE = 1e-6
 """Between the final states of the engines (rad, rad/s): rounding of another order, over a thousand steps."""

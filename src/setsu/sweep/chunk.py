@@ -25,11 +25,13 @@ __all__ = ["compute_chunk"]
 Floats = NDArray[np.float64]
 
 
-def compute_chunk(plan: Plan, index: int) -> tuple[int, int]:
-    """Compute chunk `index` and write it to the store; return how many runs it has and how many of them failed."""
+def compute_chunk(plan: Plan, index: int, values: Floats) -> tuple[int, int]:
+    """Compute chunk `index` and write it to the store; return how many runs it has and how many of them failed.
+
+    values (runs, parameters): of its runs.
+    """
     # Workers share the cores already.
     set_threads(1)
-    values = plan.store.parameters(plan.labels, index)
     results = _Results(plan, len(values))
     if plan.batched:
         for together in _groups(plan, values):

@@ -7,12 +7,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from setsu.errors import InputError
 from setsu.sweep.chunk import compute_chunk
 from setsu.sweep.plan import Plan
 
 __all__ = ["compute_here", "compute_on_cluster"]
 
+Floats = NDArray[np.float64]
 Finished = Callable[[int, int], None]
 """Told the runs and the failed runs of each chunk that is complete."""
 
@@ -20,12 +24,12 @@ _IN_FLIGHT = 4  # chunks per worker that a cluster is given ahead
 _ATTEMPTS = 3  # restarts without any progress after workers were killed
 
 
-def compute_here(plan: Plan, jobs: int, finished: Finished) -> None:
+def compute_here(plan: Plan, values: Floats, jobs: int, finished: Finished) -> None:
     """Compute all missing chunks by `jobs` processes; a process that dies is replaced."""
     idle = 0
     while missing := plan.store.missing():
         try:
-            for runs, failed in _locally(plan, missing, min(jobs, len(missing))):
+            for runs, failed in _locally(plan, values, missing, min(jobs, len(missing))):
                 idle = 0
                 finished(runs, failed)
             return
@@ -43,17 +47,18 @@ def compute_here(plan: Plan, jobs: int, finished: Finished) -> None:
                 ) from None
 
 
-def _locally(plan: Plan, missing: list[int], jobs: int) -> Iterator[tuple[int, int]]:
+def _locally(plan: Plan, values: Floats, missing: list[int], jobs: int) -> Iterator[tuple[int, int]]:
     if jobs == 1:
         for index in missing:
-            yield compute_chunk(plan, index)
+            yield compute_chunk(plan, index, values[plan.store.rows(index)])
         return
     joblib = _needed("joblib", "cluster")
     parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
-    yield from parallel(joblib.delayed(compute_chunk)(plan, index) for index in missing)
+    work = joblib.delayed(compute_chunk)
+    yield from parallel(work(plan, index, values[plan.store.rows(index)]) for index in missing)
 
 
-def compute_on_cluster(plan: Plan, cluster: str, finished: Finished) -> None:
+def compute_on_cluster(plan: Plan, values: Floats, cluster: str, finished: Finished) -> None:
     """Compute all missing chunks on a Dask cluster: "tcp://host:port" or the path of a scheduler file.
 
     The workers write into the store themselves, so that its folder must be theirs too, under the same path. A chunk
@@ -70,7 +75,7 @@ def compute_on_cluster(plan: Plan, cluster: str, finished: Finished) -> None:
 
         def submit(count: int) -> list[Any]:
             return [
-                client.submit(compute_chunk, plan, index, pure=False, retries=_ATTEMPTS)
+                client.submit(compute_chunk, plan, index, values[plan.store.rows(index)], pure=False, retries=_ATTEMPTS)
                 for index in islice(waiting, count)
             ]
 

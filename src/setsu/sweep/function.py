@@ -54,7 +54,7 @@ def sweep(
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise InputError(f"sweep: jobs: expected a whole number of at least 1, got {jobs!r}")
     _require_storage()
-    plan = make_plan(read_study(study), Path(out).absolute())
+    plan, values = make_plan(read_study(study), Path(out).absolute())
     store = plan.store
     total = store.runs
     done = total - sum(rows.stop - rows.start for rows in map(store.rows, store.missing()))
@@ -68,9 +68,9 @@ def sweep(
 
     finished(0, 0)
     if cluster is not None:
-        compute_on_cluster(plan, cluster, finished)
+        compute_on_cluster(plan, values, cluster, finished)
     else:
-        compute_here(plan, jobs or _cores(), finished)
+        compute_here(plan, values, jobs or _cores(), finished)
     if missing := store.missing():
         raise InputError(f"sweep: {len(missing)} chunks of {store.path} are missing in the end; run it again")
     store.tidy()

@@ -55,14 +55,9 @@ class Plan:
     batched: bool
     axes: Mapping[str, tuple[str, ...]]
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the parameters in the store."""
-        return tuple(parameter.label for parameter in self.parameters)
 
-
-def make_plan(study: Study, out: Path) -> Plan:
-    """Sample the parameters, try the study on its ends, make or open the store.
+def make_plan(study: Study, out: Path) -> tuple[Plan, Floats]:
+    """Sample the parameters, try the study on its ends, make or open the store; return plan and values.
 
     Raises:
         ModelFileError: a parameter's path or range does not fit the scenario; before anything is written.
@@ -88,7 +83,7 @@ def make_plan(study: Study, out: Path) -> Plan:
             description, sort_keys=True
         )},
     )  # fmt: skip
-    return Plan(store, study.scenario, study.parameters, can_batch(ready), axes)
+    return Plan(store, study.scenario, study.parameters, can_batch(ready), axes), values
 
 
 def value_of(parameter: Parameter, number: float) -> Any:

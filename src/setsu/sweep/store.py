@@ -17,8 +17,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -68,23 +69,13 @@ class Store:
         done = {name for name in os.listdir(self.path / ".setsu" / "done") if name.isdigit()}
         return [index for index in range(self.n_chunks) if _marker(index) not in done]
 
-    def group(self) -> Any:
-        """The Zarr group, for reading and writing."""
-        import zarr
-
-        return zarr.open_group(str(self.path), mode="r+", zarr_format=2, use_consolidated=False)
-
-    def parameters(self, names: Iterable[str], index: int) -> NDArray[np.float64]:
-        """Return the values of the parameters in a chunk, (runs, parameters)."""
-        group, rows = self.group(), self.rows(index)
-        columns = [np.asarray(group[name][rows], dtype=np.float64) for name in names]
-        return np.stack(columns, axis=1) if columns else np.zeros((rows.stop - rows.start, 0))
-
     def write(self, index: int, results: Mapping[str, NDArray[Any]]) -> None:
         """Write the results of a chunk and mark it."""
-        group, rows = self.group(), self.rows(index)
+        rows = self.rows(index)
+        made = (self.path / ".zgroup").stat()
+        arrays = _opened(str(self.path), tuple(results), made.st_ino, made.st_mtime_ns)
         for name, values in results.items():
-            group[name][rows] = values
+            arrays[name][rows] = values
         folder = self.path / ".setsu" / "done"
         (folder / _marker(index)).touch()
 
@@ -92,6 +83,15 @@ class Store:
         """Remove half-written files that a killed process left behind."""
         for path in self.path.rglob("*.partial"):
             path.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=4)
+def _opened(path: str, names: tuple[str, ...], file: int, time: int) -> dict[str, Any]:
+    """Arrays of a store, kept open: opening takes as long as writing. Another store at this path is another file."""
+    import zarr
+
+    group = zarr.open_group(path, mode="r+", zarr_format=2, use_consolidated=False)
+    return {name: group[name] for name in names}
 
 
 def make_or_open(
