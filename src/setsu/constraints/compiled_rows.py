@@ -25,34 +25,39 @@ from setsu.constraints.row_tables import (
 from setsu.constraints.surface_code import CYLINDER, PLANE, SPHERE
 from setsu.native.control_flow import part, run_bound, run_code
 
-__all__ = ["BAD_STATE", "fill_rows"]
+__all__ = ["BAD_STATE", "cross", "dot", "fill_rows", "minus", "plus", "scaled"]
 
 BAD_STATE = 1_000_000
 """What `fill_rows` returns when the kinematics meet numbers that are not finite."""
 
 
 @part
-def _cross(a, b):
+def cross(a, b):
+    """a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @part
-def _dot(a, b):
+def dot(a, b):
+    """a·b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @part
-def _plus(a, b):
+def plus(a, b):
+    """a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @part
-def _minus(a, b):
+def minus(a, b):
+    """a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 @part
-def _scaled(a, s):
+def scaled(a, s):
+    """a s."""
     return a[0] * s, a[1] * s, a[2] * s
 
 
@@ -143,29 +148,29 @@ def _sines(R):
 
 @part
 def _turn_about(axis, R):
-    return math.atan2(0.5 * _dot(axis, _sines(R)), 0.5 * (R[0] + R[4] + R[8] - 1.0))
+    return math.atan2(0.5 * dot(axis, _sines(R)), 0.5 * (R[0] + R[4] + R[8] - 1.0))
 
 
 @part
 def _angle_about(axis, start, end):
-    first = _minus(start, _scaled(axis, _dot(axis, start)))
-    second = _minus(end, _scaled(axis, _dot(axis, end)))
-    return math.atan2(_dot(axis, _cross(first, second)), _dot(first, second))
+    first = minus(start, scaled(axis, dot(axis, start)))
+    second = minus(end, scaled(axis, dot(axis, end)))
+    return math.atan2(dot(axis, cross(first, second)), dot(first, second))
 
 
 @part
 def _axis_error(axis, normal, turned):
     """Rotation vector of the smallest turn from the axis to where it has gone."""
-    x = _cross(axis, turned)
-    sine, cosine = _length(x), _dot(axis, turned)
+    x = cross(axis, turned)
+    sine, cosine = _length(x), dot(axis, turned)
     if sine < 1e-12 and cosine < 0.0:
-        return _scaled(normal, math.pi)
-    return _scaled(x, math.atan2(sine, cosine) / sine) if sine > 0.0 else x
+        return scaled(normal, math.pi)
+    return scaled(x, math.atan2(sine, cosine) / sine) if sine > 0.0 else x
 
 
 @part
 def _rotation_vector(R):
-    sines = _scaled(_sines(R), 0.5)
+    sines = scaled(_sines(R), 0.5)
     sine, cosine = _length(sines), 0.5 * (R[0] + R[4] + R[8] - 1.0)
     angle = math.atan2(sine, cosine)
     if cosine < 0.0 and sine < 1e-4:
@@ -179,18 +184,18 @@ def _rotation_vector(R):
         else:
             axis = (xz, yz, z)
         scale = angle / _length(axis)
-        return _scaled(axis, -scale if _dot(axis, sines) < 0.0 else scale)
-    return _scaled(sines, angle / sine) if sine > 0.0 else sines
+        return scaled(axis, -scale if dot(axis, sines) < 0.0 else scale)
+    return scaled(sines, angle / sine) if sine > 0.0 else sines
 
 
 @part
 def _cross_direction(first, second, normal):
     """Unit vector normal to both axes of a universal joint, its sine; any normal where the axes are in line."""
-    both = _cross(first, second)
+    both = cross(first, second)
     sine = _length(both)
     if sine < 1e-9:
         return normal, sine
-    return _scaled(both, 1.0 / sine), sine
+    return scaled(both, 1.0 / sine), sine
 
 
 @part
@@ -199,11 +204,11 @@ def _free_rows(t, loop, j, R, p):
     kind, axis = t.free_kind[j], _vector(t.axis, loop)
     linear, angular = _vector(t.free_wrench, j), _second_vector(t.free_wrench, j)
     if kind == ALONG:
-        return linear, angular, _dot(linear, p)
+        return linear, angular, dot(linear, p)
     if kind == TURN:
         return linear, angular, _turn_about(axis, R)
     if kind == SCREW_TURN:
-        return linear, angular, _dot(axis, p) / t.pitch[loop]
+        return linear, angular, dot(axis, p) / t.pitch[loop]
     if kind == BALL:
         k = j - t.free_start[loop]
         # ω in axes of B: rows of Rᵀ.
@@ -214,13 +219,13 @@ def _free_rows(t, loop, j, R, p):
         return linear, (R[2], R[5], R[8]), 0.0
     a2 = _vector(t.second_axis, loop)
     second = _turned(R, a2)
-    cosine = _dot(axis, second)
+    cosine = dot(axis, second)
     square = max(1.0 - cosine * cosine, 1e-18)
     # Dual basis of (a1, R a2): each rate is what its axis contributes to ω.
     if kind == FIRST_AXIS:
-        return linear, _scaled(_minus(axis, _scaled(second, cosine)), 1.0 / square), _angle_about(axis, a2, second)
+        return linear, scaled(minus(axis, scaled(second, cosine)), 1.0 / square), _angle_about(axis, a2, second)
     back = _turned_back(R, axis)
-    return linear, _scaled(_minus(second, _scaled(axis, cosine)), 1.0 / square), _angle_about(a2, back, axis)
+    return linear, scaled(minus(second, scaled(axis, cosine)), 1.0 / square), _angle_about(a2, back, axis)
 
 
 @part
@@ -230,10 +235,10 @@ def _loop_rows(t, s, loop):
     R_b, x_b = _body_pose(s.poses, b)
     R_A, R_B = _product(R_a, _matrix(t.rotation_a, loop)), _product(R_b, _matrix(t.rotation_b, loop))
     arm_b = _turned(R_b, _vector(t.origin_b, loop))
-    pin = _plus(x_b, arm_b)
-    arm_a = _minus(pin, x_a)
+    pin = plus(x_b, arm_b)
+    arm_a = minus(pin, x_a)
     R = _back_product(R_A, R_B)
-    p = _turned_back(R_A, _minus(arm_a, _turned(R_a, _vector(t.origin_a, loop))))
+    p = _turned_back(R_A, minus(arm_a, _turned(R_a, _vector(t.origin_a, loop))))
     axis, normal, a2 = _vector(t.axis, loop), _vector(t.normal, loop), _vector(t.second_axis, loop)
     epsilon = _rotation_vector(R) if t.turn_locked[loop] else _axis_error(axis, normal, _turned(R, axis))
 
@@ -242,12 +247,12 @@ def _loop_rows(t, s, loop):
     v_b, w_b = _body_motion(s.velocities, b)
     dv_a, dw_a = _body_motion(s.accelerations, a)
     dv_b, dw_b = _body_motion(s.accelerations, b)
-    tip = _cross(w_b, arm_b)
-    dr = _minus(_plus(v_b, tip), v_a)
-    v, w = _minus(dr, _cross(w_a, arm_a)), _minus(w_b, w_a)
-    dv = _plus(_plus(dv_b, _cross(dw_b, arm_b)), _cross(w_b, tip))
-    dv = _minus(_minus(_minus(dv, dv_a), _cross(dw_a, arm_a)), _cross(w_a, _plus(dr, v)))
-    dw = _minus(_minus(dw_b, dw_a), _cross(w_a, w))
+    tip = cross(w_b, arm_b)
+    dr = minus(plus(v_b, tip), v_a)
+    v, w = minus(dr, cross(w_a, arm_a)), minus(w_b, w_a)
+    dv = plus(plus(dv_b, cross(dw_b, arm_b)), cross(w_b, tip))
+    dv = minus(minus(minus(dv, dv_a), cross(dw_a, arm_a)), cross(w_a, plus(dr, v)))
+    dw = minus(minus(dw_b, dw_a), cross(w_a, w))
     v, w, dv, dw = _turned_back(R_A, v), _turned_back(R_A, w), _turned_back(R_A, dv), _turned_back(R_A, dw)
 
     first, last = t.path_start[loop], t.path_start[loop + 1]
@@ -255,7 +260,7 @@ def _loop_rows(t, s, loop):
         d = t.path_velocity[place]
         turn = (s.directions[3, d], s.directions[4, d], s.directions[5, d])
         origin = (s.directions[6, d], s.directions[7, d], s.directions[8, d])
-        moved = _cross(turn, _minus(pin, origin))
+        moved = cross(turn, minus(pin, origin))
         sign = t.path_sign[place]
         s.column[0, d], s.column[1, d] = sign * (s.directions[0, d] + moved[0]), sign * (s.directions[1, d] + moved[1])
         s.column[2, d] = sign * (s.directions[2, d] + moved[2])
@@ -268,19 +273,19 @@ def _loop_rows(t, s, loop):
         if kind == CROSS:
             second = _turned(R, a2)
             moment, sine = _cross_direction(axis, second, normal)
-            wanted = math.atan2(_length(_cross(axis, a2)), _dot(axis, a2))
-            s.error[row] = math.atan2(sine, _dot(axis, second)) - wanted
-            swing = _cross(axis, _cross(w, second))
-            change = _scaled(_minus(swing, _scaled(moment, _dot(moment, swing))), 1.0 / max(sine, 1e-9))
-            term = _dot(change, w)
+            wanted = math.atan2(_length(cross(axis, a2)), dot(axis, a2))
+            s.error[row] = math.atan2(sine, dot(axis, second)) - wanted
+            swing = cross(axis, cross(w, second))
+            change = scaled(minus(swing, scaled(moment, dot(moment, swing))), 1.0 / max(sine, 1e-9))
+            term = dot(change, w)
         elif kind == SCREW:
             pitch = t.pitch[loop]
-            raw = _dot(axis, p) - pitch * _turn_about(axis, R)
+            raw = dot(axis, p) - pitch * _turn_about(axis, R)
             whole = 2.0 * math.pi * pitch
             s.error[row] = raw - whole * round(raw / whole) if pitch != 0.0 else raw
         else:
-            s.error[row] = _dot(force, p) + _dot(moment, epsilon)
-        s.gamma[row] = _dot(force, dv) + _dot(moment, dw) + term
+            s.error[row] = dot(force, p) + dot(moment, epsilon)
+        s.gamma[row] = dot(force, dv) + dot(moment, dw) + term
         force, moment = _turned(R_A, force), _turned(R_A, moment)
         for k in range(3):
             s.wrench[row, k], s.wrench[row, 3 + k] = force[k], moment[k]
@@ -292,14 +297,14 @@ def _loop_rows(t, s, loop):
 
     for j in range(t.free_start[loop], t.free_start[loop + 1]):
         force, moment, s.free_coordinate[j] = _free_rows(t, loop, j, R, p)
-        s.free_rate[j] = _dot(force, v) + _dot(moment, w)
-        s.free_gamma[j] = _dot(force, dv) + _dot(moment, dw)
+        s.free_rate[j] = dot(force, v) + dot(moment, w)
+        s.free_gamma[j] = dot(force, dv) + dot(moment, dw)
     for j in range(t.free_start[loop], t.free_start[loop + 1]):
         force, moment, _ = _free_rows(t, loop, j, R, p)
         if t.free_kind[j] == FIRST_AXIS or t.free_kind[j] == SECOND_AXIS:
             # ω = a1 s1 + R a2 s2: the swing of the second axis is no acceleration of the joint's own coordinates.
-            carried = _scaled(_cross(w, _turned(R, a2)), s.free_rate[t.free_start[loop] + 1])
-            s.free_gamma[j] -= _dot(moment, carried)
+            carried = scaled(cross(w, _turned(R, a2)), s.free_rate[t.free_start[loop] + 1])
+            s.free_gamma[j] -= dot(moment, carried)
         force, moment = _turned(R_A, force), _turned(R_A, moment)
         for k in range(3):
             s.free_wrench[j, k], s.free_wrench[j, 3 + k] = force[k], moment[k]
@@ -321,13 +326,13 @@ def _surface(t, s, k, r):
         out[4:13] = 0.0
         return
     if kind in (SPHERE, CYLINDER):
-        arm = _minus(r, (t.surface[k, 1], t.surface[k, 2], t.surface[k, 3]))
+        arm = minus(r, (t.surface[k, 1], t.surface[k, 2], t.surface[k, 3]))
         axis, radius = (0.0, 0.0, 0.0), t.surface[k, 4]
         if kind == CYLINDER:
             axis, radius = (t.surface[k, 4], t.surface[k, 5], t.surface[k, 6]), t.surface[k, 7]
-            arm = _minus(arm, _scaled(axis, _dot(axis, arm)))
+            arm = minus(arm, scaled(axis, dot(axis, arm)))
         distance = _length(arm)
-        n = _scaled(arm, 1.0 / distance)
+        n = scaled(arm, 1.0 / distance)
         out[0] = distance - radius
         for i in range(3):
             out[1 + i] = n[i]
@@ -345,31 +350,31 @@ def _contact_row(t, s, k, row):
     body = t.contact_body[k]
     R, x = _body_pose(s.poses, body)
     arm = _turned(R, _vector(t.contact_point, k))
-    r = _plus(x, arm)
+    r = plus(x, arm)
     s.place[k, 0], s.place[k, 1], s.place[k, 2] = r
     _surface(t, s, k, r)
     slope = (s.surface[1], s.surface[2], s.surface[3])
     length = _length(slope)
     if not (length > 1e-12 and length < 1e300 and abs(s.surface[0]) < 1e300):
         return False
-    n = _scaled(slope, 1.0 / length)
+    n = scaled(slope, 1.0 / length)
     v_o, w = _body_motion(s.velocities, body)
     dv_o, dw = _body_motion(s.accelerations, body)
-    swing = _cross(w, arm)
-    v = _plus(v_o, swing)
-    dv = _plus(_plus(dv_o, _cross(dw, arm)), _cross(w, swing))
+    swing = cross(w, arm)
+    v = plus(v_o, swing)
+    dv = plus(plus(dv_o, cross(dw, arm)), cross(w, swing))
     bend = 0.0
     for i in range(3):
         for j in range(3):
             bend += v[i] * s.surface[4 + 3 * i + j] * v[j]
     s.error[row] = s.surface[0] / length
-    s.gamma[row] = _dot(n, dv) + bend / length
+    s.gamma[row] = dot(n, dv) + bend / length
     for i in range(3):
         s.contact_normal[k, i], s.contact_velocity[k, i], s.contact_gamma[k, i] = n[i], v[i], dv[i]
     for place in range(t.contact_path_start[k], t.contact_path_start[k + 1]):
         d = t.contact_path[place]
         turn = (s.directions[3, d], s.directions[4, d], s.directions[5, d])
-        moved = _cross(turn, _minus(r, (s.directions[6, d], s.directions[7, d], s.directions[8, d])))
+        moved = cross(turn, minus(r, (s.directions[6, d], s.directions[7, d], s.directions[8, d])))
         for i in range(3):
             s.contact_jacobian[k, i, d] = s.directions[i, d] + moved[i]
         s.G[row, d] = (

@@ -25,6 +25,7 @@ from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.contact_forces import OPEN, STICKING
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces
+from setsu.constraints.sparse_dynamics import SparseSolver, sparse_solver
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays, coordinate_names
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
@@ -135,10 +136,54 @@ def constrained_dynamics(
 
         of_tree, of_loops = settled_bearing_friction(system, "constrained_dynamics", friction_of, (count,))
         flat[2], flat[3] = flat[2] - of_tree, flat[3] - of_loops
-    result = _Motion(system, flat[0], flat[1], flat[2], flat[3], external, method, batch).solve(
-        stick_speed, at_rest, frame
-    )
+    states = _States(flat[0], flat[1], flat[2], flat[3], external)
+    solver = sparse_solver(system) if method == "default" and count else None
+    if solver is not None:
+        result = _sparse_first(system, solver, states, frame, batch)
+    else:
+        result = _Motion(system, *states, method, batch).solve(stick_speed, at_rest, frame)
     return ConstrainedDynamics(**{key: array.reshape((*batch, *array.shape[1:])) for key, array in result.items()})
+
+
+class _States(NamedTuple):
+    """States (N): coordinates, velocities, torques, torques along loop axes, wrenches on bodies or None."""
+
+    q: Floats
+    v: Floats
+    tau: Floats
+    loop_torque: Floats
+    external: Floats | None
+
+
+def _sparse_first(
+    system: ConstraintSystem, solver: SparseSolver, states: _States, frame: str, batch: tuple[int, ...]
+) -> dict[str, NDArray]:
+    """Solve states without contacts at a cost that grows with the loops; those with redundant rows densely."""
+    m, count = system.mechanism, len(states.q)
+    found = solver.solve(*states)
+    through = found.joint_wrenches
+    if frame == "body":
+        total = found.body_wrench if states.external is None else found.body_wrench + states.external
+        through = joint_wrenches(m, states.q, states.v, found.a, total)
+    result = {
+        "acceleration": found.a,
+        "normal_force": np.zeros((count, 0)),
+        "friction_force": np.zeros((count, 0, 3)),
+        "loop_wrench": found.loop_wrench,
+        "joint_wrenches": through,
+        "coupling_force": found.multiplier[:, system.n_loop_rows :],
+        "residual": found.residual,
+        "touching": np.zeros((count, 0), dtype=bool),
+        "sticking": np.zeros((count, 0), dtype=bool),
+        "constraint_wrenches": found.body_wrench,
+    }
+    left = np.flatnonzero(found.outcome)
+    if left.size:
+        some = [None if array is None else array[left] for array in states]
+        dense = _Motion(system, *some, "default", batch).solve(0.0, None, frame)  # type: ignore[arg-type]
+        for key, array in dense.items():
+            result[key][left] = array
+    return result
 
 
 def held_tolerance(system: ConstraintSystem, error: Floats) -> Floats:

@@ -1,0 +1,151 @@
+"""Constrained dynamics by the sparse solve: arrays of a system, and batches through compiled code."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints.loop_network import Network, loop_network
+from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
+from setsu.constraints.system import ConstraintSystem
+from setsu.dynamics.catalogue import native_function
+
+__all__ = ["Found", "SparseSolver", "sparse_solver"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class _Work(NamedTuple):
+    """Work space of one state; see sparse_solve.py for the symbols."""
+
+    tau: Floats
+    axis_torque: Floats
+    axis_force: Floats
+    external: Floats
+    a: Floats
+    force: Floats
+    H: Floats
+    diagonal: Floats
+    inverse: Floats
+    body: Floats
+    local: Ints
+    Y: Floats
+    W: Floats
+    size: Floats
+    pivot: Floats
+    left: Floats
+    total: Floats
+    multiplier: Floats
+    pin: Floats
+    through: Floats
+    bias: Ints
+    joints: Ints
+
+
+class _Given(NamedTuple):
+    """States (N) to solve."""
+
+    q: Floats
+    v: Floats
+    tau: Floats
+    axis_torque: Floats
+    external: Floats
+
+
+class Found(NamedTuple):
+    """Results of N states; outcome 0 where solved here. Joint wrenches in world axes."""
+
+    a: Floats
+    multiplier: Floats
+    loop_wrench: Floats
+    body_wrench: Floats
+    joint_wrenches: Floats
+    residual: Floats
+    outcome: Ints
+
+
+class SparseSolver:
+    """The sparse solve of one constraint system without contacts."""
+
+    def __init__(self, system: ConstraintSystem) -> None:
+        from setsu.native.array_book import Book
+
+        self.system, m = system, system.mechanism
+        tables, state = row_tables(system), row_state(system)
+        kernels, kept = bound_kernels(system, state)
+        network = loop_network(m, tables)
+        work, more = _work(system, network, state, kernels.b)
+        self._books = tuple(map(Book, (tables, state, kernels, network, work)))
+        self._kept = (*kept, *more)
+
+    def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
+        """Solve states q (N, nq), v, tau (N, nv), axis torques (N, f), wrenches on bodies (N, n_bodies, 6)."""
+        from setsu.constraints.sparse_solve import solve_states
+        from setsu.native.array_book import Book
+
+        m, count = self.system.mechanism, len(q)
+        if external is None:
+            external = np.zeros((count, m.n_bodies, 6))
+        found = Found(
+            a=np.empty((count, m.nv)),
+            multiplier=np.zeros((count, self.system.n_held)),
+            loop_wrench=np.empty((count, len(m.loops), 6)),
+            body_wrench=np.empty((count, m.n_bodies, 6)),
+            joint_wrenches=np.empty((count, m.n_bodies, 6)),
+            residual=np.zeros(count),
+            outcome=np.zeros(count, dtype=np.int64),
+        )
+        arguments: Any = (*self._books, Book(_Given(q, v, tau, axis_torque, external)), Book(found))
+        solve_states(*arguments)
+        return found
+
+
+def _work(system: ConstraintSystem, c: Network, state: Any, b: Floats) -> tuple[_Work, tuple[Any, ...]]:
+    m = system.mechanism
+    rows = len(c.rows)
+    widest = int(np.diff(c.support_start).max(initial=0))
+    a, external, through = np.zeros(m.nv), np.zeros((m.n_bodies, 6)), np.zeros((m.n_bodies, 6))
+    springs = " springs" if m.springs else ""
+    bias = native_function(m, f"bias_torque external{springs}").bind([state.q, state.v, external], [b])
+    joints = native_function(m, f"joint_wrenches world external{springs}").bind(
+        [state.q, state.v, a, external], [through]
+    )
+    f = len(system.loops.free_loop)
+    work = _Work(
+        tau=np.zeros(m.nv),
+        axis_torque=np.zeros(f),
+        axis_force=np.zeros(f),
+        external=external,
+        a=a,
+        force=np.zeros(m.nv),
+        H=np.zeros(len(c.ancestor)),
+        diagonal=np.zeros(m.nv),
+        inverse=np.zeros(m.nv),
+        body=np.zeros((m.n_bodies, 10)),
+        local=np.zeros(m.nv, dtype=np.int64),
+        Y=np.zeros((rows, widest)),
+        W=np.zeros(int(c.block_place[-1])),
+        size=np.zeros(rows),
+        pivot=np.zeros(rows),
+        left=np.zeros(rows),
+        total=np.zeros(rows),
+        multiplier=np.zeros(system.n_rows),
+        pin=np.zeros((len(m.loops), 3)),
+        through=through,
+        bias=bias.handle,
+        joints=joints.handle,
+    )
+    return work, (bias, joints)
+
+
+def sparse_solver(system: ConstraintSystem) -> SparseSolver | None:
+    """Return the sparse solver of a system, made once; None where only the dense solve will do."""
+    if system.contacts or not system.n_held or system.loops.armature.any():
+        return None
+    known = system.__dict__
+    if "_sparse_solver" not in known:
+        known["_sparse_solver"] = SparseSolver(system)
+    return known["_sparse_solver"]

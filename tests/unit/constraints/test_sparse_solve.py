@@ -1,0 +1,90 @@
+"""The sparse solve gives what the dense one gives, in every sample, and its cost follows the number of loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import setsu
+from setsu.benchmarks.loops_problems import four_bar_problem
+from setsu.constraints.constrained_dynamics import _Motion
+from setsu.constraints.loop_network import loop_network
+from setsu.constraints.row_tables import row_tables
+from setsu.constraints.sparse_dynamics import sparse_solver
+from setsu.constraints.system import constraint_system
+
+SAMPLES = (
+    "four_bar", "five_bar", "slider_crank", "delta_robot", "stewart_platform", "parallelogram_arm", "jansen_leg",
+    "excavator_boom", "bricard",
+)  # fmt: skip
+
+
+def _state(m: setsu.Mechanism, seed: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    q = setsu.close_loops(m, m.neutral())
+    v = setsu.consistent_velocity(m, q, rng.normal(size=m.nv))
+    external = rng.normal(size=(m.n_bodies, 6))
+    return q, v, rng.normal(size=m.nv), external
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("loaded", [False, True])
+def test_sparse_and_dense_solves_agree(name: str, loaded: bool) -> None:
+    m = getattr(setsu.sample_mechanisms, name)()
+    system = constraint_system(m)
+    q, v, tau, external = _state(m, 3)
+    wrenches = external if loaded else None
+    got = setsu.constrained_dynamics(m, q, v, tau, external_wrenches=wrenches)
+    free = np.zeros((1, len(system.loops.free_loop)))
+    dense = _Motion(
+        system, q[None], v[None], tau[None], free, None if wrenches is None else wrenches[None], "default", ()
+    ).solve(0.0, None, "world")
+    for key, array in dense.items():
+        scale = 1.0 + np.abs(array).max(initial=0.0)
+        np.testing.assert_allclose(getattr(got, key), array[0], atol=1e-10 * scale, err_msg=key)
+
+
+def test_loops_of_all_joint_types_with_couplings_drives_and_friction_in_loops_agree() -> None:
+    b = setsu.MechanismBuilder("machine")
+    rng = np.random.default_rng(5)
+    for k, parent in enumerate(["world", "b0", "b1", "world", "b3", "b3"]):
+        joint = [setsu.Revolute((0, 1, 0.2)), setsu.Universal(), setsu.Free(), setsu.Spherical()][k % 4]
+        b.add_body(f"b{k}", parent=parent, joint=joint, mass=1.0 + k, inertia=np.diag([0.2, 0.3, 0.4]),
+                   placement=setsu.placement(translation=rng.normal(size=3)), center_of_mass=(0.1, 0.2, 0))  # fmt: skip
+    friction = {"damping": 0.3, "stiffness": 2.0}
+    m = b.build()
+    poses = setsu.body_poses(m, m.neutral())
+    joints = [setsu.Spherical(damping=0.2), setsu.Cylindrical((0, 0, 1), **friction), setsu.Universal(damping=0.1)]
+    for k, (a, c, joint) in enumerate(zip((2, 4, 0), (5, 1, 4), joints, strict=True)):
+        here = np.linalg.inv(poses[a]) @ poses[c]
+        b.add_loop(f"loop{k}", body_a=f"b{a}", body_b=f"b{c}", joint=joint, placement_a=here)
+    m = b.build()
+    q = m.neutral()
+    v = setsu.consistent_velocity(m, q, rng.normal(size=m.nv))
+    tau, along = rng.normal(size=m.nv), rng.normal(size=7)
+    system = constraint_system(m)
+    assert sparse_solver(system) is not None
+    got = setsu.constrained_dynamics(m, q, v, tau, loop_torque=along)
+    dense = _Motion(system, q[None], v[None], tau[None], along[None], None, "default", ()).solve(0.0, None, "world")
+    np.testing.assert_allclose(got.acceleration, dense["acceleration"][0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(got.joint_wrenches, dense["joint_wrenches"][0], rtol=1e-8, atol=1e-8)
+
+
+def test_a_batch_is_its_states_one_by_one() -> None:
+    m = setsu.sample_mechanisms.bricard()
+    states = [_state(m, seed)[:3] for seed in range(4)]
+    q, v, tau = (np.stack(arrays) for arrays in zip(*states, strict=True))
+    together = setsu.constrained_dynamics(m, q, v, tau)
+    for k in range(4):
+        alone = setsu.constrained_dynamics(m, q[k], v[k], tau[k])
+        np.testing.assert_allclose(together.acceleration[k], alone.acceleration, rtol=1e-12, atol=1e-13)
+
+
+def test_the_pattern_of_a_row_of_four_bars_grows_with_their_number() -> None:
+    def numbers(loops: int) -> tuple[int, int, int]:
+        m = four_bar_problem(loops).mechanism
+        network = loop_network(m, row_tables(constraint_system(m)))
+        return len(network.block_group), int(network.block_place[-1]), len(network.ancestor)
+
+    few, many = np.array(numbers(10)), np.array(numbers(100))
+    assert np.all(many <= 11 * few)
