@@ -56,9 +56,9 @@ class ProgressBar:
 
             columns = (
                 TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                TextColumn("{task.fields[rate]}"),
-                TimeElapsedColumn(),
+                BarColumn(bar_width=12),
+                # A terminal of 80 columns has room for one of them.
+                TextColumn("{task.fields[rate]}") if self._unit else TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
             )
