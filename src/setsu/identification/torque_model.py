@@ -16,7 +16,7 @@ its combination goes into K (the drive inertia of a first joint with a vertical 
 With loops and couplings, J = ∂v/∂v_free takes the place of the unit matrix: Jᵀ tau = Jᵀ Y π, the constraint forces do
 no work and drop out (kawasaki1995, W* = JᵀW_o).                                                          (3)
 
-Cost O(samples · nv · P). Refuses mechanisms without a moving joint.
+Cost O(samples · nv · P). Refuses mechanisms without a moving joint and bearings whose friction depends on load.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.states import coordinate_names
 from setsu.dynamics import inertial_parameters, inverse_dynamics, regressor
+from setsu.dynamics.bearings import refuse_bearings
 from setsu.errors import InputError, nearest_names
 from setsu.identification.freedom import Freedom, freedom_of
 from setsu.mechanism import Mechanism
@@ -123,6 +124,8 @@ def _tree_model(mechanism: Mechanism, friction: str, drive_inertia: bool) -> Tor
 def _torque_model(mechanism: Mechanism, friction: str, drive_inertia: bool, q: Floats | None) -> TorqueModel:
     if mechanism.nv == 0:
         raise InputError(f"identify: {mechanism.name} has no moving joint")
+    # Friction by load is no linear function of the parameters.
+    refuse_bearings(mechanism, "identify")
     terms = (*(("drive",) if drive_inertia else ()), *friction_terms(friction))
     names = list(parameter_names(mechanism))
     names += [f"{_SYMBOLS[term]}_{joint}" for term in terms for joint in coordinate_names(mechanism)]

@@ -68,3 +68,11 @@ def test_free_velocities_of_a_four_bar_feel_the_torque_of_the_crank() -> None:
 def test_unknown_friction_is_refused(friction, message: str) -> None:
     with pytest.raises(setsu.InputError, match=message):
         torque_model(planar_arm(2), friction, True)
+
+
+def test_friction_that_depends_on_load_is_refused_by_joint() -> None:
+    b = setsu.MechanismBuilder("journal")
+    joint = setsu.Revolute((0, 1, 0), name="crank", bearing_friction=0.1, bearing_radius=0.02)
+    b.add_body("bob", joint=joint, mass=1.0, center_of_mass=(0.3, 0, 0))
+    with pytest.raises(setsu.InputError, match='identify: joint "crank" .* depends on its load'):
+        torque_model(b.build(), "viscous", True)
