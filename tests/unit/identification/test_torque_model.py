@@ -74,5 +74,5 @@ def test_friction_that_depends_on_load_is_refused_by_joint() -> None:
     b = setsu.MechanismBuilder("journal")
     joint = setsu.Revolute((0, 1, 0), name="crank", bearing_friction=0.1, bearing_radius=0.02)
     b.add_body("bob", joint=joint, mass=1.0, center_of_mass=(0.3, 0, 0))
-    with pytest.raises(setsu.InputError, match='identify: joint "crank" .* depends on its load'):
+    with pytest.raises(setsu.InputError, match=r'identify: joint "crank" .* depends on its load'):
         torque_model(b.build(), "viscous", True)
