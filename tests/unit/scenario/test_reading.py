@@ -100,8 +100,9 @@ def test_the_model_is_one_file_or_one_sample() -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_examples_survive_a_round_trip(path: Path) -> None:
+def test_examples_are_sound_and_survive_a_round_trip(path: Path) -> None:
     read = scenario.load(path)
+    assert scenario.prepare(read).mechanism.nv > 0
     assert scenario.parse(as_data(read), path.parent, read.origin.name) == read
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import setsu
 from setsu.sweep.sampling import sample
 from setsu.sweep.study import read_study
 
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "scenarios"
 SCENARIO = {"model": {"sample": "pendulum"}, "simulation": {"duration": 0.01}}
 
 
@@ -84,3 +86,9 @@ def test_a_bad_study_is_refused_in_words(change: dict[str, Any], expected: str) 
     with pytest.raises(setsu.ModelFileError) as caught:
         read_study({"scenario": SCENARIO, **change})
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "runs"), [("swings", 2000), ("heavy_hands", 64)])
+def test_the_studies_among_the_examples_are_sound(name: str, runs: int) -> None:
+    study = read_study(EXAMPLES / f"{name}.toml")
+    assert study.n_runs == len(sample(study)) == runs
