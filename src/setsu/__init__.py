@@ -23,6 +23,7 @@ from setsu.constraints import (
     Sphere,
     SurfaceContact,
     close_loops,
+    compile,
     constrained_dynamics,
     constrained_inverse_dynamics,
     constraint_report,
@@ -30,7 +31,7 @@ from setsu.constraints import (
     independent_coordinates,
     loop_error,
 )
-from setsu.contact import Environment, Polygon
+from setsu.contact import Environment, Polygon, with_contact_points
 from setsu.dynamics import (
     CompiledFunctions,
     ForwardDynamicsDerivatives,
@@ -41,7 +42,6 @@ from setsu.dynamics import (
     body_velocities,
     center_of_mass,
     centroidal_matrix,
-    compile,
     coriolis_matrix,
     difference,
     forward_dynamics,
@@ -267,6 +267,7 @@ __all__ = [
     "simulate",
     "sweep",
     "symbol",
+    "with_contact_points",
     "with_gravity",
     "with_parameters",
     "with_payload",

@@ -127,9 +127,15 @@ def _hold_rows(scene: Scene, motion: Motion):
     H, parent, root, x = motion.H, scene.parent, motion.vectors[ROOT], motion.vectors[X]
     nv = len(x)
     velocity_to_x(H, parent, root, motion.vectors[V_FREE], x)
+    largest = 0.0
+    for r in range(len(rows)):
+        force_to_x(H, parent, root, rows[r])
+        size = 0.0
+        for d in range(nv):
+            size += rows[r, d] * rows[r, d]
+        largest = max(largest, size)
     for r in range(len(rows)):
         G = rows[r]
-        force_to_x(H, parent, root, G)
         size = 0.0
         for d in range(nv):
             size += G[d] * G[d]
@@ -144,7 +150,8 @@ def _hold_rows(scene: Scene, motion: Motion):
         left = 0.0
         for d in range(nv):
             left += G[d] * G[d]
-        f = 1.0 / math.sqrt(left) if left > 1e-16 * size else 0.0
+        # Rows of rounding errors alone (a planar loop in space has some) hold nothing.
+        f = 1.0 / math.sqrt(left) if left > 1e-16 * size and left > 1e-20 * largest else 0.0
         s = rate[r] = f * rate[r]
         for d in range(nv):
             G[d] *= f

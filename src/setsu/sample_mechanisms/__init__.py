@@ -11,6 +11,7 @@ from setsu.sample_mechanisms.jansen_leg import jansen_leg
 from setsu.sample_mechanisms.large_trees import binary_tree, chain
 from setsu.sample_mechanisms.planar_arm import planar_arm
 from setsu.sample_mechanisms.puma560 import puma560
+from setsu.sample_mechanisms.quadruped import quadruped
 from setsu.sample_mechanisms.random_tree import random_tree
 from setsu.sample_mechanisms.seven_joint_arm import seven_joint_arm
 from setsu.sample_mechanisms.simple_pendulum import pendulum
@@ -32,6 +33,7 @@ __all__ = [
     "pendulum",
     "planar_arm",
     "puma560",
+    "quadruped",
     "random_tree",
     "seven_joint_arm",
     "six_joint_parallelogram_arm",

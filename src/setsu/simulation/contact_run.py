@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.system import constraint_system
+from setsu.contact.body_pairs import BodyPairs
 from setsu.contact.environment import Environment
 from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import native_function
@@ -50,6 +51,7 @@ class ContactRun:
         times: Floats,
         record_every: int,
         contact_solver: str = "default",
+        body_contacts: bool = False,
     ) -> None:
         if contact_solver not in CONTACT_SOLVERS:
             raise InputError(
@@ -72,7 +74,9 @@ class ContactRun:
         self.torque = Torque(m, None if isinstance(torque, JointServo) else torque)
         self.system = constraint_system(m, contacts)
         self.scene = scene.make_scene(m, environment)
-        self.problem = scene.make_problem(len(m.contact_points), m.n_bodies, m.nv)
+        self.pairs = BodyPairs(m) if body_contacts else None
+        room = self.pairs.room if self.pairs else 0
+        self.problem = scene.make_problem(len(m.contact_points), m.n_bodies, m.nv, room)
         self.motion, self._bound = self._bind()
         rows = (len(times) - 1) // record_every + 2
         self.records = advance.make_records(rows, m.nq, m.nv, len(m.contact_points), m.n_bodies)
@@ -95,7 +99,12 @@ class ContactRun:
     def go(self, progress: Callable[[str, float], None]) -> None:
         """Take all steps."""
         stop = len(self.times)
-        by_step = self.torque.depends_on_state or self.system.n_rows > 0 or (self.servo and self.servo.needs_state)
+        by_step = (
+            self.torque.depends_on_state
+            or self.system.n_rows > 0
+            or self.pairs is not None
+            or (self.servo is not None and self.servo.needs_state)
+        )
         while self.done < stop:
             first = self.done
             if by_step:
@@ -228,6 +237,9 @@ class ContactRun:
                 table[0] = row
         elif self.torque.depends_on_state:
             self.tables.torque[0] = self.torque(t, q, v)
+        if self.pairs is not None:
+            speed = float(np.abs(v).max(initial=0.0))
+            self.problem.count[2] = self.pairs.find(motion.poses, speed, self.step, self.problem.pairs)
         if self.system.n_rows:
             jacobian, error = self.system.jacobian_and_error(q)
             h = self.times[min(self.done + 1, len(self.times) - 1)] - self.time

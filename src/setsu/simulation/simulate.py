@@ -45,6 +45,7 @@ def simulate(
     *,
     environment: Environment | None = None,
     contact_solver: str = "default",
+    body_contacts: bool = False,
     integrator: str = "rk4",
     record_every: int = 1,
     progress: bool | Progress = False,
@@ -63,6 +64,7 @@ def simulate(
         environment: what the mechanism's contact points can touch; the step is then semi-implicit and of fixed length,
             a JointServo as `torque` is treated implicitly, and surface contacts must be bilateral and frictionless.
         contact_solver: "default", or "sugihara2002" for the method of that paper.
+        body_contacts: with an environment, let the collision shapes of bodies touch each other too (extra `geometry`).
         integrator: "rk4" (order 4), "semi_implicit" (1), "rk8" (8), "adaptive" (8, own steps by `tolerance` between the
             recorded ones), "radau" (5, implicit, for stiff springs, dampers and controllers).
         record_every: keep every so many steps; the first and the last are always kept.
@@ -91,7 +93,9 @@ def simulate(
     if environment is not None:
         _refuse_with_environment(environment, integrator, events, joint_stops, baumgarte)
         held = checked_contacts(mechanism, contacts, "simulate")
-        contact_run = ContactRun(mechanism, environment, torque, held, float(step), times, record_every, contact_solver)
+        contact_run = ContactRun(
+            mechanism, environment, torque, held, float(step), times, record_every, contact_solver, bool(body_contacts)
+        )
         contact_run.begin(q, v)
         with _Bar(progress) as report:
             try:

@@ -1,0 +1,100 @@
+"""Contact points from the collision shapes of a mechanism.
+
+| shape | points |
+|---|---|
+| box | its eight corners |
+| sphere | its centre, as a ball of its radius: the nearest point touches |
+| capsule | the centres of its two ends, as balls |
+| cylinder | eight points on each rim |
+| mesh | the corners of its convex hull (extra `geometry`) |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.errors import InputError
+from setsu.mechanism import Body, ContactPoint, Material, Mechanism, Shape
+
+__all__ = ["shape_points", "with_contact_points"]
+
+Floats = NDArray[np.float64]
+_RIM_POINTS = 8
+
+
+def with_contact_points(
+    mechanism: Mechanism, bodies: Iterable[str] | None = None, material: Material | None = None
+) -> Mechanism:
+    """Return the mechanism with contact points taken from its collision shapes, added to those it has.
+
+    Args:
+        bodies: names of the bodies whose shapes count; all of them when not given.
+        material: friction and restitution of the new points; Material() when not given.
+
+    >>> import setsu
+    >>> b = setsu.MechanismBuilder("block")
+    >>> shape = setsu.Shape("box", (0.2, 0.1, 0.1))
+    >>> _ = b.add_body("block", joint=setsu.Free(name="free"), mass=1.0, inertia=np.eye(3), collisions=[shape])
+    >>> len(with_contact_points(b.build()).contact_points)
+    8
+    """
+    material = Material() if material is None else material
+    if not isinstance(material, Material):
+        raise InputError(f"with_contact_points: expected a Material, got {material!r:.80}")
+    names = [body.name for body in mechanism.bodies] if bodies is None else list(bodies)
+    for name in names:
+        mechanism.frame(name)
+    new = [
+        ContactPoint(body.name, (float(x), float(y), float(z)), material, radius)
+        for body in mechanism.bodies
+        if body.name in names and mechanism.frame(body.name).body >= 0
+        for shape in body.collisions
+        for (x, y, z), radius in zip(*shape_points(shape, body), strict=True)
+    ]
+    return dataclasses.replace(mechanism, contact_points=(*mechanism.contact_points, *new))
+
+
+def shape_points(shape: Shape, body: Body) -> tuple[Floats, list[float]]:
+    """Return the points of a shape in the body frame, (n, 3) m, and the radius of each."""
+    size, radius = shape.size, 0.0
+    match shape.kind:
+        case "box":
+            points = np.array(list(itertools.product(*[(-0.5 * edge, 0.5 * edge) for edge in size])))
+        case "sphere":
+            points, radius = np.zeros((1, 3)), size[0]
+        case "capsule":
+            points, radius = np.array([[0.0, 0.0, -0.5 * size[1]], [0.0, 0.0, 0.5 * size[1]]]), size[0]
+        case "cylinder":
+            turns = [2.0 * math.pi * k / _RIM_POINTS for k in range(_RIM_POINTS)]
+            points = np.array(
+                [
+                    (size[0] * math.cos(turn), size[0] * math.sin(turn), z)
+                    for z in (-0.5 * size[1], 0.5 * size[1])
+                    for turn in turns
+                ]
+            )
+        case _:
+            points = _hull_points(shape, body)
+    T = shape.pose.matrix
+    return points @ T[:3, :3].T + T[:3, 3], [radius] * len(points)
+
+
+def _hull_points(shape: Shape, body: Body) -> Floats:
+    try:
+        import coal
+    except ImportError:
+        raise InputError(
+            f'body "{body.name}": contact points of the mesh {shape.mesh} need coal: pip install setsu[geometry]'
+        ) from None
+    try:
+        mesh = coal.MeshLoader().load(shape.mesh, np.array(shape.size))
+        mesh.buildConvexHull(True, "Qt")
+        return np.array([mesh.convex.point(k) for k in range(mesh.convex.num_points)])
+    except (RuntimeError, ValueError) as problem:
+        raise InputError(f'body "{body.name}": cannot read the mesh {shape.mesh} ({problem})') from None
