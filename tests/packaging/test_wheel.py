@@ -75,7 +75,7 @@ m = setsu.sample_mechanisms.seven_joint_arm()
 q = m.random_configuration(1)
 a = setsu.forward_dynamics(m, q, np.zeros(7), np.ones(7))
 back = setsu.inverse_dynamics(m, q, np.zeros(7), a)
-fast = setsu.compile(m, ["inverse_dynamics"]).inverse_dynamics(np.tile(q, (64, 1)), np.zeros((64, 7)), np.tile(a, (64, 1)))
+fast = setsu.compile(m, ["inverse_dynamics"]).inverse_dynamics(np.tile(q, (64, 1)), np.zeros(7), a)
 rec = setsu.scenario.run(setsu.scenario.parse('model.sample = "pendulum"\\nsimulation.duration = 0.1'))
 print(json.dumps({
     "python": "%d.%d" % sys.version_info[:2], "error": float(abs(back - 1).max()), "fast": float(abs(fast - 1).max()),
