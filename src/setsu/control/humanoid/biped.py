@@ -87,6 +87,21 @@ class Biped:
         frame = self.mechanism.frame(body)
         return body_poses(self.mechanism, q)[..., frame.body, :, :] @ frame.pose.matrix
 
+    def require_limits(self, q: Floats, what: str) -> None:
+        """Refuse coordinates (T, nq) that take a joint beyond its limits, naming joint, angle and sample."""
+        m = self.mechanism
+        for body, slice_q, slice_v in zip(m.moving, m.q_slices, m.v_slices, strict=True):
+            if body.joint.nq != body.joint.nv:
+                continue
+            low, high, values = m.lower[slice_v], m.upper[slice_v], q[:, slice_q]
+            beyond = np.maximum(low - values, values - high).max(axis=1)
+            worst = int(np.argmax(beyond))
+            if beyond[worst] > 1e-9:
+                raise InputError(
+                    f'{what}: sample {worst} takes joint "{body.joint.name}" to {values[worst].round(4).tolist()}; '
+                    f"expected {low.tolist()} to {high.tolist()}"
+                )
+
     def sole_corners(self, q: ArrayLike) -> Floats:
         """Return the corners of both soles in the world (..., 2, 4, 3), m."""
         T = np.stack([self.pose_of(q, foot) for foot in self.feet], axis=-3)

@@ -32,7 +32,7 @@ from setsu.control.humanoid.biped import Biped
 from setsu.control.humanoid.motion import Motion, planned_motion
 from setsu.control.humanoid.smooth_paths import hump, quintic
 from setsu.control.humanoid.walking import feet_below_hips
-from setsu.control.humanoid.whole_body_kinematics import posture_errors, solve_postures
+from setsu.control.humanoid.whole_body_kinematics import damped_solution, posture_errors, solve_postures
 from setsu.dynamics import centroidal_matrix, momentum
 from setsu.errors import InputError
 
@@ -91,7 +91,7 @@ def plan_jump(biped: Biped, jump: Jump | None = None) -> Motion:
     """Return the motion of a jump on the spot, feet below the hips.
 
     Raises:
-        InputError: heights out of reach of the legs.
+        InputError: heights out of reach of the legs or beyond limits of their joints.
 
     >>> import setsu
     >>> from setsu.control.humanoid import Biped, Jump, plan_jump
@@ -113,6 +113,7 @@ def plan_jump(biped: Biped, jump: Jump | None = None) -> Motion:
         pitch -= _running_integral(_pitch_rate(biped, motion, com, feet, pitch), jump.sample)  # (3)
         q = solve_postures(biped, com, feet, _pitched(pitch), start=q)
         motion = planned_motion(biped, time, q, feet, support)
+    biped.require_limits(motion.q, "plan_jump")
     return motion
 
 
@@ -143,9 +144,9 @@ def _pitch_rate(biped: Biped, motion: Motion, com: Floats, feet: Floats, pitch: 
     m, legs = biped.mechanism, biped.leg_velocities
     L_y = momentum(m, motion.q, motion.v)[:, 4]
     _, J = posture_errors(biped, motion.q, com, feet, _pitched(pitch))
-    wanted = np.zeros((len(pitch), J.shape[1], 1))
+    wanted = np.zeros((len(pitch), J.shape[1]))
     wanted[:, 4] = 1.0
-    u = np.linalg.solve(J[:, :, legs], wanted)[:, :, 0]  # (2)
+    u = damped_solution(J[:, :, legs], wanted, np.zeros(len(pitch)))  # (2)
     return L_y / np.sum(centroidal_matrix(m, motion.q)[:, 4, legs] * u, axis=1)
 
 

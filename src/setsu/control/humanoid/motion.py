@@ -62,8 +62,18 @@ class Motion:
     def after(self, t: float) -> Motion:
         """Return the rest of the motion from the sample nearest to time t on, which becomes time 0."""
         k = self.index(t)
-        arrays = (self.q, self.v, self.a, self.torque, self.feet, self.support, self.zmp, self.ground_force)
-        return Motion(self.biped, self.time[k:] - self.time[k], *(array[k:] for array in arrays))
+        return Motion(
+            biped=self.biped,
+            time=self.time[k:] - self.time[k],
+            q=self.q[k:],
+            v=self.v[k:],
+            a=self.a[k:],
+            torque=self.torque[k:],
+            feet=self.feet[k:],
+            support=self.support[k:],
+            zmp=self.zmp[k:],
+            ground_force=self.ground_force[k:],
+        )
 
     # A servo with contact acts at the end of the step that begins at t: there the joints are to be at the next sample,
     # having come there with the velocity between the two, under the torque that changes velocities at this one.

@@ -33,7 +33,7 @@ def plan_walk(biped: Biped, walk: Walk | None = None, *, refinements: int = 2) -
         refinements: rounds of (2), (3).
 
     Raises:
-        InputError: strides or heights out of reach of the legs.
+        InputError: strides or heights out of reach of the legs or beyond limits of their joints.
 
     >>> import setsu
     >>> from setsu.control.humanoid import Biped, Walk, plan_walk
@@ -52,6 +52,7 @@ def plan_walk(biped: Biped, walk: Walk | None = None, *, refinements: int = 2) -
         com[:, :2] += pendulum.follow(plan.zmp - motion.zmp, start=np.zeros(2)).position  # (3)
         q = solve_postures(biped, com, plan.feet, start=q)
         motion = planned_motion(biped, plan.time, q, plan.feet, plan.support)  # (2)
+    biped.require_limits(motion.q, "plan_walk")
     return motion
 
 

@@ -8,7 +8,7 @@ Symbols (world axes)
 Equations
     (1)  e = (c* - c, log(R*_torso Rᵀ_torso), p*_left - p_left, log(R*_left Rᵀ_left), the same of the right foot)
     (2)  J = (A/m, J_ω of the torso, J_v and J_ω of either foot), A the linear part of the centroidal matrix
-    (3)  (JᵀJ + λ I) dv = Jᵀe,  λ = 1e-3 eᵀe                 damped Newton step, undamped in the limit
+    (3)  (JᵀJ + λ I) dv = Jᵀe,  λ = 1e-3 eᵀe + 1e-12         damped Newton step, undamped in the limit
     (4)  q = q ⊕ dv                                          on the manifold of rotations
 
 Source: Levenberg-Marquardt with a damping that falls with the squared error, which keeps Newton's order 2 (Yamashita
@@ -26,11 +26,13 @@ from setsu.control.humanoid.biped import Biped
 from setsu.dynamics import center_of_mass, centroidal_matrix, frame_jacobian, integrate
 from setsu.errors import InputError
 
-__all__ = ["posture_errors", "rotation_vector", "solve_postures"]
+__all__ = ["damped_solution", "posture_errors", "rotation_vector", "solve_postures"]
 
 Floats = NDArray[np.float64]
 
 _TOLERANCE = 1e-11
+# Keeps stretched and folded legs, whose Jacobian is singular, from stopping the others; far below what slows Newton.
+_DAMPING = 1e-12
 _MOST_ROUNDS = 40
 _COARSE = 20
 _LARGEST_TURN = 0.5
@@ -54,11 +56,13 @@ def solve_postures(
         InputError: a wanted place is out of reach.
     """
     com, feet = np.asarray(com, dtype=np.float64), np.asarray(feet, dtype=np.float64)
-    if com.ndim != 2 or com.shape[1] != 3 or feet.shape != (len(com), 2, 3):
+    if com.ndim != 2 or com.shape[1:] != (3,) or not len(com) or feet.shape != (len(com), 2, 3):
         raise InputError(f"solve_postures: expected com (T, 3) and feet (T, 2, 3), got {com.shape} and {feet.shape}")
     if not (np.isfinite(com).all() and np.isfinite(feet).all()):
         raise InputError("solve_postures: expected finite places of centre of mass and feet")
     torso = np.eye(3) if torso is None else np.asarray(torso, dtype=np.float64)
+    if torso.shape not in ((3, 3), (len(com), 3, 3)) or not np.isfinite(torso).all():
+        raise InputError(f"solve_postures: torso: expected finite rotations (T, 3, 3), got shape {torso.shape}")
     torso = np.broadcast_to(torso, (len(com), 3, 3))
     everything = np.arange(len(com))
     if start is None:
@@ -66,8 +70,10 @@ def solve_postures(
         some = np.unique(np.append(everything[::_COARSE], everything[-1]))
         known = _newton(biped, np.tile(biped.start, (len(some), 1)), com, feet, torso, some)
         start = known[np.clip(np.round(everything / _COARSE).astype(int), 0, len(some) - 1)]
-    begin = np.array(np.broadcast_to(np.asarray(start, dtype=np.float64), (len(com), biped.mechanism.nq)))
-    return _newton(biped, begin, com, feet, torso, everything)
+    begin, shape = np.asarray(start, dtype=np.float64), (len(com), biped.mechanism.nq)
+    if begin.shape not in (shape, shape[1:]) or not np.isfinite(begin).all():
+        raise InputError(f"solve_postures: start: expected finite coordinates {shape}, got shape {begin.shape}")
+    return _newton(biped, np.array(np.broadcast_to(begin, shape)), com, feet, torso, everything)
 
 
 def _newton(
@@ -76,7 +82,7 @@ def _newton(
     """Return the solution for some samples, begun from q (samples, nq)."""
     m = biped.mechanism
     com, feet, torso = all_com[samples], all_feet[samples], all_torso[samples]
-    legs, unit = biped.leg_velocities, np.eye(len(biped.leg_velocities))
+    legs = biped.leg_velocities
     squared = np.empty(0)
     for _ in range(_MOST_ROUNDS):
         e, J = posture_errors(biped, q, com, feet, torso)
@@ -84,11 +90,8 @@ def _newton(
         # Rows are scaled alike: radians and metres of a body of this size are of one order.
         if squared.max() <= _TOLERANCE**2:
             return q
-        J = J[:, :, legs]
-        transposed = np.swapaxes(J, 1, 2)
-        H = transposed @ J + (1e-3 * squared)[:, None, None] * unit
         dv = np.zeros((len(q), m.nv))
-        dv[:, legs] = np.linalg.solve(H, transposed @ e[:, :, None])[:, :, 0]  # (3)
+        dv[:, legs] = damped_solution(J[:, :, legs], e, 1e-3 * squared)  # (3)
         largest = np.abs(dv).max(axis=1)
         dv *= np.minimum(1.0, _LARGEST_TURN / np.maximum(largest, _LARGEST_TURN))[:, None]
         q = integrate(m, q, dv, 1.0)  # (4)
@@ -97,6 +100,13 @@ def _newton(
         f"solve_postures: sample {samples[worst]}: centre of mass {com[worst].round(4).tolist()} over soles at "
         f"{feet[worst].round(4).tolist()} is out of reach, missed by {np.sqrt(squared[worst]):.2g} (m, rad)"
     )
+
+
+def damped_solution(J: Floats, e: Floats, damping: Floats) -> Floats:
+    """Return x (T, n) that makes |J x - e|² + (damping + 1e-12) |x|² least, for J (T, k, n), e (T, k), damping (T,)."""
+    transposed = np.swapaxes(J, 1, 2)
+    H = transposed @ J + (damping + _DAMPING)[:, None, None] * np.eye(J.shape[2])
+    return np.asarray(np.linalg.solve(H, transposed @ e[:, :, None])[:, :, 0], dtype=np.float64)
 
 
 def rotation_vector(R: Floats) -> Floats:

@@ -26,7 +26,7 @@ def walk_table(run: HumanoidRun) -> Table:
             Row("travel of the torso", "m", WALK.travel, float(rec.q[-1, 0] - rec.q[0, 0]), 0.03 * WALK.travel),
             Row("largest tilt", "°", 0.0, _DEGREE * float(run.tilt.max()), 1.0),
             Row("mean vertical force / weight", "", 1.0, mean, 1e-6),
-            Row("median margin of the ZMP below half a sole", "mm", 36.5, 1e3 * float(np.nanmedian(run.margin)), 21.5),
+            Row("median margin of the ZMP, at least 15 mm", "mm", 36.5, 1e3 * float(np.nanmedian(run.margin)), 21.5),
             *_common(run),
         ),
     )

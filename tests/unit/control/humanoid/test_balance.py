@@ -83,6 +83,24 @@ def test_standing_weight_on_the_soles_balances_momentum() -> None:
     assert np.isclose(momentum_error(BIPED, q, rest, rest, positions, 0.5 * forces)[0], 0.5)
 
 
+def test_the_balance_of_momentum_is_that_of_the_centroidal_matrix() -> None:
+    """A_g a + dA_g/dt v - (m g, 0) is the wrench about the centre of mass; dA_g/dt by central differences."""
+    rng = np.random.default_rng(2)
+    q, v, a = M.random_configuration(2), *rng.normal(size=(2, M.nv))
+    e = 1e-5
+    ahead, behind = (setsu.centroidal_matrix(M, setsu.integrate(M, q, v, sign * e)) for sign in (1.0, -1.0))
+    wrench = setsu.centroidal_matrix(M, q) @ a + (ahead - behind) @ v / (2 * e)
+    wrench[2] += BIPED.weight
+    # One force that gives this wrench's force, and a couple of two that gives the rest of its moment.
+    com = setsu.center_of_mass(M, q)
+    axis = np.cross(wrench[3:], [0.3, -0.5, 0.8])
+    arm = np.cross(axis, wrench[3:]) / (axis @ axis)
+    positions = np.array([com, com + arm, com])[None]
+    forces = np.array([wrench[:3], axis, -axis])[None]
+    assert np.allclose(np.cross(arm, axis), wrench[3:], rtol=1e-12)
+    assert momentum_error(BIPED, q[None], v[None], a[None], positions, forces)[0] < 1e-7
+
+
 def test_tilt_is_the_angle_to_the_vertical() -> None:
     q = np.tile(M.neutral(), (3, 1))
     angles = np.array([0.0, 1e-9, 2.0])

@@ -186,8 +186,12 @@ def test_landing_turns_the_legs_against_the_tilt_until_touch_down_and_then_lets_
         (lambda: Biped(M, torso="chest"), "chest"),
         (lambda: Biped(M, posture=[1.0]), "27 finite numbers"),
         (lambda: solve_postures(BIPED, np.zeros((3, 3)), np.zeros((2, 2, 3))), "expected com"),
+        (lambda: solve_postures(BIPED, np.zeros((0, 3)), np.zeros((0, 2, 3))), "expected com"),
+        (lambda: solve_postures(BIPED, np.ones((2, 3)), np.zeros((2, 2, 3)), torso=np.eye(4)), "torso"),
+        (lambda: solve_postures(BIPED, np.ones((2, 3)), np.zeros((2, 2, 3)), start=[0.0]), "start"),
         (lambda: solve_postures(BIPED, np.full((1, 3), np.nan), np.zeros((1, 2, 3))), "finite"),
         (lambda: plan_jump(BIPED, Jump(take_off=0.245)), "out of reach"),
+        (lambda: plan_jump(BIPED, Jump(crouch=0.14)), 'joint "left_hip_pitch"'),
     ],
 )
 def test_bad_input_is_refused(make, message: str) -> None:
