@@ -258,11 +258,12 @@ class Studio:
         assert self.opened is not None
         self._pause()
         prepared = scenarios.prepare(self.scenario.scenario(self.pose.q), m)
-        self._stop.clear()
+        # Each run has a stop of its own: one that was left behind by opening another file ends unseen.
+        self._stop = threading.Event()
         self.run_button.disabled, self.stop_button.visible, self.progress.visible = True, True, True
         self.progress.value = 0.0
         self.run_text.content = box("info", "preparing: the first run of a kind compiles its code")
-        self._running = threading.Thread(target=self._run, args=(prepared, self.opened), daemon=True)
+        self._running = threading.Thread(target=self._run, args=(prepared, self.opened, self._stop), daemon=True)
         self._running.start()
 
     def wait_for_run(self, seconds: float = 60.0) -> None:
@@ -270,21 +271,21 @@ class Studio:
         if self._running is not None:
             self._running.join(seconds)
 
-    def _run(self, prepared: Any, opened: Opened) -> None:
+    def _run(self, prepared: Any, opened: Opened, stop: threading.Event) -> None:
         told = [0.0]
 
         def progress(text: str, part: float) -> None:
             # Ten times a second is enough to see, and slow runs and fast ones cost the page the same.
-            if time.monotonic() - told[0] >= 0.1 or part >= 1.0:
+            if self.opened is opened and (time.monotonic() - told[0] >= 0.1 or part >= 1.0):
                 told[0] = time.monotonic()
                 self.progress.value = 100.0 * part
                 self.run_text.content = box("info", f"simulating, {text}")
 
         # Without the lock, so that a person can go on moving joints; only the result is taken in under it.
         try:
-            recording, kind, text = scenarios.run(prepared, progress, self._stop.is_set), "good", ""
+            recording, kind, text = scenarios.run(prepared, progress, stop.is_set), "good", ""
         except SimulationStopped as problem:
-            recording, kind = problem.recording, "info" if self._stop.is_set() else "error"
+            recording, kind = problem.recording, "info" if stop.is_set() else "error"
             text = f"{problem}\n"
         except Exception as problem:
             recording, kind, text = None, "error", _told(problem)
@@ -307,6 +308,7 @@ class Studio:
 
     def _end_run(self) -> None:
         self._stop.set()
+        self._running = None
 
     # Helpers ---------------------------------------------------------------------------------------------------------
 

@@ -140,6 +140,8 @@ def _is_scenario(path: Path) -> bool:
         keys = tomllib.loads(path.read_text(encoding="utf-8")).keys()
     except (OSError, ValueError, RecursionError):
         return False  # the reader of mechanisms says what is wrong with it
+    if "scenario" in keys:
+        raise InputError(f"{path}: a study of many runs, expected one mechanism or scenario; see setsu sweep")
     return bool({"model", "simulation"} & keys)
 
 
