@@ -1,6 +1,7 @@
 """Constraints: points on surfaces, loops closed by any joint, couplings; motion and forces under all of them."""
 
 from setsu.constraints.assembly import ClosingError, close_loops, loop_error
+from setsu.constraints.compiled import compile
 from setsu.constraints.constrained_dynamics import ConstrainedDynamics, constrained_dynamics
 from setsu.constraints.constrained_inverse_dynamics import ConstrainedInverseDynamics, constrained_inverse_dynamics
 from setsu.constraints.contact import SurfaceContact
@@ -22,6 +23,7 @@ __all__ = [
     "Surface",
     "SurfaceContact",
     "close_loops",
+    "compile",
     "constrained_dynamics",
     "constrained_inverse_dynamics",
     "constraint_report",

@@ -34,7 +34,13 @@ from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
-__all__ = ["ConstrainedDynamics", "constrained_dynamics", "held_tolerance", "loop_joint_forces"]
+__all__ = [
+    "ConstrainedDynamics",
+    "constrained_dynamics",
+    "constrained_dynamics_with",
+    "held_tolerance",
+    "loop_joint_forces",
+]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -107,6 +113,28 @@ def constrained_dynamics(
     >>> r.loop_wrench.shape, bool(r.residual < 1e-10)
     ((1, 6), True)
     """
+    return constrained_dynamics_with(
+        False, mechanism, q, v, tau, contacts, method, loop_torque=loop_torque, external_wrenches=external_wrenches,
+        stick_speed=stick_speed, sticking=sticking, frame=frame,
+    )  # fmt: skip
+
+
+def constrained_dynamics_with(
+    specialised: bool,
+    mechanism: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    contacts: Iterable[SurfaceContact] = (),
+    method: str = "default",
+    *,
+    loop_torque: ArrayLike | None = None,
+    external_wrenches: ArrayLike | None = None,
+    stick_speed: float = 1e-9,
+    sticking: ArrayLike | None = None,
+    frame: str = "world",
+) -> ConstrainedDynamics:
+    """`constrained_dynamics` with generic code or with code specialised for the mechanism."""
     if method not in ("default", "extended_newton_euler"):
         choices = ("default", "extended_newton_euler")
         raise InputError(f"constrained_dynamics: unknown method {method!r}{nearest_names(str(method), choices)}")
@@ -137,7 +165,7 @@ def constrained_dynamics(
         of_tree, of_loops = settled_bearing_friction(system, "constrained_dynamics", friction_of, (count,))
         flat[2], flat[3] = flat[2] - of_tree, flat[3] - of_loops
     states = _States(flat[0], flat[1], flat[2], flat[3], external)
-    solver = sparse_solver(system) if method == "default" and count else None
+    solver = sparse_solver(system, specialised) if method == "default" and count else None
     if solver is not None:
         result = _sparse_first(system, solver, states, frame, batch)
     else:

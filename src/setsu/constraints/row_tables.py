@@ -219,13 +219,19 @@ def row_state(system: ConstraintSystem) -> RowState:
     )
 
 
-def bound_kernels(system: ConstraintSystem, state: RowState) -> tuple[BoundKernels, tuple[Any, ...]]:
-    """Bind the kernels to a state; also returns what must be kept alive."""
+def bound_kernels(
+    system: ConstraintSystem, state: RowState, specialised: bool = False
+) -> tuple[BoundKernels, tuple[Any, ...]]:
+    """Bind the kernels to a state; also returns what must be kept alive.
+
+    specialised: by code made for the mechanism alone.
+    """
     m = system.mechanism
     M, b = np.zeros((m.nv, m.nv)), np.zeros(m.nv)
-    world = native_function(m, "world_state").bind(
+    world = native_function(m, "world_state", specialised=specialised).bind(
         [state.q, state.v], [state.poses, state.velocities, state.accelerations, state.directions]
     )
-    mass = native_function(m, "mass_matrix").bind([state.q], [M])
-    bias = native_function(m, "bias_torque springs" if m.springs else "bias_torque").bind([state.q, state.v], [b])
+    mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
+    name = "bias_torque springs" if m.springs else "bias_torque"
+    bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
     return BoundKernels(world.handle, mass.handle, bias.handle, M, b), (world, mass, bias)

@@ -70,14 +70,14 @@ class Found(NamedTuple):
 class SparseSolver:
     """The sparse solve of one constraint system without contacts."""
 
-    def __init__(self, system: ConstraintSystem) -> None:
+    def __init__(self, system: ConstraintSystem, specialised: bool) -> None:
         from setsu.native.array_book import Book
 
         self.system, m = system, system.mechanism
         tables, state = row_tables(system), row_state(system)
-        kernels, kept = bound_kernels(system, state)
+        kernels, kept = bound_kernels(system, state, specialised)
         network = loop_network(m, tables)
-        work, more = _work(system, network, state, kernels.b)
+        work, more = _work(system, network, state, kernels.b, specialised)
         self._books = tuple(map(Book, (tables, state, kernels, network, work)))
         self._kept = (*kept, *more)
 
@@ -103,14 +103,18 @@ class SparseSolver:
         return found
 
 
-def _work(system: ConstraintSystem, c: Network, state: Any, b: Floats) -> tuple[_Work, tuple[Any, ...]]:
+def _work(
+    system: ConstraintSystem, c: Network, state: Any, b: Floats, specialised: bool
+) -> tuple[_Work, tuple[Any, ...]]:
     m = system.mechanism
     rows = len(c.rows)
     widest = int(np.diff(c.support_start).max(initial=0))
     a, external, through = np.zeros(m.nv), np.zeros((m.n_bodies, 6)), np.zeros((m.n_bodies, 6))
     springs = " springs" if m.springs else ""
-    bias = native_function(m, f"bias_torque external{springs}").bind([state.q, state.v, external], [b])
-    joints = native_function(m, f"joint_wrenches world external{springs}").bind(
+    bias = native_function(m, f"bias_torque external{springs}", specialised=specialised).bind(
+        [state.q, state.v, external], [b]
+    )
+    joints = native_function(m, f"joint_wrenches world external{springs}", specialised=specialised).bind(
         [state.q, state.v, a, external], [through]
     )
     f = len(system.loops.free_loop)
@@ -141,11 +145,14 @@ def _work(system: ConstraintSystem, c: Network, state: Any, b: Floats) -> tuple[
     return work, (bias, joints)
 
 
-def sparse_solver(system: ConstraintSystem) -> SparseSolver | None:
-    """Return the sparse solver of a system, made once; None where only the dense solve will do."""
+def sparse_solver(system: ConstraintSystem, specialised: bool = False) -> SparseSolver | None:
+    """Return the sparse solver of a system, made once; None where only the dense solve will do.
+
+    specialised: kinematics and dynamics by code made for the mechanism alone.
+    """
     if system.contacts or not system.n_held or system.loops.armature.any():
         return None
-    known = system.__dict__
-    if "_sparse_solver" not in known:
-        known["_sparse_solver"] = SparseSolver(system)
-    return known["_sparse_solver"]
+    solvers = system.__dict__.setdefault("_sparse_solvers", {})
+    if specialised not in solvers:
+        solvers[specialised] = SparseSolver(system, specialised)
+    return solvers[specialised]

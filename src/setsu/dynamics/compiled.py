@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from setsu.dynamics.bearings import refuse_bearings
@@ -26,15 +26,22 @@ _COMPILABLE = tuple(name for name in KERNELS if " " not in name and name not in 
 class CompiledFunctions:
     """Holds one callable per requested function: same arguments (without the mechanism), same shapes and numbers."""
 
-    def __init__(self, mechanism: Mechanism, names: tuple[str, ...]) -> None:
-        self.mechanism, self.names = mechanism, names
+    def __init__(
+        self, mechanism: Mechanism, names: tuple[str, ...], others: Mapping[str, Callable[..., Any]] | None = None
+    ) -> None:
+        """others: functions made elsewhere, by name."""
+        self.mechanism, self.names = mechanism, (*names, *(others or {}))
         for name in names:
             setattr(self, name, _callable(mechanism, name))
+        for name, function in (others or {}).items():
+            setattr(self, name, function)
 
     def operations(self, name: str) -> OperationCount:
         """Count the arithmetic operations of one of the functions per state."""
         if name not in self.names:
             raise InputError(f"operations: {name!r} was not compiled{nearest_names(name, self.names)}")
+        if name not in _COMPILABLE:
+            raise InputError(f"operations: {name} has no fixed number of operations: it depends on the state")
         return _function(self.mechanism, name).trace.operations
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -44,11 +51,14 @@ class CompiledFunctions:
         return f"CompiledFunctions({self.mechanism.name!r}, {', '.join(self.names)})"
 
 
-def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:
+def compile(
+    mechanism: Mechanism, names: Iterable[str], others: Mapping[str, Callable[..., Any]] | None = None
+) -> CompiledFunctions:
     """Return functions compiled for this mechanism alone.
 
     Args:
         names: functions of the library by name, for example ["inverse_dynamics", "mass_matrix", "forward_dynamics"].
+        others: functions made elsewhere that belong to the same record.
 
     Code is made when a function is first called (for single states and for batches separately) and kept on disk.
     Where it would be too long to pay (derivatives of a humanoid, a chain of hundreds of links), generic code stands in.
@@ -69,7 +79,7 @@ def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:
             raise InputError(f"compile: no function {name!r}{nearest_names(name, _COMPILABLE)}")
         if name.startswith(("inverse_dynamics", "forward_dynamics")):
             refuse_bearings(mechanism, f"compile {name}")
-    return CompiledFunctions(mechanism, wanted)
+    return CompiledFunctions(mechanism, wanted, others)
 
 
 def _function(mechanism: Mechanism, name: str) -> Any:

@@ -88,3 +88,16 @@ def test_the_pattern_of_a_row_of_four_bars_grows_with_their_number() -> None:
 
     few, many = np.array(numbers(10)), np.array(numbers(100))
     assert np.all(many <= 11 * few)
+
+
+def test_compiled_constrained_dynamics_gives_the_same_record() -> None:
+    m = setsu.sample_mechanisms.delta_robot()
+    fast = setsu.compile(m, ["constrained_dynamics", "mass_matrix"])
+    q, v, tau, external = _state(m, 1)
+    got = fast.constrained_dynamics(q, v, tau, external_wrenches=external)
+    expected = setsu.constrained_dynamics(m, q, v, tau, external_wrenches=external)
+    for key in ("acceleration", "loop_wrench", "joint_wrenches"):
+        np.testing.assert_allclose(getattr(got, key), getattr(expected, key), rtol=1e-9, atol=1e-9, err_msg=key)
+    np.testing.assert_allclose(fast.mass_matrix(q), setsu.mass_matrix(m, q), rtol=1e-12, atol=1e-14)
+    with pytest.raises(setsu.InputError, match="no fixed number of operations"):
+        fast.operations("constrained_dynamics")
