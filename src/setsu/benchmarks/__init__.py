@@ -5,6 +5,15 @@ study = measure(["panda"], quick=True)
 rich.print(tables(study))
 """
 
+from setsu.benchmarks.contact import (
+    CONTACT,
+    ContactStudy,
+    contact_as_json,
+    contact_tables,
+    measure_contact,
+    write_contact_json,
+    write_contact_plots,
+)
 from setsu.benchmarks.dynamics import STARTUP, Row, Study, measure
 from setsu.benchmarks.goals import Goal, goals
 from setsu.benchmarks.loops import LOOPS, LoopStudy, measure_loops
@@ -26,12 +35,14 @@ from setsu.benchmarks.subjects import ROBOTS, SERIES
 from setsu.benchmarks.sweeps import SWEEP, SweepStudy, measure_sweep, sweep_as_json, sweep_tables, write_sweep_json
 
 __all__ = [
+    "CONTACT",
     "LOOPS",
     "NODAL",
     "ROBOTS",
     "SERIES",
     "STARTUP",
     "SWEEP",
+    "ContactStudy",
     "Goal",
     "LoopStudy",
     "NodalStudy",
@@ -40,11 +51,14 @@ __all__ = [
     "Study",
     "SweepStudy",
     "as_json",
+    "contact_as_json",
+    "contact_tables",
     "goals",
     "loop_goals",
     "loop_tables",
     "loops_as_json",
     "measure",
+    "measure_contact",
     "measure_loops",
     "measure_nodal",
     "measure_sweep",
@@ -55,6 +69,8 @@ __all__ = [
     "sweep_as_json",
     "sweep_tables",
     "tables",
+    "write_contact_json",
+    "write_contact_plots",
     "write_json",
     "write_loop_plots",
     "write_loops_json",

@@ -42,9 +42,9 @@ def bench(
     json
         Print JSON instead of tables.
     """
-    from setsu.benchmarks import LOOPS, NODAL, ROBOTS, SERIES, STARTUP, SWEEP
+    from setsu.benchmarks import CONTACT, LOOPS, NODAL, ROBOTS, SERIES, STARTUP, SWEEP
 
-    known, apart = (*ROBOTS, *SERIES, STARTUP), (LOOPS, NODAL, SWEEP)
+    known, apart = (*ROBOTS, *SERIES, STARTUP), (CONTACT, LOOPS, NODAL, SWEEP)
     for name in only:
         if name not in (*known, *apart):
             raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, (*known, *apart))}")
@@ -55,6 +55,8 @@ def bench(
     outcomes: dict[str, _Outcome] = {}
     if names := tuple(name for name in only or known if name not in apart):
         outcomes["dynamics"] = _dynamics(names, quick, out)
+    if CONTACT in only:
+        outcomes[CONTACT] = _contact(quick, out)
     if LOOPS in only:
         outcomes[LOOPS] = _loops(quick, out)
     if NODAL in only:
@@ -91,6 +93,22 @@ def _dynamics(names: tuple[str, ...], quick: bool, out: Path) -> _Outcome:
     write_json(study, out / "dynamics.json")
     plots = _if_possible(lambda: write_plots(study, out))
     return _Outcome(as_json(study), tables(study), plots, 1 if study.disagreements else 0)
+
+
+def _contact(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import (
+        contact_as_json,
+        contact_tables,
+        measure_contact,
+        write_contact_json,
+        write_contact_plots,
+    )
+
+    with ProgressBar("measuring") as progress:
+        study = measure_contact(quick=quick, progress=progress)
+    write_contact_json(study, out / "contact.json")
+    plots = _if_possible(lambda: write_contact_plots(study, out))
+    return _Outcome(contact_as_json(study), contact_tables(study), plots)
 
 
 def _loops(quick: bool, out: Path) -> _Outcome:
