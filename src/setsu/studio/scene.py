@@ -72,6 +72,11 @@ class Scene:
         with self._atomic():
             for handle in self._layers[layer]:
                 handle.visible = visible
+            # Centres of mass and ellipsoids lie inside the links: look through them while those are shown.
+            see_through = self.visible["masses"] or self.visible["inertias"]
+            for handle, mesh in zip(self._layers["links"], self.look.meshes, strict=True):
+                opacity = 0.35 * mesh.opacity if see_through else mesh.opacity
+                handle.opacity = None if opacity >= 1.0 else opacity
 
     def set_arrow_factor(self, factor: float) -> None:
         """Make arrows this many times as long as chosen for the mechanism's own weight."""
