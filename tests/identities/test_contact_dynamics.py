@@ -79,6 +79,22 @@ def test_stiff_servos_stay_stable_and_carry_the_weight(standing: tuple[setsu.Mec
     assert mean == pytest.approx(m.total_mass * 9.81, rel=0.02)
 
 
+def test_center_of_pressure_lies_between_the_feet_and_below_the_mass(
+    standing: tuple[setsu.Mechanism, setsu.Recording],
+) -> None:
+    _, run = standing
+    center = run.center_of_pressure()
+    log = run.contact_log
+    assert log is not None
+    touching = run.normal_force > 0.0
+    for k in range(0, len(run.time), 50):
+        low, high = log.position[k, touching[k]].min(axis=0), log.position[k, touching[k]].max(axis=0)
+        assert (center[k] >= low - 1e-9).all()
+        assert (center[k] <= high + 1e-9).all()
+    assert (log.cone < 1e-12).all()
+    assert (log.unconverged == 0.0).all()
+
+
 def test_recordings_with_contacts_survive_files(
     standing: tuple[setsu.Mechanism, setsu.Recording], tmp_path: Path
 ) -> None:
@@ -86,6 +102,9 @@ def test_recordings_with_contacts_survive_files(
     for name in ("run.npz", "run.nc"):
         again = setsu.Recording.load(run.save(tmp_path / name))
         assert np.array_equal(again.contact_force, run.contact_force)
+        assert again.contact_log is not None
+        assert np.array_equal(again.contact_log.position, run.contact_log.position)  # type: ignore[union-attr]
+        assert np.array_equal(again.contact_log.residual, run.contact_log.residual)  # type: ignore[union-attr]
         assert [str(event) for event in again.events] == [str(event) for event in run.events]
 
 

@@ -24,7 +24,7 @@ from setsu.mechanism import Free, Mechanism
 from setsu.simulation.events import EventReport
 from setsu.simulation.joint_servo import JointServo, ServoRun, single_coordinates
 from setsu.simulation.motion import mechanical_energy
-from setsu.simulation.recording import EnergyLedger, Recording
+from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.run import _axis_names as axis_names
 from setsu.simulation.torque import Torque, TorqueInput
 
@@ -157,6 +157,7 @@ class ContactRun:
             ledger=EnergyLedger(*(entry.copy() for entry in entries), integration=rest),
             events=tuple(self.events),
             mechanism=m,
+            contact_log=ContactLog(points[:, :, 3:6].copy(), *totals[:, 4:].T.copy()),
         )
 
     # Beginning -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
 
-__all__ = ["EnergyLedger", "Recording", "SimulationStopped", "register_viewer"]
+__all__ = ["ContactLog", "EnergyLedger", "Recording", "SimulationStopped", "register_viewer"]
 
 Floats = NDArray[np.float64]
 Viewer = Callable[..., Any]
@@ -52,6 +52,28 @@ class EnergyLedger:
 
 
 @dataclass(frozen=True)
+class ContactLog:
+    """What a run with an environment says of its contacts, besides their forces; (T,) each but for `position`.
+
+    position (T, n_contacts, 3): where each contact point, or its force, is, m. The rest is the certificate of the steps
+    since the row before, the worst of them: depth: how far a point is inside the environment, m; cone: by how much an
+    impulse leaves its friction cone, N s; complementarity: normal impulse times normal velocity, J; dissipation: power
+    of friction short of the largest one, J; residual: of the solver, in parts of the largest impulse; rounds: linear
+    solves; passes: solves with new points or bent ways; unconverged: 1 where the solver did not reach 1e-10.
+    """
+
+    position: Floats
+    depth: Floats
+    cone: Floats
+    complementarity: Floats
+    dissipation: Floats
+    residual: Floats
+    rounds: Floats
+    passes: Floats
+    unconverged: Floats
+
+
+@dataclass(frozen=True)
 class Recording:
     """A simulated motion; the first axis of every array is time, t = 0 included.
 
@@ -61,7 +83,8 @@ class Recording:
     body_a on body_b at the loop joint, world axes; energy (T,) J: kinetic and potential, springs
     included; constraint_error (T,): largest violation of loops, couplings and contacts at position level, m or rad;
     ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
-    shown, None in files written without it.
+    shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
+    with an environment.
     """
 
     name: str
@@ -88,6 +111,22 @@ class Recording:
     ledger: EnergyLedger
     events: tuple[EventReport, ...] = ()
     mechanism: Mechanism | None = None
+    contact_log: ContactLog | None = None
+
+    def center_of_pressure(self) -> Floats:
+        """Return the point (T, 3), m, about which the contact forces have no horizontal moment, on the plane z = 0.
+
+        For forces on a floor at z = 0 it is the zero-moment point. NaN where nothing presses.
+        """
+        if self.contact_log is None:
+            raise InputError("center_of_pressure: expected a recording of a run with an environment")
+        f, p = self.contact_force, self.contact_log.position
+        vertical = f[:, :, 2].sum(axis=1)
+        pressed = vertical > 0.0
+        center = np.full((len(self.time), 3), np.nan)
+        moment = (p[:, :, :2] * f[:, :, 2:] - p[:, :, 2:] * f[:, :, :2]).sum(axis=1)
+        center[pressed, :2], center[pressed, 2] = moment[pressed] / vertical[pressed, None], 0.0
+        return center
 
     def __len__(self) -> int:
         return len(self.time)

@@ -12,7 +12,7 @@ import numpy as np
 from setsu.errors import InputError, ModelFileError
 from setsu.mechanism.native_text import from_text, to_text
 from setsu.simulation.events import EventReport
-from setsu.simulation.recording import EnergyLedger, Recording
+from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 
 __all__ = ["load", "save", "to_xarray"]
 
@@ -34,6 +34,8 @@ ARRAYS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 _NAMES = ("joint_names", "body_names", "velocity_names", "coordinate_names", "contact_names", "loop_names")
 _LEDGER = tuple(entry.name for entry in fields(EnergyLedger))
+_LOG = tuple(entry.name for entry in fields(ContactLog))
+_LOG_UNITS = {"position": "m", "depth": "m", "cone": "N s", "complementarity": "J", "dissipation": "J"}
 
 
 def to_xarray(recording: Recording) -> Any:
@@ -47,6 +49,10 @@ def to_xarray(recording: Recording) -> Any:
     }
     for name in _LEDGER:
         variables[f"ledger_{name}"] = (("time",), getattr(recording.ledger, name), {"units": "J"})
+    for name in _LOG if recording.contact_log is not None else ():
+        axes = ("time", "contact", "xyz") if name == "position" else ("time",)
+        values = getattr(recording.contact_log, name)
+        variables[f"contact_log_{name}"] = (axes, values, {"units": _LOG_UNITS.get(name, "1")})
     coordinates = {
         "time": ("time", recording.time, {"units": "s"}),
         "coordinate": list(recording.coordinate_names),
@@ -66,6 +72,8 @@ def save(recording: Recording, path: Path) -> Path:
         if path.suffix == ".npz":
             arrays = {name: getattr(recording, name) for name in ("time", *ARRAYS)}
             arrays.update({f"ledger_{name}": getattr(recording.ledger, name) for name in _LEDGER})
+            if recording.contact_log is not None:
+                arrays.update({f"contact_log_{name}": getattr(recording.contact_log, name) for name in _LOG})
             np.savez_compressed(path, header=np.array(_header(recording)), **arrays)
         elif path.suffix == ".nc":
             _require_h5netcdf()
@@ -133,8 +141,11 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
     model = header.pop("mechanism", None)
     mechanism = None if model is None else from_text(model, "the mechanism inside the recording")
     ledger = EnergyLedger(**{name: arrays.pop(f"ledger_{name}") for name in _LEDGER})
+    log = None
+    if "contact_log_depth" in arrays:
+        log = ContactLog(**{name: arrays.pop(f"contact_log_{name}") for name in _LOG})
     names = {key: tuple(header.pop(key)) for key in _NAMES}
-    return Recording(**header, **names, **arrays, ledger=ledger, events=events, mechanism=mechanism)
+    return Recording(**header, **names, **arrays, ledger=ledger, events=events, mechanism=mechanism, contact_log=log)
 
 
 def _require_h5netcdf() -> None:
