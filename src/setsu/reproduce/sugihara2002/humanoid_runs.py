@@ -64,28 +64,32 @@ class HumanoidRun:
         return max(0.0, -float(self.positions[..., 2].min()))
 
 
-def walk(progress: Progress) -> HumanoidRun:
+def walk(progress: Progress, solver: str = "default") -> HumanoidRun:
     """Return ten steps ahead, every joint following the plan by a servo with the plan's torques fed forward."""
     biped = Biped(hoap1_like())
     motion = plan_walk(biped, WALK)
     servo = JointServo(_STIFFNESS, _DAMPING, motion.position, motion.velocity, motion.feed_forward)
-    return _simulated(biped, motion.q[0], np.zeros(biped.mechanism.nv), motion, servo, motion.time[-1], progress)
+    return _simulated(
+        biped, motion.q[0], np.zeros(biped.mechanism.nv), motion, servo, motion.time[-1], progress, solver
+    )
 
 
-def fall(progress: Progress) -> HumanoidRun:
+def fall(progress: Progress, solver: str = "default") -> HumanoidRun:
     """Return a fall: drives off, pushed ahead from standing."""
     biped = Biped(hoap1_like())
     v = np.zeros(biped.mechanism.nv)
     v[0] = _PUSH
-    return _simulated(biped, standing_posture(biped), v, None, None, FALL_SECONDS, progress)
+    return _simulated(biped, standing_posture(biped), v, None, None, FALL_SECONDS, progress, solver)
 
 
-def jump(progress: Progress) -> HumanoidRun:
+def jump(progress: Progress, solver: str = "default") -> HumanoidRun:
     """Return a jump on the spot, landing included."""
     biped = Biped(hoap1_like())
     motion = plan_jump(biped, JUMP)
     servo = JointServo(_STIFFNESS, _DAMPING, Landing(motion).position, motion.velocity, motion.feed_forward)
-    return _simulated(biped, motion.q[0], np.zeros(biped.mechanism.nv), motion, servo, motion.time[-1], progress)
+    return _simulated(
+        biped, motion.q[0], np.zeros(biped.mechanism.nv), motion, servo, motion.time[-1], progress, solver
+    )
 
 
 def flight(run: HumanoidRun) -> tuple[int, int]:
@@ -104,9 +108,11 @@ def _simulated(
     servo: JointServo | None,
     duration: float,
     progress: Progress,
+    solver: str,
 ) -> HumanoidRun:
     m = biped.mechanism
-    rec = simulate(m, q, v, float(duration), _STEP, servo, environment=Environment.floor(), progress=progress)
+    floor = Environment.floor()
+    rec = simulate(m, q, v, float(duration), _STEP, servo, environment=floor, contact_solver=solver, progress=progress)
     positions, forces = contact_positions(m, rec.q), rec.contact_force
     zmp = ground_zero_moment_point(positions, forces)
     return HumanoidRun(
