@@ -11,7 +11,9 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "setsu"
 LINES: dict[str, int] = {
     "errors": 0,
     "named_numbers": 0,
+    "public_names": 0,
     "spatial": 0,
+    "viewers": 0,
     "citations": 1,
     "mechanism": 1,
     "kernels": 2,
@@ -42,6 +44,7 @@ LINES: dict[str, int] = {
 SAME_LINE_ALLOWED = {
     ("spatial", "errors"),
     ("named_numbers", "errors"),
+    ("viewers", "errors"),
     ("spatial", "named_numbers"),
     ("sweep", "scenario"),
     ("studio", "scenario"),

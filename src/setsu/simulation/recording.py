@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,11 @@ from numpy.typing import NDArray
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
+from setsu.viewers import view
 
-__all__ = ["ContactLog", "EnergyLedger", "Recording", "SimulationStopped", "register_viewer"]
+__all__ = ["ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
 
 Floats = NDArray[np.float64]
-Viewer = Callable[..., Any]
-
-_viewers: list[Viewer] = []
-
-
-def register_viewer(viewer: Viewer) -> None:
-    """Say what `Recording.show` calls: viewer(recording, **options). The last one registered is used."""
-    _viewers[:] = [viewer]
 
 
 @dataclass(frozen=True)
@@ -171,9 +163,7 @@ class Recording:
 
         Options are those of the studio: block=False returns at once, open_browser=False opens no page, port=8080.
         """
-        if not _viewers:
-            raise InputError("Recording.show: no viewer is registered; import setsu, which registers the studio")
-        return _viewers[-1](self, **options)
+        return view(self, **options)
 
 
 class SimulationStopped(InputError):  # noqa: N818  (says what happened, as KeyboardInterrupt does)
