@@ -86,7 +86,9 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
         tell(motion, 0.3 * number)
         ours, theirs, run = float("inf"), float("inf"), None
         for _ in range(rounds + 1):  # the first one compiles
-            run = ContactRun(m, setsu.Environment.floor(), torque, (), STEP, STEP * np.arange(steps + 1), 1)
+            run = ContactRun(
+                m, setsu.Environment.floor(), torque, (), STEP, np.linspace(0.0, STEP * steps, steps + 1), 1
+            )
             run.begin(q, v)
             ours = min(ours, _seconds(lambda run=run: run.go(lambda text, part: None)) / steps)
             if peer is not None:
@@ -137,7 +139,7 @@ def _box_cost(points: int, rounds: int) -> float:
     m = b.add_contact_points("box", [(x, y, -0.1) for x, y in grid]).build()
     best = float("inf")
     for _ in range(rounds + 1):
-        run = ContactRun(m, setsu.Environment.floor(), None, (), STEP, STEP * np.arange(201), 200)
+        run = ContactRun(m, setsu.Environment.floor(), None, (), STEP, np.linspace(0.0, STEP * 200, 201), 200)
         run.begin(np.array([0, 0, 0.1, 0, 0, 0, 1.0]), np.array([0.3, 0.1, 0, 0, 0, 0.2]))
         best = min(best, _seconds(lambda run=run: run.go(lambda text, part: None)) / 200)
     return 1e6 * best

@@ -131,7 +131,7 @@ def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h)
         p, place = scene.points[index], records.points[row, index]
         if p.body >= 0:
             place[3], place[4], place[5] = point_in_world(motion.poses, p.body, p.position)
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
@@ -140,7 +140,7 @@ def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h)
         for i in range(3):
             out[i] += (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
             out[3 + i] = c.position[i]
-    for b in range(problem.count[1]):
+    for b in range(problem.counts[1]):
         for i in range(6):
             records.wrench[row, problem.bodies[b], i] = problem.vectors[WRENCH, 6 * b + i] / h
 
@@ -149,7 +149,7 @@ def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h)
 def _see_events(scene: Scene, problem: Problem, records: Records, k):
     """Compare what each point does now with what it did in the step before."""
     # `touching` holds the state before, plus four times the present one.
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point >= 0 and c.impulse[0] > 0.0:
             p = scene.points[c.point]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class BodyPairs:
 
     def __init__(self, mechanism: Mechanism) -> None:
         try:
-            import coal
+            coal: Any = import_module("coal")  # its names are made at run time
         except ImportError:
             raise InputError("simulate: contacts between bodies need coal: pip install setsu[geometry]") from None
         self._coal = coal

@@ -15,6 +15,8 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +89,7 @@ def shape_points(shape: Shape, body: Body) -> tuple[Floats, list[float]]:
 
 def _hull_points(shape: Shape, body: Body) -> Floats:
     try:
-        import coal
+        coal: Any = import_module("coal")  # its names are made at run time
     except ImportError:
         raise InputError(
             f'body "{body.name}": contact points of the mesh {shape.mesh} need coal: pip install setsu[geometry]'

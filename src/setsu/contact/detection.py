@@ -93,10 +93,10 @@ def _gap(scene: Scene, polygon, point, x, y, z):
 @part
 def _add(scene: Scene, problem: Problem, point, polygon, gap, x, y, z):
     """Append a contact unless there is no room."""
-    index = problem.count[0]
+    index = problem.counts[0]
     if index >= len(problem.contacts):
         return
-    problem.count[0] = index + 1
+    problem.counts[0] = index + 1
     c, p, n = problem.contacts[index], scene.points[point], scene.polygons[polygon].normal
     c.point, c.face, c.body_a, c.body_b, c.gap = point, polygon, p.body, -1, gap
     c.position[0], c.position[1], c.position[2] = x - p.radius * n[0], y - p.radius * n[1], z - p.radius * n[2]
@@ -107,11 +107,11 @@ def _add(scene: Scene, problem: Problem, point, polygon, gap, x, y, z):
 @part
 def add_pairs(problem: Problem):
     """Append the contacts between bodies."""
-    for k in range(problem.count[2]):
-        index = problem.count[0]
+    for k in range(problem.counts[2]):
+        index = problem.counts[0]
         if index >= len(problem.contacts):
             return
-        problem.count[0] = index + 1
+        problem.counts[0] = index + 1
         c, p = problem.contacts[index], problem.pairs[k]
         c.point, c.face, c.body_a, c.body_b, c.gap = -1, k, p.body_a, p.body_b, p.gap
         for i in range(3):
@@ -137,7 +137,7 @@ def set_axes(axes, nx, ny, nz):
 @part
 def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
     """List all points with a gap below `reach` (m) and at most `deepest` (m) behind a polygon."""
-    problem.count[0] = 0
+    problem.counts[0] = 0
     for body in range(len(scene.bodies)):
         b = scene.bodies[body]
         if b.point_start == b.point_stop:
@@ -168,7 +168,7 @@ def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
 @part
 def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
     """Add points that a trial step takes through a polygon by more than `tolerance` (m); return how many."""
-    before = problem.count[0]
+    before = problem.counts[0]
     for body in range(len(scene.bodies)):
         b = scene.bodies[body]
         if b.point_start == b.point_stop:
@@ -201,9 +201,9 @@ def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
                 if not _inside(scene, polygon, px + s * (x - px), py + s * (y - py), pz + s * (z - pz)):
                     continue
                 listed = False
-                for c in range(problem.count[0]):
+                for c in range(problem.counts[0]):
                     if problem.contacts[c].point == point and problem.contacts[c].face == polygon:
                         listed = True
                 if not listed:
                     _add(scene, problem, point, polygon, gap, px, py, pz)
-    return problem.count[0] - before
+    return problem.counts[0] - before

@@ -60,7 +60,7 @@ def one_contact(W, cn, c1, c2, mu):
             s = 2.0 * s + 1e-3 * trace
         else:
             s = 0.5 * (low + high)
-            if high - low <= 1e-15 * high:
+            if high - low <= 1e-9 * high:
                 break
         if s > 1e12 * trace:
             return -cn / wnn, 0.0, 0.0
@@ -75,11 +75,11 @@ def one_contact(W, cn, c1, c2, mu):
 @part
 def sweep(problem: Problem, rounds, compliance):
     """Improve the trial impulses by so many sweeps; `shift` and `friction` are given."""
-    n, twist = 6 * problem.count[1], problem.vectors[TWIST]
+    n, twist = 6 * problem.counts[1], problem.vectors[TWIST]
     set_twists(problem)
     for _ in range(rounds):
         largest = 0.0
-        for index in range(problem.count[0]):
+        for index in range(problem.counts[0]):
             c = problem.contacts[index]
             W, f, v = c.own, c.trial, c.velocity
             x, y, z = f[0], f[1], f[2]

@@ -15,13 +15,14 @@
     F(λ) = 0                                                                  (6)  <=> the contact problem
     A δλ + B δv = -F per contact,  δv_i = P_iᵀ δy + ε δλ_i,  δy = Λ P δλ      (7)
     S = Σ P_i C_i P_iᵀ,  C = (A + εB)⁻¹ B,  e = -(A + εB)⁻¹ F,  r = Σ P_i e_i (8)
-    (1 + Λ S) δy = Λ r,  δλ = e - C Pᵀ δy                                     (9)
+    (1 + Λ S) δy = Λ r,  or (1 + Xᵀ S X) z = Xᵀ r, δy = X z;  δλ = e - C Pᵀδy  (9)
 
 Source of (1)-(5): Alart and Curnier 1991; the rest follows from Λ (problem.py). Why this method: measured on boxes and
 humanoids, sweeps over single contacts (gauss_seidel.py) need hundreds of rounds for 1e-10 where contacts are redundant;
 Newton needs one or two linear solves from the last step's impulses while modes stay, and rarely more than eight when
-they change. (9) makes such a solve as large as six times the bodies in contact, whatever the number of contacts: the
-cost per contact is linear. Newton's method alone may cycle between modes; then sweeps improve the point it starts from.
+they change. (9) makes such a solve as large as six times the bodies in contact, or as nv if that is less, whatever the
+number of contacts: the cost per contact is linear. Newton's method alone may go around between modes; then sweeps
+improve the point it starts from.
 Accuracy: |F| below 1e-10 of the largest impulse, or `converged` says no.
 """
 
@@ -32,26 +33,28 @@ import math
 from setsu.contact.factor import solve_dense
 from setsu.contact.gauss_seidel import sweep
 from setsu.contact.problem import add_wrench, set_twists, set_velocity
-from setsu.contact.scene import LOAD, SOLUTION, TWIST, Problem
+from setsu.contact.scene import LOAD, SOLUTION, TWIST, X_PART, Problem
 from setsu.native.control_flow import part
 
 __all__ = ["linear_step", "set_trial", "solve", "take_trial"]
 
 _COMPLIANCE = 1e-8
 _ACCURACY = 1e-10
-_ROUNDS = 40
-# Full steps before descent is asked for: Newton's method on (6) may climb before it falls.
+_ROUNDS = 32
+# Newton steps in a row; full ones: the residual of (6) may climb before it falls.
 _BOLD = 8
+# So many steps may bring nothing when only rounding is left.
+_STRIKES = 6
 # Within this part of the largest impulse only rounding is left: sweeps would not help.
 _NEARLY = 1e-7
 
 
 @part
 def _residual(problem: Problem, eps):
-    """Velocities and F for the trial impulses; its largest entry (N s) and the sum of squares."""
+    """Velocities and F for the trial impulses; return its largest entry (N s)."""
     set_twists(problem)
-    worst = total = 0.0
-    for index in range(problem.count[0]):
+    worst = 0.0
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         f, v, rho, mu = c.trial, c.velocity, c.scale, c.friction
         set_velocity(problem, index, TWIST, v)
@@ -69,8 +72,7 @@ def _residual(problem: Problem, eps):
             else:
                 f1, f2 = f[1] - mu * zn * z1 / length, f[2] - mu * zn * z2 / length  # (5)
         worst = max(worst, abs(f0), abs(f1), abs(f2))
-        total += f0 * f0 + f1 * f1 + f2 * f2
-    return worst, total
+    return worst
 
 
 @part
@@ -133,27 +135,10 @@ def _add_block(C, P, a, Q, b, S):
 
 
 @part
-def linear_step(problem: Problem):
-    """Fill `change` with δλ from C and e of all contacts (8), (9); False when the linear system is singular."""
-    n = 6 * problem.count[1]
+def _solve_in_twists(problem: Problem, n, pairs):
+    """SOLUTION = δy by the first form of (9)."""
     S, M, r, y = problem.system[0], problem.system[1], problem.vectors[LOAD], problem.vectors[SOLUTION]
     coupling = problem.coupling
-    for i in range(n):
-        r[i] = 0.0
-        for j in range(n):
-            S[i, j] = 0.0
-    pairs = False
-    for index in range(problem.count[0]):
-        c = problem.contacts[index]
-        add_wrench(problem, index, c.rest[0], c.rest[1], c.rest[2], LOAD)
-        if c.ratio[0, 0] == 0.0:
-            continue
-        _add_block(c.ratio, c.map_a, c.hub_a, c.map_a, c.hub_a, S)
-        if c.hub_b >= 0:
-            pairs = True
-            _add_block(c.ratio, c.map_b, c.hub_b, c.map_b, c.hub_b, S)
-            _add_block(c.ratio, c.map_a, c.hub_a, c.map_b, c.hub_b, S)
-            _add_block(c.ratio, c.map_b, c.hub_b, c.map_a, c.hub_a, S)
     for i in range(n):
         s = 0.0
         for j in range(n):
@@ -166,9 +151,74 @@ def linear_step(problem: Problem):
             M[i, j] = m
         M[i, i] += 1.0
         y[i] = s
-    if not solve_dense(M, y, n):
+    return solve_dense(M, y, n)
+
+
+@part
+def _solve_in_x(problem: Problem):
+    """SOLUTION = δy by the second form of (9): smaller when more than nv / 6 bodies take part."""
+    S, M, r, y = problem.system[0], problem.system[1], problem.vectors[LOAD], problem.vectors[SOLUTION]
+    nv, T, z = problem.root.shape[2], problem.product, problem.vectors[X_PART]
+    for i in range(nv):
+        z[i] = 0.0
+        for j in range(nv):
+            M[i, j] = 0.0
+        M[i, i] = 1.0
+    for k in range(problem.counts[1]):
+        X, support, o = problem.root[k], problem.support[k], 6 * k
+        for p in range(1, support[0] + 1):
+            d = support[p]
+            for i in range(6):
+                s = 0.0
+                for j in range(6):
+                    s += S[o + i, o + j] * X[j, d]
+                T[i, d] = s
+                z[d] += X[i, d] * r[o + i]
+        for p in range(1, support[0] + 1):
+            a = support[p]
+            for q in range(1, support[0] + 1):
+                d = support[q]
+                s = 0.0
+                for i in range(6):
+                    s += X[i, a] * T[i, d]
+                M[a, d] += s
+    if not solve_dense(M, z, nv):
         return False
-    for index in range(problem.count[0]):
+    for k in range(problem.counts[1]):
+        X, support = problem.root[k], problem.support[k]
+        for i in range(6):
+            s = 0.0
+            for p in range(1, support[0] + 1):
+                s += X[i, support[p]] * z[support[p]]
+            y[6 * k + i] = s
+    return True
+
+
+@part
+def linear_step(problem: Problem):
+    """Fill `change` with δλ from C and e of all contacts (8), (9); False when the linear system is singular."""
+    n = 6 * problem.counts[1]
+    S, r = problem.system[0], problem.vectors[LOAD]
+    for i in range(n):
+        r[i] = 0.0
+        for j in range(n):
+            S[i, j] = 0.0
+    pairs = False
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        add_wrench(problem, index, c.rest[0], c.rest[1], c.rest[2], LOAD)
+        if c.ratio[0, 0] == 0.0:
+            continue
+        _add_block(c.ratio, c.map_a, c.hub_a, c.map_a, c.hub_a, S)
+        if c.hub_b >= 0:
+            pairs = True
+            _add_block(c.ratio, c.map_b, c.hub_b, c.map_b, c.hub_b, S)
+            _add_block(c.ratio, c.map_a, c.hub_a, c.map_b, c.hub_b, S)
+            _add_block(c.ratio, c.map_b, c.hub_b, c.map_a, c.hub_a, S)
+    good = _solve_in_x(problem) if n > problem.root.shape[2] and not pairs else _solve_in_twists(problem, n, pairs)
+    if not good:
+        return False
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         C, e, change = c.ratio, c.rest, c.change
         set_velocity(problem, index, SOLUTION, change)
@@ -186,7 +236,7 @@ def linear_step(problem: Problem):
 @part
 def set_trial(problem: Problem, length):
     """trial = impulse + length · change."""
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         for k in range(3):
             c.trial[k] = c.impulse[k] + length * c.change[k]
@@ -195,7 +245,7 @@ def set_trial(problem: Problem, length):
 @part
 def take_trial(problem: Problem):
     """impulse = trial."""
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.trial[k]
@@ -207,7 +257,7 @@ def solve(problem: Problem):
 
     The residual is |F| in parts of the largest impulse at hand. WRENCH and TWIST are those of the result.
     """
-    count = problem.count[0]
+    count = problem.counts[0]
     eps, largest = 0.0, 1e-300
     for index in range(count):
         c = problem.contacts[index]
@@ -218,33 +268,32 @@ def solve(problem: Problem):
     eps *= _COMPLIANCE / max(1, count)
     accuracy = _ACCURACY * largest
     set_trial(problem, 0.0)
-    worst, total = _residual(problem, eps)
-    rounds = 0
+    worst = _residual(problem, eps)
+    rounds = strikes = 0
     while worst > accuracy and rounds < _ROUNDS:
+        if rounds > 0 and rounds % _BOLD == 0 and worst > _NEARLY * largest:
+            # Newton's method goes around in circles: let every contact find its own mode for a while.
+            set_trial(problem, 0.0)
+            sweep(problem, rounds, eps)
+            worst = _residual(problem, eps)
+            take_trial(problem)
         rounds += 1
         for index in range(count):
             _blocks(problem, index, eps)
-        length = 1.0 if linear_step(problem) else 0.0
-        accepted = False
-        while length > 0.1 and not accepted:
-            set_trial(problem, length)
-            new_worst, new_total = _residual(problem, eps)
-            accepted = rounds <= _BOLD or new_total < (1.0 - 0.1 * length) * total or new_worst <= accuracy
-            length *= 0.5
-        if not accepted:
-            if worst <= _NEARLY * largest:
+        if not linear_step(problem):
+            break
+        set_trial(problem, 1.0)
+        new_worst = _residual(problem, eps)
+        if worst <= _NEARLY * largest and new_worst > 0.5 * worst:
+            strikes += 1
+            if strikes > _STRIKES:
                 break
-            # No progress along this direction: let every contact find its own mode for a while.
-            set_trial(problem, 0.0)
-            sweep(problem, 20, eps)
-            new_worst, new_total = _residual(problem, eps)
-        worst, total = new_worst, new_total
+        worst = new_worst
         take_trial(problem)
-    if worst > _NEARLY * largest:
-        sweep(problem, 500, eps)
-        worst, total = _residual(problem, eps)
-        take_trial(problem)
-    elif worst > accuracy:
+    if worst > accuracy:
         set_trial(problem, 0.0)
-        worst, total = _residual(problem, eps)
+        if worst > _NEARLY * largest:
+            sweep(problem, 100, eps)
+        worst = _residual(problem, eps)
+        take_trial(problem)
     return worst / largest, rounds, worst <= accuracy

@@ -30,16 +30,16 @@ __all__ = ["add_wrench", "prepare", "reset_hub", "set_twists", "set_velocity"]
 @part
 def reset_hub(scene: Scene, problem: Problem):
     """Forget the bodies of the former step."""
-    for k in range(problem.count[1]):
+    for k in range(problem.counts[1]):
         scene.bodies[problem.bodies[k]].hub = -1
-    problem.count[1] = 0
+    problem.counts[1] = 0
 
 
 @part
 def _enter(scene: Scene, problem: Problem, body, poses, columns, H, root, rows, v, v_free):
     """Take a body into the hub."""
-    k = problem.count[1]
-    problem.count[1] = k + 1
+    k = problem.counts[1]
+    problem.counts[1] = k + 1
     problem.bodies[k] = body
     scene.bodies[body].hub = k
     start, stop = scene.bodies[body].path_start, scene.bodies[body].path_stop
@@ -78,17 +78,17 @@ def _enter(scene: Scene, problem: Problem, body, poses, columns, H, root, rows, 
                 s += X[i, d] * rows[r, d]
             for d in range(nv):
                 X[i, d] -= s * rows[r, d]
+    support = problem.support[k]
+    support[0] = nv if len(rows) > 0 else stop - start
+    for p in range(support[0]):
+        support[1 + p] = p if len(rows) > 0 else path[start + p]
     for other in range(k + 1):
         Y = problem.root[other]
         for i in range(6):
             for j in range(6):
                 s = 0.0
-                if len(rows) > 0:
-                    for d in range(nv):
-                        s += X[i, d] * Y[j, d]
-                else:
-                    for p in range(start, stop):
-                        s += X[i, path[p]] * Y[j, path[p]]  # (2)
+                for p in range(1, support[0] + 1):
+                    s += X[i, support[p]] * Y[j, support[p]]  # (2)
                 problem.coupling[6 * k + i, 6 * other + j] = s
                 problem.coupling[6 * other + j, 6 * k + i] = s
 
@@ -106,7 +106,7 @@ def _set_map(axes, poses, body, position, sign, P):
 @part
 def prepare(scene: Scene, problem: Problem, first, poses, columns, H, root, rows, v, v_free):
     """Fill maps, own blocks, velocities before and without impulses for the contacts from `first` on."""
-    for index in range(first, problem.count[0]):
+    for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
         if scene.bodies[c.body_a].hub < 0:
             _enter(scene, problem, c.body_a, poses, columns, H, root, rows, v, v_free)
@@ -182,10 +182,10 @@ def add_wrench(problem: Problem, index, x, y, z, row):
 @part
 def set_twists(problem: Problem):
     """WRENCH = P λ of the trial impulses, TWIST = FREE + Λ WRENCH (3)."""
-    n, vectors = 6 * problem.count[1], problem.vectors
+    n, vectors = 6 * problem.counts[1], problem.vectors
     for k in range(n):
         vectors[WRENCH, k] = 0.0
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         f = problem.contacts[index].trial
         add_wrench(problem, index, f[0], f[1], f[2], WRENCH)
     for i in range(n):

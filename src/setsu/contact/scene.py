@@ -22,6 +22,7 @@ __all__ = [
     "SOLUTION",
     "TWIST",
     "WRENCH",
+    "X_PART",
     "Problem",
     "Scene",
     "make_problem",
@@ -40,7 +41,7 @@ BEFORE = 0  # twists at the beginning of the step
 FREE = 1  # twists without contact impulses
 TWIST = 2  # twists with them
 WRENCH = 3  # wrench impulses of the contacts
-LOAD, SOLUTION = 4, 5  # of a linear system
+LOAD, SOLUTION, X_PART = 4, 5, 6  # of a linear system
 
 _BODY = np.dtype(
     [
@@ -140,14 +141,16 @@ class Problem(NamedTuple):
     x are coordinates in which the kinetic energy is ½|x|²: v = L⁻¹ D^-½ x with H = Lᵀ D L.
     """
 
-    count: Ints  # (3,) contacts, bodies, pairs
+    counts: Ints  # (3,) contacts, bodies, pairs
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
     bodies: Ints  # (n,) moving body at each position
     root: Floats  # (n, 6, nv) X: twist of the body = X x
     coupling: Floats  # (6 n, 6 n) X Xᵀ: twists for unit wrench impulses
-    vectors: Floats  # (6, d), d = max(6 n, nv)
+    vectors: Floats  # (7, d), d = max(6 n, nv)
     system: Floats  # (2, d, d)
+    support: Ints  # (n, nv + 1) number of columns of `root` that are not zero, and which
+    product: Floats  # (6, nv)
 
 
 def make_scene(mechanism: Mechanism, environment: Environment) -> Scene:
@@ -199,14 +202,16 @@ def make_problem(n_points: int, n_bodies: int, nv: int, n_pairs: int = 0) -> Pro
     """Return room for the contacts of a step: every point with three faces, and `n_pairs` between bodies."""
     n, d = max(1, n_bodies), max(6 * n_bodies, nv, 1)
     return Problem(
-        count=np.zeros(3, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + n_pairs), dtype=_CONTACT),
         bodies=np.zeros(n, dtype=np.int64),
         root=np.zeros((n, 6, max(1, nv))),
         coupling=np.zeros((6 * n, 6 * n)),
-        vectors=np.zeros((6, d)),
+        vectors=np.zeros((7, d)),
         system=np.zeros((2, d, d)),
+        support=np.zeros((n, nv + 1), dtype=np.int64),
+        product=np.zeros((6, max(1, nv))),
     )
 
 

@@ -166,7 +166,7 @@ def _hold_rows(scene: Scene, motion: Motion):
 @part
 def _recall(scene: Scene, problem: Problem, first):
     """Start impulses and sliding of the contacts from `first` on from what their points remember."""
-    for index in range(first, problem.count[0]):
+    for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
         known = -1
         if c.point >= 0:
@@ -188,7 +188,7 @@ def _remember(scene: Scene, problem: Problem):
     for index in range(len(scene.points)):
         p = scene.points[index]
         p.face[0] = p.face[1] = p.face[2] = -1
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
@@ -211,7 +211,7 @@ def is_sliding(v):
 @part
 def _set_bounces(problem: Problem, first, h, slowest):
     """Mark contacts that come in fast enough to bounce (4); return whether any does."""
-    for index in range(first, problem.count[0]):
+    for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
         reaches = first > 0 or c.gap + h * c.free[0] <= 0.0
         c.bounces = 1 if reaches and c.restitution > 0.0 and c.before[0] < -slowest else 0
@@ -221,7 +221,7 @@ def _set_bounces(problem: Problem, first, h, slowest):
 def _set_shifts(problem: Problem, h, part):
     """What the contact velocities are measured from; `part` scales restitution. Return whether any contact bounces."""
     bounces = False
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         c.shift[1], c.shift[2] = c.curvature[1], c.curvature[2]
         if c.bounces == 1:
@@ -238,13 +238,13 @@ def _solve_with_friction(problem: Problem):
     residual, rounds, good = 0.0, 0, True
     again = True
     while again:
-        for index in range(problem.count[0]):
+        for index in range(problem.counts[0]):
             c = problem.contacts[index]
             c.friction = c.kinetic_friction if c.slides == 1 else c.static_friction
         residual, more, good = newton_solver.solve(problem)
         rounds += more
         again = False
-        for index in range(problem.count[0]):
+        for index in range(problem.counts[0]):
             c = problem.contacts[index]
             if c.slides == 0 and c.impulse[0] > 0.0 and is_sliding(c.velocity) == 1:
                 c.slides = 1
@@ -263,7 +263,7 @@ def _solve_contacts(problem: Problem, h):
         if not bounces or part == 0.0:
             return residual, rounds, good
         gain = size = 0.0
-        for index in range(problem.count[0]):
+        for index in range(problem.counts[0]):
             c = problem.contacts[index]
             for k in range(3):
                 after = c.velocity[k] - c.shift[k]
@@ -280,7 +280,7 @@ def _apply(scene: Scene, problem: Problem, motion: Motion):
     x = motion.vectors[X]
     for d in range(len(x)):
         x[d] = 0.0
-    for k in range(problem.count[1]):
+    for k in range(problem.counts[1]):
         root, b = problem.root[k], scene.bodies[problem.bodies[k]]
         for i in range(6):
             w = problem.vectors[WRENCH, 6 * k + i]
@@ -303,7 +303,7 @@ def _try(motion: Motion):
 def _miss(scene: Scene, problem: Problem, motion: Motion, h):
     """Curvature of the contacts' way in this trial step; return the largest error it leaves at a closed one (m)."""
     worst = 0.0
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point < 0 or c.bounces == 1:
             continue
@@ -328,7 +328,7 @@ def _miss(scene: Scene, problem: Problem, motion: Motion, h):
 def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
     """Depth (m) of the deepest listed contact after the step; fills gap_next."""
     depth = 0.0
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point >= 0:
             p = scene.points[c.point]
@@ -344,10 +344,10 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
 @part
 def _move_out(scene: Scene, problem: Problem, motion: Motion):
     """Add a displacement to the step that takes points out of the environment, the least in kinetic metric."""
-    n, vectors = 6 * problem.count[1], problem.vectors
+    n, vectors = 6 * problem.counts[1], problem.vectors
     for i in range(n):
         vectors[BEFORE, i], vectors[FREE, i] = vectors[WRENCH, i], 0.0
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         for k in range(3):
             c.kept[k], c.rest[k] = c.impulse[k], c.velocity[k]
@@ -361,7 +361,7 @@ def _move_out(scene: Scene, problem: Problem, motion: Motion):
         motion.vectors[DISPLACEMENT, d] += motion.vectors[X, d]
     for i in range(n):
         vectors[WRENCH, i] = vectors[BEFORE, i]
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.kept[k]
@@ -439,13 +439,13 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, solver, certifi
     good = True
     for _ in range(_PASSES):
         passes += 1
-        if problem.count[0] > known:
+        if problem.counts[0] > known:
             prepare(
                 scene, problem, known, motion.poses, motion.columns, motion.H, a[ROOT], motion.rows, a[V], a[V_FREE]
             )
             _recall(scene, problem, known)
             _set_bounces(problem, known, h, slowest)
-            known = problem.count[0]
+            known = problem.counts[0]
         if known > 0:
             if solver == DEFAULT:
                 residual, more, good = _solve_contacts(problem, h)
@@ -464,7 +464,7 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, solver, certifi
             continue
         if _miss(scene, problem, motion, h) <= _CLOSED:
             break
-    problem.count[0] = known
+    problem.counts[0] = known
     _certify(problem, certificate)
     _book_work(problem, certificate)
     _finish_torque(motion, h)
@@ -492,7 +492,7 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, solver, certifi
 def _certify(problem: Problem, certificate):
     """Cone, complementarity and dissipation residuals of the impulses (certificate.py)."""
     cone = together = dissipation = 0.0
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         f, v, mu = c.impulse, c.velocity, c.friction
         ft, vt = math.sqrt(f[1] * f[1] + f[2] * f[2]), math.sqrt(v[1] * v[1] + v[2] * v[2])
@@ -506,7 +506,7 @@ def _certify(problem: Problem, certificate):
 def _book_work(problem: Problem, certificate):
     """Work of contact friction and of normal impulses in this step (J), with the mean of old and new velocity."""
     certificate[8] = certificate[9] = 0.0
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         for k in range(3):
             work = 0.5 * c.impulse[k] * (c.before[k] + c.velocity[k] - c.shift[k])

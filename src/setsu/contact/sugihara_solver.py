@@ -37,7 +37,7 @@ _ROUNDS = 50
 def _set_velocities(problem: Problem):
     """Contact velocities of the trial impulses, measured from their targets (1)."""
     set_twists(problem)
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         set_velocity(problem, index, TWIST, c.velocity)
         for k in range(3):
@@ -47,14 +47,14 @@ def _set_velocities(problem: Problem):
 @part
 def _solve_modes(problem: Problem, eps):
     """(2) for given modes (in `bounces`) and directions (in `kept`); twice, the second time for the rounding."""
-    for index in range(problem.count[0]):
+    for index in range(problem.counts[0]):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.trial[k] = 0.0
     good = True
     for _ in range(3):
         _set_velocities(problem)
-        for index in range(problem.count[0]):
+        for index in range(problem.counts[0]):
             c = problem.contacts[index]
             for i in range(3):
                 c.rest[i] = 0.0
@@ -79,7 +79,7 @@ def _solve_modes(problem: Problem, eps):
 @part
 def solve(problem: Problem, h):
     """Find the impulses; `before`, `free` and materials are given. Return (residual, rounds, converged)."""
-    count = problem.count[0]
+    count = problem.counts[0]
     eps = 0.0
     for index in range(count):
         c = problem.contacts[index]

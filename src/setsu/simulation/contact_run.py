@@ -240,7 +240,7 @@ class ContactRun:
             self.tables.torque[0] = self.torque(t, q, v)
         if self.pairs is not None:
             speed = float(np.abs(v).max(initial=0.0))
-            self.problem.count[2] = self.pairs.find(motion.poses, speed, self.step, self.problem.pairs)
+            self.problem.counts[2] = self.pairs.find(motion.poses, speed, self.step, self.problem.pairs)
         if self.system.n_rows:
             jacobian, error = self.system.jacobian_and_error(q)
             h = self.times[min(self.done + 1, len(self.times) - 1)] - self.time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ class MujocoHumanoid:
     """The same bodies, joints and servos in MuJoCo."""
 
     def __init__(self, mechanism: Mechanism, q: Floats) -> None:
-        import mujoco
-
-        self._mujoco, self._mechanism, self._q = mujoco, mechanism, q
+        # Its names are made at run time: annotations do not know them.
+        mujoco: Any = import_module("mujoco")
+        self._mujoco, self._q = mujoco, q
         self.model = mujoco.MjModel.from_xml_string(_mjcf(mechanism))
         self.data = mujoco.MjData(self.model)
 
