@@ -4,6 +4,7 @@ law = FeedForward.from_motion(model, time, q) + JointFeedback(model, target, 50.
 setsu.simulate(arm, q0, v0, 2.0, torque=law.sampled(0.001, delay=0.002))
 """
 
+from setsu.control import humanoid
 from setsu.control.computed_torque import ComputedTorque
 from setsu.control.controller import Controller, Limited, Sum
 from setsu.control.feed_forward import FeedForward
@@ -32,5 +33,6 @@ __all__ = [
     "Squeeze",
     "Sum",
     "SurfacePress",
+    "humanoid",
     "mismatched",
 ]

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from setsu.contact import Environment
-from setsu.control.humanoid import Walk
+from setsu.control.humanoid import Walk, plan_walk
+from setsu.control.humanoid.balance import contact_positions, momentum_error, tilt
 from setsu.reproduce import reproduce
 from setsu.reproduce.sugihara2002 import humanoid_runs
 from setsu.reproduce.sugihara2002.humanoid_figures import jump_figures, walk_figures
 from setsu.reproduce.sugihara2002.humanoid_runs import HumanoidRun, flight
 from setsu.reproduce.sugihara2002.humanoid_tables import fall_table, jump_table, walk_table
-from setsu.simulation import simulate
+from setsu.simulation import JointServo, simulate
 
 
 def quiet(text: str, part: float) -> None:
@@ -53,6 +54,12 @@ def test_feet_that_stand_do_not_slip_and_forces_stay_in_their_cones(walked: Huma
     force = walked.recording.contact_force
     friction = np.hypot(force[..., 0], force[..., 1])
     assert (friction <= 0.8 * force[..., 2] * (1 + 1e-9) + 1e-9).all()
+
+
+@pytest.mark.slow
+def test_the_zero_moment_point_is_the_recording_s_center_of_pressure(walked: HumanoidRun) -> None:
+    """On a level floor both are one point, reckoned from contact points here and from where forces act there."""
+    assert np.allclose(walked.recording.center_of_pressure()[:, :2], walked.zmp, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -98,3 +105,32 @@ def test_the_fall_keeps_every_law() -> None:
     fallen = humanoid_runs.fall(quiet)
     table = fall_table(fallen, fallen)
     assert [row.verdict for row in table.rows] == ["agrees"] * len(table.rows), table
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("direction", range(8))
+def test_falls_in_every_direction_lose_energy_in_every_step(direction: int) -> None:
+    m = humanoid_runs.hoap1_like()
+    biped, v = humanoid_runs.Biped(m), np.zeros(m.nv)
+    v[:2] = 0.4 * np.cos(0.25 * np.pi * direction), 0.4 * np.sin(0.25 * np.pi * direction)
+    rec = simulate(m, humanoid_runs.standing_posture(biped), v, 2.5, environment=Environment.floor())
+    positions = contact_positions(m, rec.q)
+    assert np.diff(rec.energy).max() <= 1e-12 * rec.energy[0]
+    assert positions[..., 2].min() > -1e-4
+    assert momentum_error(biped, rec.q, rec.v, rec.acceleration, positions, rec.contact_force).max() < 1e-9
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("walk", "stiffness"),
+    [(Walk(steps=4), 250.0), (Walk(steps=4), 400.0), (Walk(steps=4, stride=-0.03, first=1), 300.0),
+     (Walk(steps=4, stride=0.05), 300.0), (Walk(steps=4, stride=0.0), 300.0)],
+)  # fmt: skip
+def test_walks_of_other_strides_and_stiffnesses_arrive_upright(walk: Walk, stiffness: float) -> None:
+    m = humanoid_runs.hoap1_like()
+    biped = humanoid_runs.Biped(m)
+    motion = plan_walk(biped, walk)
+    servo = JointServo(stiffness, 4.0, motion.position, motion.velocity, motion.feed_forward)
+    rec = simulate(m, motion.q[0], np.zeros(m.nv), motion.time[-1], torque=servo, environment=Environment.floor())
+    assert abs(rec.q[-1, 0] - rec.q[0, 0] - walk.travel) < 1e-4
+    assert np.degrees(tilt(biped, rec.q)).max() < 0.01
