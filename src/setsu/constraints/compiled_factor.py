@@ -12,7 +12,8 @@
     λ_P = (u - Z c, c),  Z = R1⁻¹ X,  u = R1⁻¹ Q1ᵀ (z - y),  (1 + ZᵀZ) c = Zᵀ u     (2)  least norm of all multipliers
     nearest x with G x = e:  Lᵀ x = Q1 R1⁻ᵀ e_P                              (3)  nearest in the metric of M
 
-Columns whose rest is below `RELATIVE` times the first are left out, and no more than `most` are taken: off the
+Rows that do nothing are left out, with multipliers of zero. Columns whose rest is below `RELATIVE` times the first are
+left out, and no more than `most` are taken: off the
 constraints a redundant row looks independent. Where parts without mass make M singular, α GᵀG is added to M and -α Gᵀγ
 to f, which changes neither a nor λ.
 Source: Golub and Van Loan 1996, ch. 5.4 and 5.5. Cost: nv³/6 + nv² k + nv k r.
@@ -35,6 +36,7 @@ Ints = NDArray[np.int64]
 
 RELATIVE = 1e-9
 _SMALLEST_PIVOT = 1e-13
+_IDLE = 1e-28
 
 
 class Factor(NamedTuple):
@@ -46,7 +48,7 @@ class Factor(NamedTuple):
     B: Floats  # (most, nv) column j of B P as a row: R above, reflections below
     weight: Floats  # (most,) of each reflection
     order: Ints  # (most,) P
-    size: Ints  # (2,) k, r
+    size: Ints  # (3,) rows with an effect, r, all rows
     added: Floats  # (1,) α
     Z: Floats  # (most, most) Z, column by column: Z[j - r, i]
     gram: Floats  # (most, most) Cholesky factor of 1 + ZᵀZ
@@ -64,7 +66,7 @@ def factor_space(nv: int, most: int) -> Factor:
         B=np.zeros((most, nv)),
         weight=np.zeros(most),
         order=np.zeros(most, dtype=np.int64),
-        size=np.zeros(2, dtype=np.int64),
+        size=np.zeros(3, dtype=np.int64),
         added=np.zeros(1),
         Z=np.zeros((most, most)),
         gram=np.zeros((most, most)),
@@ -199,16 +201,36 @@ def factor(F: Factor, M: Floats, k: int, most: int) -> bool:
         F.added[0] = alpha
         if not _cholesky(M, F.L, F.diagonal):
             return False
-    for i in range(k):
-        F.order[i] = i
-        for d in range(nv):
-            F.B[i, d] = F.G[i, d]
-        pushed(F, F.B[i])
-    F.size[0] = k
-    F.size[1] = _orthogonalise(F, k, most)
-    if F.size[1] < k:
+    F.size[2] = k
+    F.size[0] = _push_rows(F, k)
+    F.size[1] = _orthogonalise(F, F.size[0], most)
+    if F.size[1] < F.size[0]:
         _prepare_least_norm(F)
     return True
+
+
+@part
+def _push_rows(F, k):
+    """B = L⁻¹ Gᵀ with rows that are rounding alone (those out of a plane linkage's plane) last; how many are not."""
+    nv = len(F.diagonal)
+    largest = 0.0
+    for i in range(k):
+        F.t[i] = 0.0
+        for d in range(nv):
+            F.t[i] += F.G[i, d] * F.G[i, d]
+        largest = max(largest, F.t[i])
+    count, idle = 0, k
+    for i in range(k):
+        if F.t[i] <= _IDLE * largest:
+            idle -= 1
+            F.order[idle] = i
+            continue
+        F.order[count] = i
+        for d in range(nv):
+            F.B[count, d] = F.G[i, d]
+        pushed(F, F.B[count])
+        count += 1
+    return count
 
 
 @part
@@ -257,6 +279,8 @@ def multipliers(F: Factor, y: Floats, gamma: Floats, result: Floats) -> None:
         result[F.order[i]] = total
     for a in range(n):
         result[F.order[r + a]] = t[a]
+    for i in range(k, F.size[2]):
+        result[F.order[i]] = 0.0
 
 
 @part

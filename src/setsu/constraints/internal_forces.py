@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.held_motion import HeldMotion
 from setsu.constraints.stacked import Floats, cross, times, transposed_times
-from setsu.constraints.system import ConstraintSystem, Linearisation
+from setsu.constraints.system import ConstraintSystem, ForceGeometry, Linearisation
 from setsu.dynamics import body_poses
 
 __all__ = ["gather_loop_wrenches", "least_internal_forces"]
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 
 def gather_loop_wrenches(
-    system: ConstraintSystem, rows: Linearisation, multipliers: Floats, free_force: Floats
+    system: ConstraintSystem, rows: Linearisation | ForceGeometry, multipliers: Floats, free_force: Floats
 ) -> Floats:
     """Return the wrench of each loop on body_b at the joint, (N, n_loops, 6): rows and forces along free axes."""
     t = system.loops

@@ -35,7 +35,7 @@ from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Cylindrical, Free, Mechanism, Planar, Prismatic
 
-__all__ = ["ConstraintRows", "ConstraintSystem", "Linearisation", "constraint_system"]
+__all__ = ["ConstraintRows", "ConstraintSystem", "ForceGeometry", "Linearisation", "constraint_system"]
 
 Ints = NDArray[np.int64]
 
@@ -67,6 +67,16 @@ class Linearisation:
     contact_jacobian: Floats  # (..., c, 3, nv)
     contact_velocity_term: Floats  # (..., c, 3) acceleration of the contact point at a = 0
     body_jacobians: Floats  # (..., bodies that take part + 1, 6, nv) of their origins, the world's last
+
+
+class ForceGeometry(NamedTuple):
+    """What turns multipliers into forces: where loops and contacts act and along which directions."""
+
+    places: LoopPlaces
+    loop_wrench: Floats  # (..., k, 6)
+    free_wrench: Floats  # (..., f, 6)
+    normal: Floats  # (..., c, 3)
+    contact_arm: Floats  # (..., c, 3)
 
 
 class _ContactMotion(NamedTuple):
@@ -148,6 +158,17 @@ class ConstraintSystem:
             parts.append(transposed_times(self._contact_jacobian(arms, J), normal))
         return np.concatenate(parts, axis=-2), self._join(q, places.error, distance)
 
+    def force_geometry(self, q: Floats) -> ForceGeometry:
+        """Return where and along which directions forces act at checked coordinates q (..., nq): no Jacobians."""
+        poses, k = self._poses(q), self.n_loop_rows
+        places = loop_places(self.loops, poses)
+        wrench = places.in_world(np.concatenate([places.wrench, places.free], axis=-2), self._row_and_free_loop)
+        normal = arms = np.zeros((*q.shape[:-1], 0, 3))
+        if self.contacts:
+            points, arms = self._contact_points(poses)
+            normal = self._surfaces(points)[1]
+        return ForceGeometry(places, wrench[..., :k, :], wrench[..., k:, :], normal, arms)
+
     def linearise(self, q: Floats, v: Floats) -> Linearisation:
         """Return all there is to know at checked states q (..., nq), v (..., nv) of the same leading axes."""
         m, t, k = self.mechanism, self.loops, self.n_loop_rows
@@ -206,7 +227,7 @@ class ConstraintSystem:
         """Return the loop joints' own coordinates (..., f), m or rad."""
         return loop_coordinates(self.loops, places)
 
-    def body_wrenches(self, rows: Linearisation, loop_wrench: Floats, contact_force: Floats) -> Floats:
+    def body_wrenches(self, rows: Linearisation | ForceGeometry, loop_wrench: Floats, contact_force: Floats) -> Floats:
         """Return loop wrenches (..., n_loops, 6; on body_b at the joint) and contact forces (..., c, 3) as wrenches on
         the bodies at their origins, world axes, (..., n_bodies, 6)."""
         places = rows.places

@@ -29,6 +29,7 @@ __all__ = ["active_rows", "energy", "evaluate", "project", "settle"]
 
 _SMALLEST_ERROR = 1e-15
 _LAST_CORRECTION = 1e-13
+_NEAR = 1e-4
 
 
 @part
@@ -303,9 +304,10 @@ def _guards(t, s, x, w, k):
 
 
 @compiled
-def evaluate(t, s, kernels, x, F, w):
+def evaluate(t, s, kernels, x, F, w, factored):
     """Accelerations, multipliers, contact forces, powers and guards of the state in s under w.tau; -1 or a status.
 
+    factored: F holds the factors of this very configuration, as after `project`.
     The smallest guard goes to w.smallest[0], the largest violation of an active row to w.violation[0].
     """
     nv = len(s.v)
@@ -326,14 +328,15 @@ def evaluate(t, s, kernels, x, F, w):
         if run_bound(w.forward) >= 0:
             return UNSUITABLE
     else:
-        _mass(t, s, kernels)
         if run_bound(kernels.bias) >= 0:
             return UNSUITABLE
         for d in range(nv):
             w.y[d] = w.tau[d] - kernels.b[d]
         w.powers[1] += _passive(t, s, w)
-        if not factor(F, kernels.M, k, k):
-            return MASSLESS
+        if not (factored and k > 0):
+            _mass(t, s, kernels)
+            if not factor(F, kernels.M, k, k):
+                return MASSLESS
         if F.added[0] != 0.0:
             for i in range(k):
                 for d in range(nv):
@@ -356,7 +359,7 @@ def project(t, s, kernels, x, F, w, most):
 
     most: the largest rank met on the constraints.
     """
-    nv, last = len(s.v), math.inf
+    nv, last, size = len(s.v), math.inf, math.inf
     while True:
         status = fill_rows(t, s, kernels)
         if status >= 0:
@@ -364,12 +367,15 @@ def project(t, s, kernels, x, F, w, most):
         k = _gather(t, s, x, F, w)
         if k == 0:
             return -1
-        _mass(t, s, kernels)
-        if not factor(F, kernels.M, k, most):
-            return MASSLESS
-        size = 0.0
+        before, size = size, 0.0
         for i in range(k):
             size = max(size, abs(w.error[i]))
+        # Close by, the last factors are as good as new ones: each repeat gains as many digits as the step was small.
+        stale = before <= _NEAR
+        if not stale:
+            _mass(t, s, kernels)
+            if not factor(F, kernels.M, k, most):
+                return MASSLESS
         # Rounding keeps the error from falling further: more steps would only wander.
         if size <= _SMALLEST_ERROR or size > 0.25 * last:
             break
@@ -384,6 +390,11 @@ def project(t, s, kernels, x, F, w, most):
         if size <= _LAST_CORRECTION:
             # Newton's next error is below rounding, and so is the change of the rows.
             break
+    # Velocities take the factors where the state has come to; so does the evaluation that follows.
+    if stale:
+        _mass(t, s, kernels)
+        if not factor(F, kernels.M, k, most):
+            return MASSLESS
     for i in range(k):
         w.error[i] = 0.0
         for d in range(nv):

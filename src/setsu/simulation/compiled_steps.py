@@ -167,7 +167,7 @@ def _step(t, s, kernels, x, F, w, g, h, constrained):
                 return status
             if run_bound(g.separate) >= 0:
                 return UNSUITABLE
-        status = evaluate(t, s, kernels, x, F, w)
+        status = evaluate(t, s, kernels, x, F, w, constrained)
         if status >= 0:
             return status
         _rates(g, g.phi, s.v, g.total)
@@ -217,7 +217,7 @@ def run_steps(t, s, kernels, x, F, w, g, r, steps, first, every, constrained):
             status = project(t, s, kernels, x, F, w, g.most[0])
             if status >= 0:
                 return n, status
-        status = evaluate(t, s, kernels, x, F, w)
+        status = evaluate(t, s, kernels, x, F, w, constrained)
         if status >= 0:
             return n, status
         if w.smallest[0] < 0.0:

@@ -158,7 +158,7 @@ class ConstrainedMotion:
         if self.mechanism.has_bearings:
             self._evaluate_with_bearings(t, q, v, tau)
         else:
-            self.refuse(self.compiled.evaluate(*space.arguments), t)
+            self.refuse(self.compiled.evaluate(*space.arguments, False), t)
         if not complete:
             return Evaluation(t, q, v, work.a.copy(), tau, work.powers.copy())
         self._learn_rank()
@@ -172,7 +172,7 @@ class ConstrainedMotion:
         def friction_of(friction: Floats) -> Floats:
             self.load(q, v)
             work.tau[:], work.axis_force[:] = tau - friction[0, :nv], -friction[0, nv:]
-            self.refuse(self.compiled.evaluate(*space.arguments), t)
+            self.refuse(self.compiled.evaluate(*space.arguments, False), t)
             found = self.gathered(t, q, v, tau)
             along = self.joint_forces.along_axes(rows, work.a[None]) + work.axis_force
             contact_force = found.normal_force[:, None] * rows.normal[0] + found.friction_force
@@ -218,9 +218,13 @@ class ConstrainedMotion:
         Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them as wrenches on
         the bodies at their origins (T, n_bodies, 6).
         """
-        rows = self.system.linearise(q, v)
+        if self.joint_forces.exist:
+            rows = self.system.linearise(q, v)
+            along = self.joint_forces.along_axes(rows, a)
+        else:
+            rows, along = self.system.force_geometry(q), np.zeros((len(q), len(self.system.loops.free_loop)))
         contact_force = normal_force[..., None] * rows.normal + friction_force
-        active = gather_loop_wrenches(self.system, rows, multipliers, self.joint_forces.along_axes(rows, a))
+        active = gather_loop_wrenches(self.system, rows, multipliers, along)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
         loops[:, self._loop_places] = active
         return contact_force, loops, self.system.body_wrenches(rows, active, contact_force)

@@ -38,7 +38,7 @@ def test_accelerations_and_least_norm_multipliers_equal_those_by_singular_values
     assert _solve(Book(space), M.copy(), rows, force.copy(), gamma, a, lagrange, near)
     metric = MassMetric(M, G)
     y = metric.force(force, gamma)
-    assert space.size.tolist() == [rows, metric.rank]
+    assert space.size.tolist() == [rows, metric.rank, rows]
     np.testing.assert_allclose(a, metric.acceleration(y, gamma), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(lagrange, metric.multipliers(y, gamma), rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(near, metric.nearest(gamma), rtol=1e-10, atol=1e-12)
