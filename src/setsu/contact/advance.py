@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.contact.detection import point_in_world
-from setsu.contact.scene import WRENCH, Problem, Scene
-from setsu.contact.step import (
+from setsu.contact.free_motion import (
     ACCELERATION,
     APPLIED,
     COULOMB,
@@ -21,10 +20,9 @@ from setsu.contact.step import (
     VELOCITY,
     Motion,
     V,
-    accept,
-    is_sliding,
-    take_step,
 )
+from setsu.contact.scene import WRENCH, Problem, Scene
+from setsu.contact.step import accept, is_sliding, take_step
 from setsu.native.control_flow import compiled, part
 
 __all__ = ["EVENT_KINDS", "DriveTables", "Records", "advance", "make_records"]

@@ -64,7 +64,7 @@ class ContactRun:
                     "points that may lift off or rub are contact points of the mechanism"
                 )
         from setsu.contact import advance, scene
-        from setsu.contact import step as stepping
+        from setsu.contact import free_motion as stepping
 
         self._advance, self._stepping = advance, stepping
         self._solver = CONTACT_SOLVERS.index(contact_solver)

@@ -1,0 +1,138 @@
+"""The state of a run, and the velocity a step would end with if nothing touched.
+
+| symbol | meaning | unit |
+|---|---|---|
+| h | step | s |
+| H, b | mass matrix, bias torque at the beginning of the step | |
+| u, kp, kd | torque without and gains of the joint servo; D, k damping and stiffness of the joints | |
+| G | rows of loops, couplings and surfaces; e their position error | |
+
+    (H + h (kd + D) + h² (kp + k)) (v' - v) = h (u - b - h (kp + k) v)        (1)  u: servo at the old state included
+    G v' = -e / h                                                             (2)  the least change in kinetic metric
+
+Dry friction of joints is a damper of the slope it has at the present speed. Cost: mass matrix, bias and factor.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.contact.factor import factorise, force_to_x, velocity_to_x, x_to_velocity
+from setsu.contact.scene import Scene
+from setsu.native.control_flow import part, run_bound
+
+__all__ = ["BAD_NUMBERS", "FINE", "NOT_POSITIVE", "VECTORS", "Motion", "free_velocity"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FINE, BAD_NUMBERS, NOT_POSITIVE = 0, 1, 2
+
+# Rows of Motion.vectors, all (nv,): the state, torques and gains, then what a step works out.
+VECTORS = 17
+V, TORQUE, KP, KD, POSITION, VELOCITY, DAMPING, STIFFNESS, COULOMB = range(9)
+BIAS, ROOT, X, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION = range(9, VECTORS)
+# Rows of Motion.kernels.
+MASS_MATRIX, BIAS_TORQUE, JOINT_AXES, INTEGRATE, BODY_POSES, KINETIC_ENERGY, POTENTIAL_ENERGY = range(7)
+# Entries of Motion.energies (J).
+KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT = range(4)
+
+
+class Motion(NamedTuple):
+    """State and work arrays of a run; `kernels` are native functions bound to them.
+
+    TORQUE, KP, KD, POSITION, VELOCITY: u + kp (q_ref - q) + kd (v_ref - v) drives the joints. DAMPING, STIFFNESS,
+    COULOMB: of the joints. APPLIED: torque of the step, with the servo at its end. V_FREE, V_NEXT: velocity at its end
+    without and with contact impulses. DISPLACEMENT: from q to q_next. ACCELERATION: that of (1).
+    """
+
+    q: Floats
+    q_next: Floats
+    vectors: Floats  # (VECTORS, nv)
+    coordinate: Ints  # (nv,) where in q, -1 for velocities without a single coordinate
+    poses: Floats  # (n_bodies, 4, 4) at q
+    poses_next: Floats
+    columns: Floats  # (6, nv)
+    H: Floats
+    rows: Floats  # (k, nv) Jacobian of loops, couplings and surfaces
+    row_rate: Floats  # (k,) what their rates have to be
+    kernels: Ints  # (7, 7)
+    energies: Floats  # (4,) kinetic and potential, of the state and of the next
+    free_joints: Ints  # (n, 2) body and first velocity of each free joint
+
+
+@part
+def free_velocity(scene: Scene, motion: Motion, h):
+    """Velocity at the end of the step without contacts (1) into V_FREE; FINE or what is wrong."""
+    for kernel in (MASS_MATRIX, BIAS_TORQUE, JOINT_AXES):
+        if run_bound(motion.kernels[kernel]) >= 0:
+            return BAD_NUMBERS
+    H, a, x = motion.H, motion.vectors, motion.vectors[X]
+    for d in range(len(x)):
+        v, dry, kp, kd = a[V, d], a[COULOMB, d], a[KP, d], a[KD, d]
+        sign = 1.0 if v > 0.0 else (-1.0 if v < 0.0 else 0.0)
+        # Dry friction as a damper that gives its force at the present speed: implicit, it stops the joint and no more.
+        slope = dry / max(abs(v), 1e-3)
+        u = a[TORQUE, d] + kd * (a[VELOCITY, d] - v)
+        if motion.coordinate[d] >= 0:
+            u += kp * (a[POSITION, d] - motion.q[motion.coordinate[d]])
+        spring = kp + a[STIFFNESS, d]
+        x[d] = h * (u - a[BIAS, d] + dry * sign - slope * v - h * spring * v)
+        H[d, d] += h * (kd + a[DAMPING, d] + slope) + h * h * spring
+        a[APPLIED, d] = u
+    if not factorise(H, scene.parent, a[ROOT]):
+        return NOT_POSITIVE
+    force_to_x(H, scene.parent, a[ROOT], x)
+    x_to_velocity(H, scene.parent, a[ROOT], x)
+    for d in range(len(x)):
+        a[V_FREE, d] = a[V, d] + x[d]
+    if len(motion.rows) > 0:
+        _hold_rows(scene, motion)
+    return FINE
+
+
+@part
+def _hold_rows(scene: Scene, motion: Motion):
+    """Make the rows orthonormal in x, drop those that follow from others, and correct v_free to their rates."""
+    rows, rate = motion.rows, motion.row_rate
+    H, parent, root, x = motion.H, scene.parent, motion.vectors[ROOT], motion.vectors[X]
+    nv = len(x)
+    velocity_to_x(H, parent, root, motion.vectors[V_FREE], x)
+    largest = 0.0
+    for r in range(len(rows)):
+        force_to_x(H, parent, root, rows[r])
+        size = 0.0
+        for d in range(nv):
+            size += rows[r, d] * rows[r, d]
+        largest = max(largest, size)
+    for r in range(len(rows)):
+        G = rows[r]
+        size = 0.0
+        for d in range(nv):
+            size += G[d] * G[d]
+        for _ in range(2):  # twice is enough
+            for k in range(r):
+                s = 0.0
+                for d in range(nv):
+                    s += G[d] * rows[k, d]
+                for d in range(nv):
+                    G[d] -= s * rows[k, d]
+                rate[r] -= s * rate[k]
+        left = 0.0
+        for d in range(nv):
+            left += G[d] * G[d]
+        # Rows of rounding errors alone (a planar loop in space has some) hold nothing.
+        f = 1.0 / math.sqrt(left) if left > 1e-16 * size and left > 1e-20 * largest else 0.0
+        s = rate[r] = f * rate[r]
+        for d in range(nv):
+            G[d] *= f
+            s -= G[d] * x[d]
+        for d in range(nv):
+            x[d] += s * G[d]
+    x_to_velocity(H, parent, root, x)
+    for d in range(nv):
+        motion.vectors[V_FREE, d] = x[d]
