@@ -141,6 +141,7 @@ def _forces(run: HumanoidRun, out: Path, name: str, title: str) -> Figure:
     highest = float(run.force[:, 2].max())
     if highest > 8.0 * run.biped.weight:
         axes.set_yscale("symlog", linthresh=run.biped.weight)
+        axes.set_ylim(0.0, 2.0 * highest)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("vertical force (N)")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4)
