@@ -1,0 +1,96 @@
+"""Drives and minimum parameters of a mechanism whose loops and couplings close linearly.
+
+    q = N u + b                      closure, u independent                        kawasaki1995 (4)
+    u_a = N_a u + b_a                coordinates of the actuated joints
+    q = D u_a + b - D b_a,  D = N N_a^-1,  τ_a = Dᵀ τ_o                            (9)-(11)
+
+Parallelograms (θ2' = θ2 + θ3 + π) and couplings are of this kind. Inertias are the minimum parameters σ of the closed
+mechanism, in place of those they stand for, zeros elsewhere: bodies whose parameters went over to others vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from setsu.code_generation.cheapest_inverse_dynamics import Drives
+from setsu.code_generation.linear_coordinates import Form
+from setsu.constraints import independent_coordinates
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism import Mechanism
+from setsu.mechanism.tables import Inertias, Kind, regroup
+from setsu.minimum_parameters import MinimumParameters
+from setsu.minimum_parameters.assembly_branch import linear_closure
+
+__all__ = ["actuated_rates", "linear_drives", "minimum_inertias"]
+
+_LIMIT = 60_000
+_ROUNDING = 1e-12
+
+
+def actuated_rates(mechanism: Mechanism, actuated: Sequence[str] | None) -> list[int]:
+    """Return the velocities of the actuated joints, in the order given; of independent joints when none are named."""
+    if actuated is None:
+        return [int(d) for d in independent_coordinates(mechanism)]
+    known = {body.joint.name: where for body, where in zip(mechanism.moving, mechanism.v_slices, strict=True)}
+    rates: list[int] = []
+    for name in actuated:
+        if name not in known:
+            raise InputError(f"generate: actuated: no joint {name!r}{nearest_names(name, known)}")
+        rates += range(known[name].start, known[name].stop)
+    if len(set(rates)) != len(rates):
+        raise InputError(f"generate: actuated: a joint is named twice in {list(actuated)}")
+    return rates
+
+
+def linear_drives(mechanism: Mechanism, found: MinimumParameters, rates: list[int]) -> Drives | None:
+    """Return how all joints follow the actuated ones, None when they do not do so linearly.
+
+    Raises an InputError when the actuated joints do not determine the motion, or are more than needed.
+    """
+    closure = linear_closure(mechanism, found.reference, _LIMIT)
+    if closure is None:
+        return None
+    N = np.array([[float(entry) for entry in row] for row in closure.matrix])
+    b = np.array(closure.offset)
+    freedom = N.shape[1]
+    if len(rates) != freedom or np.linalg.matrix_rank(N[rates]) < freedom:
+        names = [mechanism.joint_names[int(mechanism.tables.body[mechanism.tables.dof_link[d]])] for d in rates]
+        raise InputError(
+            f"generate: {mechanism.name} moves with {freedom} degrees of freedom; the actuated joints {names} "
+            f"({len(rates)} rates) do not determine each of them once"
+        )
+    D = np.linalg.solve(N[rates].T, N.T).T
+    D = np.where(np.abs(D - np.round(D)) < _ROUNDING, np.round(D), D)
+    offset = b - D @ b[rates]
+    t = mechanism.tables
+    forms: list[Form | None] = []
+    for d in range(t.nv):
+        single = Kind(t.kind[t.dof_link[d]]).nv == 1
+        forms.append(Form.of(enumerate(D[d].tolist()), float(offset[d])) if single else None)
+    return Drives(
+        tuple(forms),
+        tuple(tuple(row) for row in D.T.tolist()),
+        tuple(int(t.q_index[t.dof_link[d]]) for d in rates),
+        tuple(rates),
+    )
+
+
+def minimum_inertias(mechanism: Mechanism, found: MinimumParameters) -> Inertias:
+    """Return inertias of the links that hold nothing but the minimum parameters, regrouped."""
+    t = mechanism.tables
+    mass, moment, second = np.zeros(t.n_links), np.zeros((t.n_links, 3)), np.zeros((t.n_links, 6))
+    for link, row in zip(t.body_link, found.full_parameters().reshape(-1, 10), strict=True):
+        m, x, y, z, xx, xy, yy, xz, yz, zz = row.tolist()
+        A = t.axes[link]
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        E = A.T @ (0.5 * np.trace(inertia) * np.eye(3) - inertia) @ A
+        mass[link], moment[link] = m, A.T @ [x, y, z]
+        second[link] = E[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    passed = regroup(Inertias(mass, moment, second), t.kind, t.parent, t.rotation, t.translation)
+    size = max(float(np.abs(part).max(initial=0.0)) for part in (passed.mass, passed.moment, passed.second_moment))
+    # Rounding is no parameter.
+    return Inertias(
+        *(np.where(np.abs(p) < _ROUNDING * size, 0.0, p) for p in (passed.mass, passed.moment, passed.second_moment))
+    )
