@@ -12,7 +12,9 @@ A f_n = a - dᵀτ with A = B_nn - K B_n·d; A <= 0 is friction jamming.
 
 The modes are guessed, the linear system they make is solved (least norm where it is singular), and wrong guesses are
 changed until none is left, after a while one at a time. Where that goes round in circles, sweeps over single contacts
-give a better guess to begin with.
+give a better guess to begin with; where these fail too, Lemke's method with polygons of more and more corners does.
+Where contacts are redundant the forces of least norm may leave a cone though others would not: after Lemke's method the
+forces nearest to its own are taken instead.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.contact_pivoting import pivot_contacts
 from setsu.constraints.contact_sweeps import sweep_contacts
 from setsu.errors import InputError
 
@@ -34,7 +37,9 @@ OPEN, SLIDING, STICKING, STARTING = range(4)
 
 _ROUNDS = 40
 _ALL_AT_ONCE = 12
-_SWEEPS = (5, 40, 300)
+_SWEEPS = (5, 40)
+_CORNERS = (6, 12, 24, 8, 16, 32, 64, 10, 20, 40)
+_MOST_SIGNS = 16
 _TOLERANCE = 1e-11
 
 
@@ -102,16 +107,45 @@ def solve_contacts(
         again = _settle(B[left], b[left], friction, bilateral, slides_now[left], guess)
         solution.force[left], solution.mode[left] = again.force, again.mode
         solution.settled[left] = again.settled
+    for state in np.flatnonzero(~solution.settled):
+        found = _pivoted(B[state], b[state], friction, bilateral, slides_now[state])
+        if found is not None:
+            solution.force[state], solution.mode[state], solution.settled[state] = found.force[0], found.mode[0], True
     return solution
 
 
 @dataclass
 class _Guess:
-    """Modes (N, c), sliding directions (N, c, 2), signs of the normal force (N, c)."""
+    """Modes (N, c), sliding directions (N, c, 2), signs of the normal force (N, c), forces to stay near (N, c, 3)."""
 
     mode: Modes
     direction: Floats
     sign: Floats
+    near: Floats | None = None
+
+
+def _pivoted(
+    B: Floats, b: Floats, friction: Floats, bilateral: NDArray[np.bool_], slides_now: NDArray[np.bool_]
+) -> ContactSolution | None:
+    """Return the solution of one state that begins where Lemke's method ends, or None; all signs of bilateral ones."""
+    rng = np.random.default_rng(0)
+    both = np.flatnonzero(bilateral & (friction > 0.0))
+    for corners in _CORNERS:
+        for choice in range(min(2 ** len(both), _MOST_SIGNS)):
+            sign = np.ones(len(friction))
+            sign[both] = [1.0 - 2.0 * (choice >> k & 1) for k in range(len(both))]
+            way = pivot_contacts(B, b, friction, slides_now, sign, corners, rng)
+            if way is None:
+                continue
+            force, starts = way
+            guess = _guess_from(force[None], friction, slides_now[None])
+            mode = np.where(starts & (force[:, 0] != 0.0), STARTING, STICKING)
+            guess.mode = np.where((guess.mode == OPEN) | slides_now, guess.mode, mode[None])
+            guess.near = force[None]
+            found = _settle(B[None], b[None], friction, bilateral, slides_now[None], guess)
+            if found.settled[0]:
+                return found
+    return None
 
 
 def _settle(
@@ -131,8 +165,10 @@ def _settle(
             break
         guesses = (guess.mode[left], guess.direction[left], guess.sign[left])
         state = _State(B[left], b[left], friction, bilateral, slides_now[left], *guesses)
-        force[left] = state.solve()
-        wrong = state.correct(force[left], one_at_a_time=round_number >= _ALL_AT_ONCE)
+        force[left] = state.solve(None if guess.near is None else guess.near[left])
+        wrong = state.correct(
+            force[left], one_at_a_time=round_number >= _ALL_AT_ONCE, turn_first=guess.near is not None
+        )
         guess.mode[left], guess.direction[left], guess.sign[left] = state.mode, state.direction, state.sign
         settled[left] = ~wrong
     return ContactSolution(force, guess.mode, settled)
@@ -173,8 +209,8 @@ class _State:
         largest = diagonal.max(axis=(-1, -2))
         self.scale = np.where(largest > 0.0, largest, 1.0)  # (N,) 1/kg
 
-    def solve(self) -> Floats:
-        """Forces under the present guesses: the rows (2), (3) or (4) of each contact."""
+    def solve(self, near: Floats | None) -> Floats:
+        """Forces under the present guesses, nearest to given ones or to zero: rows (2), (3) or (4) of each contact."""
         n, c = self.count, self.c
         B = self.B / self.scale[:, None, None, None, None]
         b = self.b / self.scale[:, None, None]
@@ -191,10 +227,14 @@ class _State:
             right[:, :, axis + 1] = np.where(slides, 0.0, right[:, :, axis + 1])
         matrix = rows.reshape(n, 3 * c, 3 * c)
         self.inverse = np.asarray(np.linalg.pinv(matrix, rcond=1e-12), dtype=np.float64)
-        return (self.inverse @ right.reshape(n, 3 * c, 1)).reshape(n, c, 3)
+        start = np.zeros((n, 3 * c, 1)) if near is None else near.reshape(n, 3 * c, 1)
+        return (start + self.inverse @ (right.reshape(n, 3 * c, 1) - matrix @ start)).reshape(n, c, 3)
 
-    def correct(self, force: Floats, *, one_at_a_time: bool) -> NDArray[np.bool_]:
-        """Change guesses that the forces contradict; return which states had one, (N,)."""
+    def correct(self, force: Floats, *, one_at_a_time: bool, turn_first: bool) -> NDArray[np.bool_]:
+        """Change guesses that the forces contradict; return which states had one, (N,).
+
+        turn_first: change modes only once the directions have settled.
+        """
         x = np.einsum("nkilj,nlj->nki", self.B, force) + self.b
         size = np.abs(self.b).max(axis=(-1, -2)) + self.scale * np.abs(force).max(axis=(-1, -2))
         slack_x, slack_f = _TOLERANCE * size[:, None], _TOLERANCE * (size / self.scale)[:, None]
@@ -210,6 +250,9 @@ class _State:
         flips = self.bilateral & (self.friction > 0.0) & (self.mode != STICKING) & (normal * self.sign < -slack_f)
         turn = self._turn(force, x, starts)
         turns = starts & ~stops & ~pulls & (np.abs(turn) > 1e-12)
+        if turn_first:
+            turned = ~turns.any(axis=-1, keepdims=True)
+            pulls, meets, breaks, stops, flips = (w & turned for w in (pulls, meets, breaks, stops, flips))
         if one_at_a_time:
             wrong = pulls | meets | breaks | stops | flips
             first = np.zeros(wrong.shape, dtype=bool)
@@ -218,8 +261,8 @@ class _State:
 
         away = -force[..., 1:] / np.where(tangential > 0.0, tangential, 1.0)[..., None]
         self.direction = np.where(breaks[..., None], away, self.direction)
-        turned = np.cos(turn)[..., None] * self.direction + np.sin(turn)[..., None] * _across(self.direction)
-        self.direction = np.where(turns[..., None], turned, self.direction)
+        going_on = np.cos(turn)[..., None] * self.direction + np.sin(turn)[..., None] * _across(self.direction)
+        self.direction = np.where(turns[..., None], going_on, self.direction)
         slip = np.linalg.norm(x[..., 1:], axis=-1)
         going = x[..., 1:] / np.where(slip > 0.0, slip, 1.0)[..., None]
         goes = meets & ~self.slides_now & (slip > 0.0)
