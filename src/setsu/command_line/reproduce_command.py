@@ -39,24 +39,26 @@ def reproduce(paper: str = "all", *, out: Path = Path("out/reproduce"), json: bo
 
 
 def _show(report: Any) -> None:
+    from rich.padding import Padding
     from rich.table import Table
 
-    print(report.title)
+    screen = console()
+    screen.print(report.title, style="bold", markup=False)
     for table in report.tables:
         shown = Table(title=table.title, title_justify="left", box=None, pad_edge=False)
-        heads = ["quantity", "unit", "printed", "computed", "difference"]
+        heads = ["quantity", "unit", table.printed_name, "computed", "difference"]
         for head in [*heads, *([table.other_name] if table.other_name else []), ""]:
             shown.add_column(head, justify="left" if head in ("quantity", "unit", "") else "right")
         for row in table.rows:
             cells = [row.quantity, row.unit, f"{row.printed:.6g}", f"{row.computed:.6g}", f"{row.difference:+.1e}"]
             cells += ["" if row.other is None else f"{row.other:.6g}"] if table.other_name else []
             shown.add_row(*cells, row.verdict)
-        console().print(shown)
+        screen.print(shown)
         for reason in table.reasons:
-            print(f"  {reason}")
-        print()
+            screen.print(Padding(reason, (0, 0, 0, 2)), markup=False)
+        screen.print()
     counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in ("agrees", "explained", "differs"))
-    print(f"{report.key}: {counts}; {len(report.figures)} figures\n")
+    screen.print(f"{report.key}: {counts}; {len(report.figures)} figures; {report.seconds:.1f} s\n", markup=False)
 
 
 def _as_data(report: Any) -> dict[str, Any]:
@@ -64,10 +66,12 @@ def _as_data(report: Any) -> dict[str, Any]:
         "key": report.key,
         "title": report.title,
         "notes": report.notes,
+        "seconds": report.seconds,
         "figures": [str(figure.path) for figure in report.figures],
         "tables": [
             {
                 "title": table.title,
+                "printed_name": table.printed_name,
                 "rows": [
                     {
                         "quantity": row.quantity,

@@ -5,7 +5,9 @@ One folder or module per paper with a function `run(out, progress) -> Report`; P
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -28,7 +30,8 @@ PAPERS: dict[str, str] = {
 def reproduce(keys: Sequence[str], out: Path, progress: Callable[[str, float], None]) -> list[Report]:
     """Compute the results of papers into `out`, one folder each, with a page over each and one over all.
 
-    keys: of PAPERS, or "all". progress: function (text, part from 0 to 1).
+    keys: of PAPERS, or "all". progress: function (text, part from 0 to 1). The pages are complete after every paper, so
+    that an interruption keeps what is done.
     """
     wanted = list(PAPERS) if "all" in keys else list(dict.fromkeys(keys))
     for key in wanted:
@@ -42,10 +45,12 @@ def reproduce(keys: Sequence[str], out: Path, progress: Callable[[str, float], N
         def part(text: str, done: float, number: int = number, key: str = key) -> None:
             progress(f"{key}: {text}", (number + done) / len(wanted))
 
+        start = time.perf_counter()
         report = import_module(f"setsu.reproduce.{key}").run(folder, part)
+        report = replace(report, seconds=time.perf_counter() - start)
         write_page(report, folder / "index.html")
         reports.append(report)
-    write_index(reports, out / "index.html")
+        write_index(reports, out / "index.html")
     return reports
 
 

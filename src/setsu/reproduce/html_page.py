@@ -8,61 +8,96 @@ from html import escape
 from pathlib import Path
 
 from setsu.errors import InputError
-from setsu.reproduce.report import Report, Table
+from setsu.reproduce.report import Figure, Report, Table
 
 __all__ = ["write_index", "write_page"]
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { font-size: 1.05rem; margin-top: 1.8rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.2rem 0.8rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
+th { vertical-align: bottom; } td.words { text-align: left; white-space: normal; }
 .agrees { color: #176d2f; } .explained { color: #8a5a00; } .differs { color: #b00020; font-weight: bold; }
 figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; border: 1px solid #eee; }
 figcaption { color: #555; font-size: 0.92rem; }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } th, td { border-color: #444; }
-  .agrees { color: #7bd88f; } .explained { color: #f0c060; } .differs { color: #ff7b8a; } figcaption { color: #aaa; } }
+  th { vertical-align: bottom; } td.words { text-align: left; white-space: normal; }
+.agrees { color: #7bd88f; } .explained { color: #f0c060; } .differs { color: #ff7b8a; } figcaption { color: #aaa; } }
 """
 
 
 def write_page(report: Report, path: Path) -> None:
     """Write one report."""
-    parts = [f"<h1>{escape(report.title)}</h1>", f"<p>{escape(report.source)}</p>", f"<p>{_summary(report)}</p>"]
+    parts = [
+        '<p><a href="../index.html">All papers</a></p>',
+        f"<h1>{escape(report.title)}</h1>",
+        f"<p>{escape(report.source)}</p>",
+        f"<p>{_summary(report)} Computed in {_duration(report.seconds)}.</p>",
+    ]
     parts += [f"<p>{escape(note)}</p>" for note in report.notes]
     parts.append("<h2>Tables</h2>")
     parts += [_table(table) for table in report.tables]
     parts.append("<h2>Figures</h2>")
     for figure in report.figures:
-        data = base64.b64encode(figure.path.read_bytes()).decode("ascii")
         parts.append(
-            f'<figure><h3>{escape(figure.title)}</h3><img alt="{escape(figure.title)}" '
-            f'src="data:image/png;base64,{data}"><figcaption>{escape(figure.caption)}</figcaption></figure>'
+            f"<figure><h3>{escape(figure.title)}</h3>{_image(figure)}"
+            f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
         )
     _write(path, report.title, parts)
 
 
 def write_index(reports: Sequence[Report], path: Path) -> None:
     """Write the page over all reports, with links to theirs."""
-    items = [
-        f'<li><a href="{escape(report.key)}/index.html">{escape(report.title)}</a><br>{_summary(report)}</li>'
+    rows = [
+        f'<tr><td class="words"><a href="{escape(report.key)}/index.html">{escape(report.title)}</a></td>'
+        + "".join(f'<td class="{verdict}">{report.count(verdict)}</td>' for verdict in _VERDICTS)
+        + f"<td>{len(report.figures)}</td><td>{_duration(report.seconds)}</td></tr>"
         for report in reports
     ]
-    _write(
-        path, "Published results, computed again", ["<h1>Published results, computed again</h1><ul>", *items, "</ul>"]
-    )
+    heads = "".join(f"<th>{name}</th>" for name in ("paper", "agree", "explained", "differ", "figures", "time taken"))
+    total = _duration(sum(report.seconds for report in reports))
+    parts = [
+        "<h1>Published results, computed again</h1>",
+        "<p>Every table and figure of these papers, computed by this library and set beside the print. A number agrees "
+        "when it is within half a unit of the last digit printed, or within the tolerance of the law that takes the "
+        "place of a print; explained when it is not and the page says why; it differs when nobody knows why, and the "
+        f"command then ends with exit code 1. All of it took {total}.</p>",
+        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
+    ]
+    for report in reports:
+        if report.figures:
+            figure = report.figures[0]
+            parts.append(
+                f'<h2><a href="{escape(report.key)}/index.html">{escape(report.title)}</a></h2>'
+                f"<p>{escape(report.source)}</p>{_image(figure)}"
+            )
+    _write(path, "Published results, computed again", parts)
+
+
+_VERDICTS = ("agrees", "explained", "differs")
 
 
 def _summary(report: Report) -> str:
-    counts = [(report.count(verdict), verdict) for verdict in ("agrees", "explained", "differs")]
-    words = {"agrees": "agree with the print", "explained": "deviate for a reason given", "differs": "differ"}
+    counts = [(report.count(verdict), verdict) for verdict in _VERDICTS]
+    words = {"agrees": "agree", "explained": "deviate for a reason given", "differs": "differ"}
     listed = [f'<span class="{verdict}">{count} {words[verdict]}</span>' for count, verdict in counts if count]
     return "Numbers: " + ", ".join(listed) + "."
 
 
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {seconds % 60:.0f} s"
+
+
+def _image(figure: Figure) -> str:
+    data = base64.b64encode(figure.path.read_bytes()).decode("ascii")
+    return f'<img alt="{escape(figure.title)}" src="data:image/png;base64,{data}">'
+
+
 def _table(table: Table) -> str:
-    heads = ["quantity", "unit", "printed", "computed", "difference"]
+    heads = ["quantity", "unit", table.printed_name, "computed", "difference"]
     heads += [table.other_name] if table.other_name else []
     rows = []
     for row in table.rows:

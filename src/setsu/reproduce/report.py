@@ -43,11 +43,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper, or numbers of its text. other_name: heading of the second model's column."""
+    """A table of the paper, or numbers of its text.
+
+    other_name: heading of the second model's column. printed_name: heading of the values held against, where the paper
+    prints none and a law takes their place.
+    """
 
     title: str
     rows: tuple[Row, ...]
     other_name: str = ""
+    printed_name: str = "printed"
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -66,7 +71,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Report:
-    """A paper computed again. notes: what a reader has to know, one paragraph each."""
+    """A paper computed again. notes: what a reader has to know, one paragraph each. seconds: time it took."""
 
     key: str
     title: str
@@ -74,6 +79,7 @@ class Report:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     notes: tuple[str, ...] = field(default=())
+    seconds: float = 0.0
 
     @property
     def failures(self) -> tuple[Row, ...]:

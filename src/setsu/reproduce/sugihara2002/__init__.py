@@ -94,7 +94,7 @@ def _box_table(ours: list[BoxRow], paper: list[BoxRow]) -> Table:
         Row(one.name, one.unit, one.exact, one.computed, one.tolerance, other=two.computed)
         for one, two in zip(ours, paper, strict=True)
     )
-    return Table("A free box of 1 kg: exact beside computed", tuple(rows), "the paper's method")
+    return Table("A free box of 1 kg: exact beside computed", tuple(rows), "the paper's method", "exact")
 
 
 def _failures_of_the_paper(tables: tuple[Table, ...]) -> Table:
@@ -108,4 +108,4 @@ def _failures_of_the_paper(tables: tuple[Table, ...]) -> Table:
             reach = abs(row.other - row.printed)
             name = f"{table.title.split(':')[0].split(' (')[0]}: {row.quantity}"
             failed.append(Row(name, row.unit, row.printed, row.other, row.tolerance, reason, reach))
-    return Table("Rows which the paper's own method does not reach", tuple(failed))
+    return Table("Rows which the paper's own method does not reach", tuple(failed), printed_name="expected")

@@ -52,7 +52,7 @@ def _table(title: str, demands: Callable[[HumanoidRun], list[_Demand]], run: Hum
     rows = (
         Row(one.quantity, one.unit, one.wanted, one.computed, one.tolerance, other=two.computed) for one, two in pairs
     )
-    return Table(title, tuple(rows), PAPER_METHOD)
+    return Table(title, tuple(rows), PAPER_METHOD, "expected")
 
 
 def _walk(run: HumanoidRun) -> list[_Demand]:
