@@ -99,10 +99,19 @@ class Graph:
         return sorted(wanted)
 
     def depth_first(self, outputs: Iterable[Scalar]) -> list[int]:
-        """The same nodes as `needed`, each as late as its first user allows, so that few values are in use at once."""
+        """The same nodes as `needed`, each as late as its first user allows, so that few values are in use at once.
+
+        Of two arguments the deeper one comes first: what it takes to compute it is no longer in use when the other one
+        is begun.
+        """
+        wanted = list(outputs)
+        depth: dict[int, int] = {}
+        for index in self.needed(wanted):
+            inner = self.args[index] if self.ops[index] > Op.CONSTANT else ()
+            depth[index] = 1 + max((depth[arg] for arg in inner), default=-1)
         order: list[int] = []
         done: set[int] = set()
-        for output in outputs:
+        for output in wanted:
             stack = [(output.index, False)] if isinstance(output, Expression) else []
             while stack:
                 index, ready = stack.pop()
@@ -114,7 +123,8 @@ class Graph:
                     continue
                 stack.append((index, True))
                 if self.ops[index] > Op.CONSTANT:
-                    stack.extend((arg, False) for arg in reversed(self.args[index]) if arg not in done)
+                    left = [arg for arg in self.args[index] if arg not in done]
+                    stack.extend((arg, False) for arg in sorted(left, key=depth.__getitem__))
         return order
 
     def count(self, outputs: Iterable[Scalar]) -> OperationCount:
