@@ -6,6 +6,8 @@
 
 q ⊕ x is `integrate`: quaternions stay quaternions. Fixed joints have no column; coordinates at a limit lose theirs when
 a step would leave it. When (1) ends in a local minimum of |e| it begins again from random places near the start.
+Of several ways to assemble, (1) and (2) may end in one that is not the nearest: a nearer one lies within a ball around
+the start, and is looked for from the other side of the start and from random places in that ball.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ _ROUNDS = 200
 _RESTARTS = 24
 _SLIDES = 60
 _LONGEST_STEP = 0.3
+_LOOKS = 8
+_NEAR = 0.05
 
 
 class ClosingError(InputError):
@@ -99,7 +103,8 @@ def close_loops(
         closed[left] = good
     if not closed.all():
         _refuse(system, result[int(np.argmin(closed))], batch, int(np.argmin(closed)))
-    return search.polish(search.slide_towards(start, result)).reshape(*batch, m.nq)
+    result = search.look_around(start, search.slide_towards(start, result), rng)
+    return search.polish(result).reshape(*batch, m.nq)
 
 
 class _Search:
@@ -166,6 +171,31 @@ class _Search:
             q[indices[better]], distance[indices[better]] = tried[better], new_distance[better]
             small = np.abs(step).max(axis=-1, initial=0.0) < 1e-12
             pace[indices[small]] = 0.0
+        return q
+
+    def look_around(self, start: Floats, q: Floats, rng: np.random.Generator) -> Floats:
+        """Replace closed configurations by nearer ones of another way to assemble, where there are."""
+        m = self.mechanism
+        distance = self._distance(start, q)
+        for look in range(_LOOKS):
+            far = np.flatnonzero(distance > _NEAR)
+            if not far.size:
+                break
+            if look == 0:
+                way = -difference(m, start[far], q[far]) / self.step_units
+            else:
+                way = rng.standard_normal((len(far), m.nv)) * self.free
+                length = np.maximum(np.linalg.norm(way, axis=-1), np.finfo(np.float64).tiny)
+                way *= (rng.uniform(0.3, 1.0, len(far)) * distance[far] / length)[:, None]
+            tried, closed = self.close(self.within_limits(integrate(m, start[far], way * self.step_units, 1.0)))
+            # Only those on another side than before can slide to another place.
+            other = np.flatnonzero(closed & (np.linalg.norm(difference(m, q[far], tried), axis=-1) > 1e-6))
+            if not other.size:
+                continue
+            where, moved = far[other], self.slide_towards(start[far[other]], tried[other])
+            reached = self._distance(start[where], moved)
+            nearer = reached < (1.0 - 1e-6) * distance[where]
+            q[where[nearer]], distance[where[nearer]] = moved[nearer], reached[nearer]
         return q
 
     def polish(self, q: Floats) -> Floats:

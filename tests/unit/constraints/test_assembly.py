@@ -177,3 +177,23 @@ def test_a_mechanism_without_loops_is_closed_everywhere():
     np.testing.assert_array_equal(setsu.close_loops(m, q), q)
     assert setsu.degrees_of_freedom(m, q) == 3
     assert setsu.independent_coordinates(m) == m.joint_names
+
+
+def test_no_rough_guess_of_a_parallelogram_leads_to_the_crossed_branch_while_the_open_one_is_nearer():
+    """The open branch is the line (t, -t, t); the result is never farther from the guess than its nearest point."""
+    builder = setsu.MechanismBuilder("parallelogram")
+    options = {"mass": 1.0, "inertia": 0.01 * np.eye(3)}
+    builder.add_body("crank", joint=setsu.Revolute((0, -1, 0)), **options)
+    builder.add_body("coupler", "crank", setsu.Revolute((0, -1, 0)), setsu.placement((0.4, 0, 0)), **options)
+    builder.add_body("rocker", joint=setsu.Revolute((0, -1, 0)), placement=setsu.placement((1, 0, 0)), **options)
+    ends = setsu.placement((1.0, 0, 0)), setsu.placement((0.4, 0, 0))
+    builder.add_loop("pin", "coupler", "rocker", setsu.Revolute((0, -1, 0)), *ends)
+    m = builder.build()
+    offsets = np.stack(np.meshgrid(*3 * [[-0.3, 0.0, 0.3]]), axis=-1).reshape(-1, 3)
+    guesses = np.concatenate([offsets + t * np.array([1.0, -1.0, 1.0]) for t in (0.5, 1.6, 2.7)])
+    q = setsu.close_loops(m, guesses)
+    assert np.abs(setsu.loop_error(m, q)).max() < 1e-13
+    t = guesses @ [1.0, -1.0, 1.0] / 3.0
+    nearest = np.linalg.norm(guesses - t[:, None] * [1.0, -1.0, 1.0], axis=1)
+    assert (np.linalg.norm(q - guesses, axis=1) <= nearest * (1.0 + 1e-6) + 1e-9).all()
+    assert len(guesses) == 81
