@@ -153,13 +153,13 @@ def _hand_on(link: Any, P: Symmetric, H: Matrix, J: Symmetric, f: Vector, n: Vec
 
 
 def start_solution(world: Any) -> None:
-    """The world does not move; from here on the fields w and dw hold da and dα, for they are not needed any more."""
-    world.w = world.dw = ZERO
+    """The world does not move; from here on the fields f and n hold da and dα, for they are not needed any more."""
+    world.f = world.n = ZERO
 
 
 def outward_solution(link: Any) -> None:
     """Joint accelerations from the base outwards (5)."""
-    da, dalpha = add(link.parent.w, cross(link.parent.dw, link.d)), link.parent.dw
+    da, dalpha = add(link.parent.f, cross(link.parent.n, link.d)), link.parent.n
     columns, U = _columns_in_world(link), link.U
     result = []
     for k, (linear, angular) in enumerate(columns):
@@ -168,7 +168,7 @@ def outward_solution(link: Any) -> None:
         rate = left * as_tuple(link.inverse)[k]
         da, dalpha = add(da, scale(linear, rate)), add(dalpha, scale(angular, rate))
         result.append(rate)
-    link.w, link.dw = da, dalpha
+    link.f, link.n = da, dalpha
     link.a = as_scalar_or_tuple(tuple(result))
 
 
@@ -187,7 +187,7 @@ def articulated_body(external: bool = False) -> Kernel:
             Loop("links", (outward_solution,)),
         ),
         link_fields={
-            "R": 9, "d": 3, "w": 3, "dw": 3, "acc": 3, "f": 3, "n": 3, "P": 6, "H": 9, "J": 6,
+            "w": 3, "dw": 3, "acc": 3, "R": 9, "d": 3, "f": 3, "n": 3, "P": 6, "H": 9, "J": 6,
         },
         dof_fields={"U": 6, "u": 1, "inverse": 1},
         regrouped=True,
