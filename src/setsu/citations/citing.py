@@ -109,8 +109,8 @@ def citation(*functions: Callable[..., Any] | str, **options: str) -> Citation:
             sampling; the defaults of the functions otherwise.
 
     >>> import setsu
-    >>> [source.key for source in setsu.citation(setsu.forward_dynamics).sources]
-    ['featherstone1983', 'featherstone2008', 'setsu']
+    >>> print(*(source.key for source in setsu.citation(setsu.forward_dynamics).sources))
+    featherstone1983 featherstone2008 setsu
     >>> print(setsu.citation("simulate", integrator="rk8").bibtex.splitlines()[0])
     @article{cooper1972,
     """

@@ -59,6 +59,7 @@ def _tables(
             Row("torques, world (1)-(22) against link frames (24)-(32)", "-", 0.0, motion.formulation_difference, same),
             Row("power of the torques against the rate of energy", "-", 0.0, motion.power_difference, 1e-6),
         ),
+        printed_name="expected",
     )
     second = Table(
         "Exercise 2: unit-vector method (largest relative differences)",
@@ -68,6 +69,7 @@ def _tables(
             Row("gravity torque Γ(q, 0, 0) against its own kernel", "-", 0.0, fall.gravity_difference, same),
             Row("Euler at 5 ms against a converged run, joint angles after 1 s", "rad", 0.0, fall.euler_error, 0.05),
         ),
+        printed_name="expected",
     )
     third = Table(
         "Orders and limits",
@@ -76,6 +78,7 @@ def _tables(
             Row("order of Runge-Kutta", "-", 4.0, errors.orders["Runge-Kutta"], 0.3),
             Row("max eig(M⁻¹D) Δt at which Euler starts to grow", "-", 2.0, growth.threshold, 0.05),
         ),
+        printed_name="expected",
     )
     return first, second, third
 

@@ -1,0 +1,123 @@
+"""The documentation builds without a warning, needs no network, and every link inside it leads somewhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+import setsu
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("mkdocs.yml", "docs", "src", "examples")
+
+
+class Page(HTMLParser):
+    """Links, anchors and files that a page loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.loaded: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag in ("script", "img", "iframe") and "src" in given:
+            self.loaded.append(given["src"])
+        elif tag == "link" and given.get("rel") in ("stylesheet", "icon", "preconnect"):
+            self.loaded.append(given["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built pages, made in a copy so that nothing is left in the project."""
+    folder = tmp_path_factory.mktemp("documentation")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.zarr", "*.nc"))
+        else:
+            shutil.copy(source, folder)
+    built = subprocess.run([sys.executable, "-m", "zensical", "build"], cwd=folder, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert "Warning" not in built.stdout + built.stderr, built.stdout + built.stderr
+    return folder / "site"
+
+
+@pytest.mark.slow
+def test_links_inside_the_documentation_lead_somewhere(site: Path) -> None:
+    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            target, _, anchor = link.partition("#")
+            if re.match(r"[a-z]+:", target):
+                continue
+            file = (path.parent / unquote(target)).resolve() if target not in ("", ".") else path
+            if not file.exists() or (anchor and file in pages and unquote(anchor) not in pages[file].anchors):
+                broken.append(f"{path.relative_to(site)}: {link}")
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.slow
+def test_pages_load_nothing_from_the_network(site: Path) -> None:
+    foreign = [
+        f"{path.relative_to(site)}: {source}"
+        for path in site.rglob("*.html")
+        for source in Page(path).loaded
+        if re.match(r"(https?:)?//", source)
+    ]
+    assert not foreign, "\n".join(foreign)
+    style = (site / "katex" / "katex.min.css").read_text(encoding="utf-8")
+    fonts = re.findall(r"url\(([^)]+)\)", style)
+    assert fonts
+    assert all((site / "katex" / font).is_file() for font in fonts)
+
+
+@pytest.mark.slow
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    anchors = Page(site / "reference.html").anchors
+    shown = {anchor.rsplit(".", 1)[-1] for anchor in anchors}
+    modules = {"control", "sample_mechanisms", "scenario", "__version__"}
+    missing = set(setsu.__all__) - shown - modules
+    assert not missing, sorted(missing)
+
+
+def test_every_example_is_one_part_of_one_tutorial() -> None:
+    shown = [
+        name
+        for page in (ROOT / "docs" / "tutorials").glob("*.md")
+        for name in re.findall(r'^--8<-- "examples/(.*)"$', page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert sorted(shown) == sorted(path.name for path in (ROOT / "examples").glob("[0-9][0-9]_*.py"))
+
+
+def test_every_source_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+    for line in str(setsu.citation().text).splitlines():
+        key, words = re.match(r"\[(\w+)\] (.*)", line).groups()  # type: ignore[union-attr]
+        assert f"| `{key}` | {words} |" in page
+
+
+def test_the_picture_of_the_layers_shows_every_part_on_its_line() -> None:
+    """docs/architecture.md draws the package as tests/architecture/layers.py enforces it."""
+    from architecture.layers import LINES
+
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn: dict[str, int] = {}
+    for number, parts in re.findall(r"^\| (\d) \| ([^|]*) \|", page, re.MULTILINE):
+        drawn |= {part: int(number) for part in re.findall(r"`(\w+)`", parts)}
+    assert drawn == LINES
+    picture = re.findall(r"^ (\d)    (\w[\w ]*)$", page, re.MULTILINE)
+    assert {part: int(number) for number, parts in picture for part in parts.split()} == LINES
