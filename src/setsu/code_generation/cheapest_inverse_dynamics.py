@@ -58,7 +58,7 @@ from setsu.mechanism.tables import Inertias, Kind, Tables
 from setsu.symbolic import Graph
 from setsu.symbolic.simplification import simplified
 
-__all__ = ["Drives", "Program", "cheapest_inverse_dynamics"]
+__all__ = ["Drives", "Program", "cheapest_inverse_dynamics", "tree_drives"]
 
 _FLIP: Matrix = (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)
 _REST = (0.0,) * 9
@@ -66,15 +66,20 @@ _REST = (0.0,) * 9
 
 @dataclass(frozen=True)
 class Drives:
-    """How joints follow the inputs: forms (nv; None for joints of several coordinates), weights (n_drives, nv).
+    """How joints follow the arguments u of a program.
 
-    q, v: positions of the independent coordinates and rates among the inputs. Torque k = Σ weights[k][d] tau_d.
+    forms: (nv) joint coordinates as forms of u, None for joints of several coordinates. weights: (n_drives, nv), torque
+    k = Σ weights[k][d] tau_d. q, v: positions in the mechanism's q and v of the program's arguments, in their order.
     """
 
     forms: tuple[Form | None, ...]
     weights: tuple[tuple[float, ...], ...]
     q: tuple[int, ...]
     v: tuple[int, ...]
+
+    def places(self, tables: Tables) -> list[int]:
+        """Where among the arguments q the coordinate of each rate stands (of joints with one coordinate)."""
+        return [self.q.index(int(tables.q_index[tables.dof_link[d]])) for d in self.v]
 
 
 @dataclass(frozen=True)
@@ -120,16 +125,16 @@ class _Link:
     own: list[Scalar] = field(default_factory=list)
 
 
-def cheapest_inverse_dynamics(tables: Tables, inertias: Inertias, drives: Drives) -> Program:
+def cheapest_inverse_dynamics(tables: Tables, inertias: Inertias, drives: Drives, *, passive: bool = True) -> Program:
     """Return the shortest program found for the torques of the drives.
 
-    inertias: regrouped ones, or others with the same torques.
+    inertias: regrouped ones, or others with the same torques. passive: with drive inertia, friction, joint springs.
     """
     best: Program | None = None
     least = math.inf
     for absolute, turn in itertools.product((True, False), repeat=2):
         graph = Graph()
-        torques = _Writer(tables, inertias, drives, graph, absolute, turn).torques()
+        torques = _Writer(tables, inertias, drives, graph, absolute, turn).torques(passive)
         count = graph.count(torques).total
         if count > 1.25 * least:
             continue
@@ -146,7 +151,7 @@ class _Writer:
         self, tables: Tables, inertias: Inertias, drives: Drives, graph: Graph, absolute: bool, turn: bool
     ) -> None:
         self.tables, self.drives, self.graph, self.absolute = tables, drives, graph, absolute
-        self.inputs = Inputs(graph, list(drives.q), list(drives.v))
+        self.inputs = Inputs(graph, drives.places(tables))
         self.world = _world(tables)
         self.links: list[_Link] = []
         for number in range(tables.n_links):
@@ -164,8 +169,9 @@ class _Writer:
             q = self.inputs.coordinate(form)
             v, a = (self.inputs.rate(name, form) for name in "va")
         else:
-            q = tuple(self.graph.input(("q", k + i)) for i in range(kind.nq))
-            v, a = (tuple(self.graph.input((name, d + i)) for i in range(kind.nv)) for name in "va")
+            q = tuple(self.graph.input(("q", self.drives.q.index(k + i))) for i in range(kind.nq))
+            rates = [self.drives.v.index(d + i) for i in range(kind.nv)]
+            v, a = (tuple(self.graph.input((name, rate)) for rate in rates) for name in "va")
         xx, xy, xz, yy, yz, zz = inertias.second_moment[number].tolist()
         return _Link(
             number, kind, int(t.parent[number]), tuple(t.rotation[number].ravel().tolist()),
@@ -192,7 +198,8 @@ class _Writer:
                 link.v, link.a = -link.v, -link.a
             link.base, link.to_axis, link.direction = link.parent, link.rotation, link.form
             if self.absolute and along and column(link.rotation, 2) == (0.0, 0.0, 1.0):
-                assert before.direction is not None and link.form is not None
+                assert before.direction is not None
+                assert link.form is not None
                 link.base, link.to_axis = before.base, before.to_axis
                 constant = math.atan2(link.rotation[3], link.rotation[0])
                 link.direction = (before.direction + link.form).turned(constant)
@@ -218,23 +225,25 @@ class _Writer:
                 self._turn(link, K)
                 link.rotation = rotation
                 link.s = (math.hypot(x, y), 0.0, link.s[2])
-                assert link.form is not None and link.direction is not None
+                assert link.form is not None
+                assert link.direction is not None
                 link.form, link.direction = link.form.turned(angle), link.direction.turned(angle)
 
-    def torques(self) -> list[Scalar]:
+    def torques(self, passive: bool) -> list[Scalar]:
         for link in self.links:
             self._move(link)
             self._need(link)
         for link in reversed(self.links):
             self._hand_on(link)
-        return self._driven()
+        return self._driven(passive)
 
     def _move(self, link: _Link) -> None:
         before = self.at(link.parent)
         if link.kind is not Kind.REVOLUTE:
             self._move_otherwise(link, before)
             return
-        assert link.form is not None and link.direction is not None
+        assert link.form is not None
+        assert link.direction is not None
         base = self.at(link.base)
         link.turned = _about_z(*self.inputs.cos_sin(link.direction))
         link.R, link.p = multiply(link.rotation, _about_z(*self.inputs.cos_sin(link.form))), link.translation
@@ -257,9 +266,9 @@ class _Writer:
         x, y, z = link.w
         f, e, Uzz = third
         yy, zz, xy = y * y, z * z, x * y
-        asked = {
-            unit_axis_of(column(other.to_axis, 2)) for other in self.links if other.base == link.number
-        } | ({None} if any(o.kind is not Kind.REVOLUTE for o in self.children(link.number)) else set())
+        asked = {unit_axis_of(column(other.to_axis, 2)) for other in self.links if other.base == link.number} | (
+            {None} if any(o.kind is not Kind.REVOLUTE for o in self.children(link.number)) else set()
+        )
         double = z + z
         dw_x = y * z - e
         dw_y = f - x * z
@@ -311,7 +320,7 @@ class _Writer:
         base = self.at(link.base)
         flat = rotate(link.turned, (link.n[0], link.n[1], 0.0))
         base.n = add(base.n, rotate(link.to_axis, flat))
-        behind = [other for other in self.children(link.number) if other.base != link.number and self._revolves(other)]
+        behind = [other for other in self.children(link.number) if other.base != link.number]
         for other in behind:
             link.torques[0].update(other.torques[0])
         if link.base == link.parent:
@@ -319,9 +328,6 @@ class _Writer:
             for k in sorted(link.torques[0]):
                 total = total + self._own_value(k)
             base.n = add(base.n, rotate(link.to_axis, (0.0, 0.0, total)))  # (8)
-
-    def _revolves(self, link: _Link) -> bool:
-        return link.kind is Kind.REVOLUTE
 
     def _own_numbers(self, link: _Link) -> range:
         first = int(self.tables.v_index[link.number])
@@ -331,7 +337,7 @@ class _Writer:
         link = self.links[int(self.tables.dof_link[dof])]
         return link.own[dof - int(self.tables.v_index[link.number])]
 
-    def _driven(self) -> list[Scalar]:
+    def _driven(self, with_passive: bool) -> list[Scalar]:
         t = self.tables
         results: list[Scalar] = []
         for weights in self.drives.weights:
@@ -344,7 +350,8 @@ class _Writer:
                 k = dof - int(t.v_index[link.number])
                 for own, factor in link.torques[k].items():
                     needed[own] = needed.get(own, 0.0) + weight * factor * link.sign
-                passive = passive + self._passive(link, k) * weight
+                if with_passive:
+                    passive = passive + self._passive(link, k) * weight
             total: Scalar = 0.0
             for own in sorted(needed):
                 total = total + self._own_value(own) * needed[own]  # (9)
@@ -400,12 +407,6 @@ def _world(tables: Tables) -> _Link:
 def tree_drives(tables: Tables) -> Drives:
     """Every joint its own input and drive."""
     nv = tables.nv
-    forms: list[Form | None] = []
-    q = []
-    for dof in range(nv):
-        link = int(tables.dof_link[dof])
-        single = Kind(tables.kind[link]).nv == 1
-        forms.append(Form(((dof, 1.0),)) if single else None)
-        q.append(int(tables.q_index[link]))
-    weights = tuple(tuple(float(row) for row in np.eye(nv)[k]) for k in range(nv))
-    return Drives(tuple(forms), weights, tuple(q), tuple(range(nv)))
+    nq = sum(Kind(kind).nq for kind in tables.kind)
+    forms = tuple(Form(((dof, 1.0),)) if Kind(tables.kind[tables.dof_link[dof]]).nv == 1 else None for dof in range(nv))
+    return Drives(forms, tuple(tuple(row) for row in np.eye(nv).tolist()), tuple(range(nq)), tuple(range(nv)))

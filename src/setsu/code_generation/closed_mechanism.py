@@ -17,7 +17,8 @@ import numpy as np
 from setsu.code_generation.cheapest_inverse_dynamics import Drives
 from setsu.code_generation.linear_coordinates import Form
 from setsu.constraints import independent_coordinates
-from setsu.errors import InputError, nearest_names
+from setsu.constraints.states import velocity_indices
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.mechanism.tables import Inertias, Kind, regroup
 from setsu.minimum_parameters import MinimumParameters
@@ -31,16 +32,12 @@ _ROUNDING = 1e-12
 
 def actuated_rates(mechanism: Mechanism, actuated: Sequence[str] | None) -> list[int]:
     """Return the velocities of the actuated joints, in the order given; of independent joints when none are named."""
-    if actuated is None:
-        return [int(d) for d in independent_coordinates(mechanism)]
-    known = {body.joint.name: where for body, where in zip(mechanism.moving, mechanism.v_slices, strict=True)}
-    rates: list[int] = []
-    for name in actuated:
-        if name not in known:
-            raise InputError(f"generate: actuated: no joint {name!r}{nearest_names(name, known)}")
-        rates += range(known[name].start, known[name].stop)
+    names = independent_coordinates(mechanism) if actuated is None else actuated
+    if isinstance(names, str):
+        names = (names,)
+    rates = [rate for name in names for rate in velocity_indices(mechanism, [name], "generate: actuated")]
     if len(set(rates)) != len(rates):
-        raise InputError(f"generate: actuated: a joint is named twice in {list(actuated)}")
+        raise InputError(f"generate: actuated: a joint is named twice in {list(names)}")
     return rates
 
 
@@ -69,12 +66,10 @@ def linear_drives(mechanism: Mechanism, found: MinimumParameters, rates: list[in
     for d in range(t.nv):
         single = Kind(t.kind[t.dof_link[d]]).nv == 1
         forms.append(Form.of(enumerate(D[d].tolist()), float(offset[d])) if single else None)
-    return Drives(
-        tuple(forms),
-        tuple(tuple(row) for row in D.T.tolist()),
-        tuple(int(t.q_index[t.dof_link[d]]) for d in rates),
-        tuple(rates),
-    )
+    q: list[int] = []
+    for link in dict.fromkeys(int(t.dof_link[d]) for d in rates):
+        q += range(int(t.q_index[link]), int(t.q_index[link]) + Kind(t.kind[link]).nq)
+    return Drives(tuple(forms), tuple(tuple(row) for row in D.T.tolist()), tuple(q), tuple(rates))
 
 
 def minimum_inertias(mechanism: Mechanism, found: MinimumParameters) -> Inertias:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
+from setsu.code_generation.programs import TracedFunction, traced_function
 from setsu.code_generation.python_source import python_source
 from setsu.dynamics.bearings import refuse_bearings
-from setsu.dynamics.catalogue import KERNELS, native_function, require_mechanism
+from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError, nearest_names
-from setsu.kernels.program import Array
 from setsu.mechanism import Mechanism
-from setsu.native.function import NativeFunction
 from setsu.symbolic import OperationCount
 
 if TYPE_CHECKING:
@@ -32,6 +30,8 @@ _TITLES = {
     "gravity_torque": "Joint torques that hold against gravity",
     "coriolis_matrix": "Coriolis matrix, row by row",
     "regressor": "Regressor: torques as a linear function of the inertial parameters, row by row",
+    "frame_jacobian": "Jacobian of a frame at a point of a body, velocity of the point first, row by row",
+    "point_jacobian": "Jacobian of a point of a body, row by row",
     "inverse_dynamics_derivatives": "Derivatives of the joint torques, row by row",
     "forward_dynamics_derivatives": "Derivatives of the joint accelerations, row by row",
     "body_poses": "4x4 placements of the bodies in the world, row by row",
@@ -48,6 +48,9 @@ _MEANINGS = {
     "M": "mass matrix, kg m² or kg",
     "C": "Coriolis matrix",
     "Y": "regressor",
+    "J": "Jacobian, world axes",
+    "J6": "Jacobian, world axes",
+    "point": "m, in the frame of the body",
     "dq": "derivatives by coordinates",
     "dv": "derivatives by velocities",
     "da": "derivatives by accelerations",
@@ -59,7 +62,6 @@ _MEANINGS = {
 }
 _LANGUAGES = ("c", "python", "fmu")
 _FMI_VERSIONS = ("2.0", "3.0")
-_TEST_STATES = 8
 _TEST_TOLERANCE = 1e-11
 
 
@@ -99,7 +101,15 @@ class GeneratedCode:
         return paths
 
 
-def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_version: str = "2.0") -> GeneratedCode:
+def generate(
+    mechanism: Mechanism,
+    function: str,
+    language: str = "c",
+    *,
+    fmi_version: str = "2.0",
+    actuated: Sequence[str] | None = None,
+    body: str | None = None,
+) -> GeneratedCode:
     """Return source code of a function of the library for this mechanism alone.
 
     Args:
@@ -107,6 +117,13 @@ def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_ve
         language: "c" (C99), "python", or "fmu": a Functional Mock-up Unit for co-simulation around "forward_dynamics",
             torques in, coordinates and velocities out; `write` puts NAME.fmu into a folder.
         fmi_version: of the unit, "2.0" or "3.0".
+        actuated: for mechanisms with loops or couplings, the joints that drive them, in the order of the arguments; as
+            many as there are degrees of freedom, the first independent joints when not given.
+        body: for Jacobians, the body the point belongs to.
+
+    Inverse dynamics is written with the minimum parameters and as few operations as were found. Where loops close
+    linearly (parallelograms, couplings), arguments and results are those of the actuated joints alone; for other loops
+    see `docs/generated_code.md`.
 
     >>> import setsu
     >>> code = setsu.generate(setsu.sample_mechanisms.planar_arm(2), "inverse_dynamics")
@@ -126,23 +143,15 @@ def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_ve
         raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
     if mechanism.nv == 0:
         raise InputError(f"generate: {mechanism.name} has no moving joint")
-    if mechanism.loops or mechanism.couplings:
+    if language == "fmu" and (mechanism.loops or mechanism.couplings):
         names = ", ".join(element.name for element in (*mechanism.loops, *mechanism.couplings)[:3])
-        raise InputError(f"generate: {mechanism.name} has loops or couplings ({names}); code is made for trees")
-    variant = f"{function} springs" if mechanism.springs and f"{function} springs" in KERNELS else function
-    native = native_function(mechanism, variant, specialised=True)
-    if not native.specialised:
-        raise InputError(f"generate: {function} of {mechanism.name} would be too long as straight-line code")
-    signature = Signature(
-        name=_identifier(f"{mechanism.name}_{function}"),
-        title=f"{_TITLES[function]}: {_one_line(mechanism.name)}",
-        inputs=tuple(_entry(mechanism, array) for array in native.kernel.inputs),
-        outputs=tuple(_entry(mechanism, array) for array in native.kernel.outputs),
-    )
-    trace = native.trace
+        raise InputError(f"generate: {mechanism.name} has loops or couplings ({names}); units are made for trees")
+    traced = traced_function(mechanism, function, actuated, body)
+    signature = _signature(mechanism, function, traced)
+    trace = traced.trace
     if language == "python":
         return GeneratedCode(signature.name, language, python_source(signature, trace), "", "", trace.operations)
-    states, results = _test_vectors(mechanism, native)
+    states, results = traced.test_vectors()
     source, header = c_source(signature, trace), c_header(signature)
     unit = None
     if language == "fmu":
@@ -161,8 +170,17 @@ def generate(mechanism: Mechanism, function: str, language: str = "c", *, fmi_ve
     )
 
 
-def _entry(m: Mechanism, array: Array) -> tuple[str, int, str]:
-    return array.name, array.size(m.nq, m.nv, m.n_bodies, len(m.loops)), _MEANINGS[array.name]
+def _signature(m: Mechanism, function: str, traced: TracedFunction) -> Signature:
+    def entry(name: str, length: int) -> tuple[str, int, str]:
+        named = traced.actuated if name in ("q", "v", "a", "tau") else ()
+        return name, length, _MEANINGS[name] + (f"; of {_one_line(', '.join(named))}" if named else "")
+
+    return Signature(
+        name=_identifier(f"{m.name}_{function}"),
+        title=f"{_TITLES[function]}: {_one_line(m.name)}{traced.remark}",
+        inputs=tuple(entry(name, length) for name, length in traced.inputs),
+        outputs=tuple(entry(name, len(values)) for name, values in traced.trace.outputs.items()),
+    )
 
 
 def _identifier(text: str) -> str:
@@ -173,16 +191,3 @@ def _identifier(text: str) -> str:
 def _one_line(text: str) -> str:
     """A name as it may stand in a comment."""
     return re.sub(r"[^ -~]|\*/|/\*|\"|\\", "_", text)
-
-
-def _test_vectors(m: Mechanism, native: NativeFunction) -> tuple[list, list]:
-    """States and what the library computes there, per array."""
-    rng = np.random.default_rng(0)
-    states = [
-        np.array([m.random_configuration(rng) for _ in range(_TEST_STATES)])
-        if array.over == "q"
-        else rng.uniform(-1.0, 1.0, (_TEST_STATES, m.nv))
-        for array in native.kernel.inputs
-    ]
-    results = native(*states)
-    return states, list(results) if isinstance(results, tuple) else [results]

@@ -7,7 +7,7 @@ sums of angles along parallel axes shorten: the direction of link 3 is that of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from setsu.symbolic import Graph, Scalar
@@ -48,9 +48,9 @@ class Form:
 class Inputs:
     """Inputs of a program on a graph: coordinates "q", velocities "v", accelerations "a" by their names."""
 
-    def __init__(self, graph: Graph, q: list[int], v: list[int]) -> None:
-        """q, v: positions of u's coordinates and rates in the program's arguments."""
-        self.graph, self._q, self._v = graph, q, v
+    def __init__(self, graph: Graph, places: Sequence[int]) -> None:
+        """places: where among the coordinates the one of each rate stands."""
+        self.graph, self._q, self._v = graph, places, range(len(places))
 
     def coordinate(self, form: Form) -> Scalar:
         """The form at the coordinates."""
@@ -74,7 +74,7 @@ class Inputs:
         cq, sq = _TURNS[quarters % 4]
         return c * cq - s * sq, s * cq + c * sq
 
-    def _value(self, name: str, places: list[int], terms: tuple[tuple[int, float], ...]) -> Scalar:
+    def _value(self, name: str, places: Sequence[int], terms: tuple[tuple[int, float], ...]) -> Scalar:
         total: Scalar = 0.0
         for k, factor in terms:
             total = total + self.graph.input((name, places[k])) * factor

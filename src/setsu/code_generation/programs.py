@@ -1,0 +1,150 @@
+"""Which program computes a function of a mechanism: its arguments, its traced graph, states to test it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.code_generation.cheapest_inverse_dynamics import Drives, cheapest_inverse_dynamics, tree_drives
+from setsu.code_generation.closed_functions import ARGUMENTS, closed_trace
+from setsu.code_generation.closed_mechanism import actuated_rates, linear_drives, minimum_inertias
+from setsu.constraints.states import coordinate_names
+from setsu.dynamics.catalogue import KERNELS, native_function
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism import Mechanism
+from setsu.minimum_parameters import minimum_parameters
+from setsu.native.straight import Trace
+from setsu.symbolic import evaluate
+
+__all__ = ["TracedFunction", "full_state", "traced_function"]
+
+Floats = NDArray[np.float64]
+
+_JACOBIANS = ("frame_jacobian", "point_jacobian")
+_TEST_STATES = 8
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class TracedFunction:
+    """A program and its arguments: (name, length) in order.
+
+    actuated: names of the coordinates the arguments belong to, empty when they are those of the whole mechanism.
+    remark: what a reader of the code has to know besides. library: the same by the library, None where it has no such
+    function; then the graph itself is evaluated for test vectors.
+    """
+
+    mechanism: Mechanism
+    inputs: tuple[tuple[str, int], ...]
+    trace: Trace
+    actuated: tuple[str, ...] = ()
+    remark: str = ""
+    library: Callable[..., Floats | tuple[Floats, ...]] | None = field(default=None, repr=False)
+
+    def states(self, count: int, seed: int = _SEED) -> list[Floats]:
+        """Return random arguments, (count, length) per array."""
+        rng = np.random.default_rng(seed)
+        m = self.mechanism
+        found = []
+        for name, length in self.inputs:
+            if name == "q" and not self.actuated:
+                found.append(np.array([m.random_configuration(rng) for _ in range(count)]))
+            else:
+                found.append(rng.uniform(-1.0, 1.0, (count, length)))
+        return found
+
+    def test_vectors(self) -> tuple[list[Floats], list[Floats]]:
+        """Return states and results there, per array."""
+        states = self.states(_TEST_STATES)
+        if self.library is not None:
+            results = self.library(*states)
+            return states, [np.asarray(r) for r in (results if isinstance(results, tuple) else (results,))]
+        values = {
+            (name, k): column
+            for (name, _), state in zip(self.inputs, states, strict=True)
+            for k, column in enumerate(state.T)
+        }
+        graph = self.trace.graph
+        found = {name: evaluate(graph, expressions, values) for name, expressions in self.trace.outputs.items()}
+        rows = [[np.broadcast_to(np.asarray(x, dtype=float), (_TEST_STATES,)) for x in r] for r in found.values()]
+        return states, [np.stack(columns, axis=1) for columns in rows]
+
+
+def traced_function(
+    mechanism: Mechanism, function: str, actuated: Sequence[str] | None, body: str | None
+) -> TracedFunction:
+    """Return the program of a function; refuses what has none before any work is done."""
+    target = _target(mechanism, function, body)
+    if mechanism.loops or mechanism.couplings:
+        if mechanism.springs and function not in _JACOBIANS:
+            raise InputError(
+                f"generate: {mechanism.name} has springs between points beside loops, which code cannot have"
+            )
+        return _closed(mechanism, function, actuated, target)
+    if actuated is not None:
+        raise InputError(f"generate: actuated: {mechanism.name} has no loops or couplings: every joint is driven")
+    variant = f"{function} springs" if mechanism.springs and f"{function} springs" in KERNELS else function
+    native = native_function(mechanism, variant, specialised=True, target=target)
+    if not native.specialised:
+        raise InputError(f"generate: {function} of {mechanism.name} would be too long as straight-line code")
+    inputs = tuple(
+        (array.name, array.size(mechanism.nq, mechanism.nv, mechanism.n_bodies, 0)) for array in native.kernel.inputs
+    )
+    trace = native.trace
+    if variant == "inverse_dynamics":
+        tables = mechanism.tables
+        program = cheapest_inverse_dynamics(tables, tables.regrouped, tree_drives(tables))
+        trace = Trace(program.graph, {"tau": program.torques})
+    return TracedFunction(mechanism, inputs, trace, library=native)
+
+
+def _target(m: Mechanism, function: str, body: str | None) -> int:
+    if function not in _JACOBIANS:
+        if body is not None:
+            raise InputError(f"generate: body: {function} is no Jacobian, got {body!r}")
+        return -1
+    if body is None:
+        raise InputError(f"generate: {function}: say which body, one of {', '.join(m.body_names[:6])}")
+    if body not in m.body_names:
+        raise InputError(f"generate: body: no body {body!r} in {m.name}{nearest_names(body, m.body_names)}")
+    return m.body_names.index(body)
+
+
+def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target: int) -> TracedFunction:
+    rates = actuated_rates(m, actuated)
+    found = minimum_parameters(m)
+    drives = linear_drives(m, found, rates)
+    if drives is None:
+        names = ", ".join(loop.name for loop in m.loops[:3])
+        raise InputError(
+            f"generate: {function} of {m.name}: its loops ({names}) close by no linear relation between the joints, so "
+            "that no program of fixed length gives one joint from another; use setsu.compile"
+        )
+    trace = closed_trace(m, function, drives, minimum_inertias(m, found), found.independent.tolist(), target)
+    lengths = {"q": len(drives.q), "v": len(rates), "a": len(rates), "tau": len(rates), "point": 3}
+    arguments = ARGUMENTS[function].split() if function in ARGUMENTS else [a.name for a in KERNELS[function]().inputs]
+    names = coordinate_names(m)
+    return TracedFunction(
+        mechanism=m,
+        inputs=tuple((name, lengths[name]) for name in arguments),
+        trace=trace,
+        actuated=tuple(names[rate] for rate in rates),
+        remark=", in the coordinates of the actuated joints",
+    )
+
+
+def full_state(drives: Drives, m: Mechanism, *arrays: Floats) -> list[Floats]:
+    """Return coordinates and rates of all joints from those of the actuated ones: q, then v, a as given."""
+    t = m.tables
+    D = np.array(drives.weights).T
+    q = np.zeros((*arrays[0].shape[:-1], m.nq))
+    q[..., list(drives.q)] = arrays[0]
+    places = drives.places(t)
+    for d, form in enumerate(drives.forms):
+        if form is not None:
+            terms = [factor * arrays[0][..., places[k]] for k, factor in form.terms]
+            q[..., int(t.q_index[t.dof_link[d]])] = sum(terms) + form.offset
+    return [q, *(rates @ D.T for rates in arrays[1:])]
