@@ -1,6 +1,7 @@
 """Mechanisms: bodies, joints, loops, couplings, springs and contact points, and the frozen record they make."""
 
 from setsu.mechanism.builder import MechanismBuilder
+from setsu.mechanism.cuts import MovedCut, move_cut
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
 from setsu.mechanism.inertia import InertiaReport, inertia_report, repair_inertia
 from setsu.mechanism.joints import (
@@ -45,6 +46,7 @@ __all__ = [
     "Material",
     "Mechanism",
     "MechanismBuilder",
+    "MovedCut",
     "Planar",
     "Pose",
     "Prismatic",
@@ -59,6 +61,7 @@ __all__ = [
     "inertia_report",
     "lock_joints",
     "merge",
+    "move_cut",
     "repair_inertia",
     "repaired",
     "reroot",

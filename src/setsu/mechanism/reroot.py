@@ -34,7 +34,10 @@ from setsu.mechanism.joints import Fixed, Free, Joint, Planar, Spherical, Univer
 from setsu.mechanism.record import Mechanism
 from setsu.spatial import finite_vector, inverse_placement, quaternion_from_rotation
 
-__all__ = ["RerootedMechanism", "reroot"]
+__all__ = [
+    "FreshNames", "RerootedMechanism", "body_state", "reroot", "reversed_bodies", "reversed_joint", "reversed_state",
+    "transported",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 
@@ -61,12 +64,13 @@ class RerootedMechanism:
         for index, body in enumerate(self.mechanism.moving):
             where_q, where_v = self.mechanism.q_slices[index], self.mechanism.v_slices[index]
             if body.name == self.root:
-                new_q[where_q], new_v[where_v] = _root_state(old, self.root, old_q, old_v)
+                T, new_v[where_v] = body_state(old, self.root, old_q, old_v)
+                new_q[where_q] = np.concatenate([T[:3, 3], quaternion_from_rotation(T[:3, :3])])
                 continue
             source = old.joint_index(body.joint.name)
             coordinates, rates = old_q[old.q_slices[source]], old_v[old.v_slices[source]]
             if body.joint.name in on_the_way:
-                coordinates, rates = _reversed_state(old.moving[source].joint, coordinates, rates)
+                coordinates, rates = reversed_state(old.moving[source].joint, coordinates, rates)
             new_q[where_q], new_v[where_v] = coordinates, rates
         return new_q, new_v
 
@@ -103,7 +107,7 @@ def reroot(
     if base == "floating" and placement is not None:
         raise InputError("reroot placement: a floating base takes its place from the configuration; leave it out")
     checked_name(world_body, "reroot world_body")
-    names = _FreshNames(mechanism)
+    names = FreshNames(mechanism)
     way = _way(mechanism, root)
     first = way[-1]
     old_base_floats = isinstance(first.joint, Free)
@@ -114,11 +118,11 @@ def reroot(
     )
     bodies = [dataclasses.replace(way[0], parent=WORLD, joint=root_joint, pose=Pose.of(placement, "reroot placement"))]
     for child, parent in pairwise(way):
-        bodies += _reversed_bodies(child, parent, names)
+        bodies += reversed_bodies(child, parent, names)
     new_world = WORLD
     if not old_base_floats:
         new_world = names.body(world_body)
-        bodies += _reversed_bodies(first, Body(new_world, WORLD, Fixed()), names)
+        bodies += reversed_bodies(first, Body(new_world, WORLD, Fixed()), names)
     moved = {body.name for body in way}
     bodies += [_on(body, new_world) for body in mechanism.bodies if body.name not in moved]
     result = dataclasses.replace(
@@ -139,9 +143,9 @@ def _way(mechanism: Mechanism, root: str) -> list[Body]:
     return way
 
 
-def _reversed_bodies(child: Body, parent: Body, names: _FreshNames) -> Iterator[Body]:
+def reversed_bodies(child: Body, parent: Body, names: FreshNames) -> Iterator[Body]:
     """The parent hung on the child by the child's joint reversed, over a pivot where the joint has an offset."""
-    joint = _reversed_joint(child.joint)
+    joint = reversed_joint(child.joint)
     back = Pose.of(inverse_placement(child.pose.matrix), f'body "{parent.name}"')
     if isinstance(joint, Fixed) or back == Pose():
         yield dataclasses.replace(parent, parent=child.name, joint=joint, pose=back)
@@ -160,7 +164,7 @@ def _tied(element: Any, new_world: str) -> Any:
     return dataclasses.replace(element, body_a=body_a, body_b=body_b)
 
 
-def _reversed_joint(joint: Joint) -> Joint:
+def reversed_joint(joint: Joint) -> Joint:
     """The joint whose placement is T(q)⁻¹."""
     if isinstance(joint, (Planar, Free)):
         _refuse_options(joint, "reversed")
@@ -188,12 +192,12 @@ def _refuse_options(joint: Joint, what: str, allow_same: tuple[str, ...] = ()) -
         value = getattr(joint, key)
         if value != getattr(plain, key) and not (key in allow_same and len(set(value)) == 1):
             raise InputError(
-                f'reroot: {key} of the {type(joint).__name__} joint "{joint.name}" has no counterpart '
+                f'{key} of the {type(joint).__name__} joint "{joint.name}" has no counterpart '
                 f"when the joint is {what}: expected none, got {value}"
             )
 
 
-def _reversed_state(joint: Joint, q: Array, v: Array) -> tuple[Array, Array]:
+def reversed_state(joint: Joint, q: Array, v: Array) -> tuple[Array, Array]:
     """Coordinates and velocities of the reversed joint."""
     if isinstance(joint, Universal):
         return q[::-1], v[::-1]
@@ -202,7 +206,7 @@ def _reversed_state(joint: Joint, q: Array, v: Array) -> tuple[Array, Array]:
     T = joint_placement(joint, q)
     back = inverse_placement(T)
     # The velocity of p seen from c, in p's axes, is minus that of c seen from p.
-    linear, angular = np.split(-_transported(T, joint_velocity(joint, q, v)), 2)
+    linear, angular = np.split(-transported(T, joint_velocity(joint, q, v)), 2)
     if isinstance(joint, Planar):
         plane = joint_placement(joint, (1.0, 0.0, 0.0))[:3, 3], joint_placement(joint, (0.0, 1.0, 0.0))[:3, 3]
         axis = np.array(joint.axis)
@@ -218,10 +222,10 @@ def _reversed_state(joint: Joint, q: Array, v: Array) -> tuple[Array, Array]:
     return np.concatenate([back[:3, 3], quaternion]), np.concatenate([linear, angular])
 
 
-def _root_state(mechanism: Mechanism, root: str, q: Array, v: Array) -> tuple[Array, Array]:
-    """Coordinates and velocities of a Free joint that puts the root where the original has it."""
+def body_state(mechanism: Mechanism, body_name: str, q: Array, v: Array) -> tuple[Array, Array]:
+    """Placement of a body in the world, 4x4, and its velocity (6,) in its own axes."""
     T, velocity = np.eye(4), np.zeros(6)
-    for body in reversed(_way(mechanism, root)):
+    for body in reversed(_way(mechanism, body_name)):
         step, own = body.pose.matrix, np.zeros(6)
         if not isinstance(body.joint, Fixed):
             index = mechanism.joint_index(body.joint.name)
@@ -229,17 +233,17 @@ def _root_state(mechanism: Mechanism, root: str, q: Array, v: Array) -> tuple[Ar
             step = step @ joint_placement(body.joint, coordinates)
             own = joint_velocity(body.joint, coordinates, rates)
         T = T @ step
-        velocity = _transported(inverse_placement(step), velocity) + own
-    return np.concatenate([T[:3, 3], quaternion_from_rotation(T[:3, :3])]), velocity
+        velocity = transported(inverse_placement(step), velocity) + own
+    return T, velocity
 
 
-def _transported(T: Array, velocity: Array) -> Array:
+def transported(T: Array, velocity: Array) -> Array:
     """Express a velocity [linear, angular], given in frame B at B's origin, in frame A at A's origin; T is T_AB."""
     angular = T[:3, :3] @ velocity[3:]
     return np.concatenate([T[:3, :3] @ velocity[:3] + np.cross(T[:3, 3], angular), angular])
 
 
-class _FreshNames:
+class FreshNames:
     """Gives names that the mechanism does not use yet: the one wished for, or that with underscores added."""
 
     def __init__(self, mechanism: Mechanism) -> None:

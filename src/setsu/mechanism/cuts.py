@@ -1,0 +1,234 @@
+"""Cut a loop elsewhere: the joint that closes it becomes one of the tree, a joint of the tree closes it instead.
+
+The tree joint j hangs body c on body p; the loop joint ties body a to body b. Without j, what hangs on c, the end x of
+the loop among it, is held by the loop joint alone:
+
+    x hangs on the other end by the loop joint, reversed when x is body_a                                  (1)
+    the bodies on the way from x to c hang on each other the other way round, as in reroot (2)             (2)
+    j closes the loop: body_a = p, body_b = c, at the origin of c, so that its wrench is the one by p on c (3)
+
+The machine is the same: motions and wrenches at every joint do not know of the cut.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism.elements import WORLD, Body, Loop, Pose
+from setsu.mechanism.joint_motion import joint_placement, joint_velocity
+from setsu.mechanism.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Spherical,
+    Universal,
+)
+from setsu.mechanism.record import Mechanism
+from setsu.mechanism.reroot import (
+    FreshNames,
+    body_state,
+    reversed_bodies,
+    reversed_joint,
+    reversed_state,
+    transported,
+)
+from setsu.spatial import finite_vector, inverse_placement, quaternion_from_rotation
+
+__all__ = ["MovedCut", "move_cut"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MovedCut:
+    """A mechanism whose loop is cut at another joint; `convert` carries states of the original to it."""
+
+    mechanism: Mechanism
+    original: Mechanism
+    loop: str
+    joint: str
+
+    def convert(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[Array, Array]:
+        """Return q, (nq,), and v, (nv,), of the new mechanism for the same physical state; v = None is at rest.
+
+        The state has to satisfy the loop, as those of `close_loops` and `consistent_velocity` do.
+        """
+        old, new = self.original, self.mechanism
+        old_q = finite_vector(q, old.nq, f"configuration of {old.name}")
+        old_v = np.zeros(old.nv) if v is None else finite_vector(v, old.nv, f"velocity of {old.name}")
+        loop = next(loop for loop in old.loops if loop.name == self.loop)
+        inner, way = _inner_end(old, loop, self.joint)
+        turned = {body.joint.name for body in way[:-1]}
+        new_q, new_v = new.neutral(), np.zeros(new.nv)
+        for index, body in enumerate(new.moving):
+            name, where_q, where_v = body.joint.name, new.q_slices[index], new.v_slices[index]
+            if name == loop.joint.name:
+                state = _loop_state(old, loop, body.joint, old_q, old_v, backwards=inner == loop.body_a)
+            else:
+                source = old.joint_index(name)
+                state = old_q[old.q_slices[source]], old_v[old.v_slices[source]]
+                if name in turned:
+                    state = reversed_state(old.moving[source].joint, *state)
+            new_q[where_q], new_v[where_v] = state
+        return new_q, new_v
+
+
+def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
+    """Return the mechanism with a loop cut at another of its joints.
+
+    Args:
+        loop: name of the loop; it keeps its name, and its joint becomes one of the tree.
+        joint: name of the joint of the tree that closes the loop from now on.
+
+    Bodies, joints, loops, springs and contact points keep their names. A joint in a coupling cannot close a loop, and
+    limits of a joint that closes one are kept but do not stop it.
+
+    >>> from setsu.sample_mechanisms import four_bar
+    >>> moved = move_cut(four_bar(), "pin", "crank").mechanism
+    >>> moved.joint_names, moved.loops[0].joint.name
+    (('rocker', 'pin', 'coupler'), 'crank')
+    """
+    names = [one.name for one in mechanism.loops]
+    if loop not in names:
+        raise InputError(f"move_cut: unknown loop {loop!r}{nearest_names(str(loop), names)}")
+    old = mechanism.loops[names.index(loop)]
+    inner, way = _inner_end(mechanism, old, joint)
+    cut = way[-1]
+    if isinstance(cut.joint, Free):
+        raise InputError(f'move_cut: joint "{joint}" is a Free joint, which holds nothing and closes no loop')
+    coupled = [one.name for one in mechanism.couplings if joint in dict(one.factors)]
+    if coupled:
+        raise InputError(
+            f'move_cut: joint "{joint}" is in coupling "{coupled[0]}", which needs it in the tree; choose another'
+        )
+    fresh = FreshNames(mechanism)
+    moved = {body.name for body in way}
+    bodies = [*_hung(old, way[0], fresh, backwards=inner == old.body_a)]
+    for child, parent in pairwise(way):
+        bodies += reversed_bodies(child, parent, fresh)
+    rest = [body for body in mechanism.bodies if body.name not in moved]
+    closing = Loop(loop, cut.parent, cut.name, cut.joint, cut.pose, Pose())
+    result = dataclasses.replace(
+        mechanism,
+        bodies=_parents_first([*rest, *bodies]),
+        loops=tuple(closing if one.name == loop else one for one in mechanism.loops),
+    )
+    return MovedCut(result, mechanism, loop, joint)
+
+
+def _inner_end(mechanism: Mechanism, loop: Loop, joint: str) -> tuple[str, list[Body]]:
+    """The end of the loop that hangs on a joint, and the bodies from it back to the one the joint moves."""
+    by_name = {body.name: body for body in mechanism.bodies}
+
+    def way_to_world(name: str) -> list[Body]:
+        way = []
+        while name != WORLD:
+            way.append(by_name[name])
+            name = by_name[name].parent
+        return way
+
+    ends = {end: way_to_world(end) for end in (loop.body_a, loop.body_b)}
+    found = {end: [body.joint.name for body in way] for end, way in ends.items()}
+    inside = [end for end in found if joint in found[end]]
+    if len(inside) != 1:
+        on_the_way = sorted({*found[loop.body_a]} ^ {*found[loop.body_b]})
+        raise InputError(
+            f'move_cut: joint {joint!r} is not in loop "{loop.name}"; expected one of {", ".join(on_the_way)}'
+        )
+    return inside[0], ends[inside[0]][: found[inside[0]].index(joint) + 1]
+
+
+def _hung(loop: Loop, inner: Body, fresh: FreshNames, *, backwards: bool) -> list[Body]:
+    """The inner end hung on the other by the loop joint (1), over a pivot where its frame is not the body's."""
+    joint = reversed_joint(loop.joint) if backwards else loop.joint
+    outer, socket, own = (
+        (loop.body_b, loop.pose_b, loop.pose_a) if backwards else (loop.body_a, loop.pose_a, loop.pose_b)
+    )
+    back = Pose.of(inverse_placement(own.matrix), f'body "{inner.name}"')
+    if back == Pose():
+        return [dataclasses.replace(inner, parent=outer, joint=joint, pose=socket)]
+    pivot = fresh.body(f"{inner.name}_pivot")
+    mount = Fixed(name=fresh.joint(f"{pivot}_mount"))
+    return [Body(pivot, outer, joint, socket), dataclasses.replace(inner, parent=pivot, joint=mount, pose=back)]
+
+
+def _parents_first(bodies: list[Body]) -> tuple[Body, ...]:
+    ordered: list[Body] = []
+    known, waiting = {WORLD}, bodies
+    while waiting:
+        ready = [body for body in waiting if body.parent in known]
+        ordered += ready
+        known |= {body.name for body in ready}
+        waiting = [body for body in waiting if body.name not in known]
+    return tuple(ordered)
+
+
+def _loop_state(m: Mechanism, loop: Loop, joint: Joint, q: Array, v: Array, *, backwards: bool) -> tuple[Array, Array]:
+    """Coordinates and velocities of the loop joint as one of the tree, from where its two frames are."""
+    frames = [
+        _frame_state(m, body, pose, q, v) for body, pose in ((loop.body_a, loop.pose_a), (loop.body_b, loop.pose_b))
+    ]
+    (T_a, v_a), (T_b, v_b) = reversed(frames) if backwards else frames
+    T = inverse_placement(T_a) @ T_b
+    velocity = v_b - transported(inverse_placement(T), v_a)
+    coordinates = _coordinates(joint, T)
+    columns = [joint_velocity(joint, coordinates, row) for row in np.eye(joint.nv)]
+    if not joint.nv:
+        return coordinates, np.zeros(0)
+    rates = np.linalg.lstsq(np.array(columns).T, velocity, rcond=None)[0]
+    return coordinates, np.asarray(rates, dtype=np.float64)
+
+
+def _frame_state(m: Mechanism, body: str, pose: Pose, q: Array, v: Array) -> tuple[Array, Array]:
+    """Placement in the world of a frame on a body, and its velocity in its own axes."""
+    T, velocity = np.eye(4), np.zeros(6)
+    if body != WORLD:
+        T, velocity = body_state(m, body, q, v)
+    return T @ pose.matrix, transported(inverse_placement(pose.matrix), velocity)
+
+
+def _coordinates(joint: Joint, T: Array) -> Array:
+    """Coordinates (nq,) at which a joint has placement T; what the joint holds is taken as held."""
+    axis, R, p = np.array(joint.axis), T[:3, :3], T[:3, 3]
+    match joint:
+        case Fixed():
+            return np.zeros(0)
+        case Prismatic():
+            return np.array([axis @ p])
+        case Helical() if joint.pitch != 0.0:
+            return np.array([axis @ p / joint.pitch])
+        case Cylindrical():
+            return np.array([axis @ p, _turn(axis, R)])
+        case Universal():
+            second = np.array(joint.second_axis)
+            # R second = R(q1) second and Rᵀ axis = R(-q2) axis: each angle alone.
+            return np.array([_angle(axis, second, R @ second), -_angle(second, axis, R.T @ axis)])
+        case Planar():
+            plane = [joint_placement(joint, row)[:3, 3] for row in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))]
+            return np.array([plane[0] @ p, plane[1] @ p, _turn(axis, R)])
+        case Spherical():
+            return quaternion_from_rotation(R)
+        case _:
+            return np.array([_turn(axis, R)])
+
+
+def _turn(axis: Array, R: Array) -> float:
+    """Angle of a rotation about an axis."""
+    across = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    return _angle(axis, across, R @ across)
+
+
+def _angle(axis: Array, start: Array, end: Array) -> float:
+    """Angle about an axis from one vector to another."""
+    first = start - axis * (axis @ start)
+    return float(np.arctan2(axis @ np.cross(first, end), first @ end))

@@ -1,0 +1,148 @@
+"""Cut a loop at any of its joints: the machine moves the same, and every joint carries the same wrench."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from identities.closed_mechanisms import consistent_velocity
+
+import setsu
+from setsu import sample_mechanisms as samples
+
+MAKERS = {
+    "four_bar": samples.four_bar,
+    "slider_crank": samples.slider_crank,
+    "five_bar": samples.five_bar,
+    "parallelogram_arm": samples.parallelogram_arm,
+    "n_four_bar": lambda: samples.n_four_bar(2),
+    "bricard": samples.bricard,
+    "spatial_slider_crank": samples.spatial_slider_crank,
+}
+
+
+def cuts_of(m: setsu.Mechanism) -> list[tuple[str, str]]:
+    """Every loop with every joint of the tree that is in it."""
+    parents = {body.name: body for body in m.bodies}
+
+    def joints_to_world(name: str) -> set[str]:
+        joints = set()
+        while name != "world":
+            joints.add(parents[name].joint.name)
+            name = parents[name].parent
+        return joints
+
+    return [
+        (loop.name, joint)
+        for loop in m.loops
+        for joint in sorted(joints_to_world(loop.body_a) ^ joints_to_world(loop.body_b))
+    ]
+
+
+CUTS = [(name, loop, joint) for name, make in MAKERS.items() for loop, joint in cuts_of(make())]
+
+
+def places(m: setsu.Mechanism, q: np.ndarray, names: list[str]) -> np.ndarray:
+    """Poses of bodies or frames by name."""
+    poses = setsu.body_poses(m, q)
+    return np.array([poses[m.frame(name).body] @ m.frame(name).pose.matrix for name in names])
+
+
+def joint_loads(m: setsu.Mechanism, q: np.ndarray, r: setsu.ConstrainedDynamics) -> dict[str, np.ndarray]:
+    """Wrench through every joint, of the tree or closing a loop, on its body, or on body_b, at the world's origin."""
+    poses = setsu.body_poses(m, q)
+    loads = {}
+    for k, body in enumerate(m.moving):
+        loads[body.joint.name] = at_world_origin(r.joint_wrenches[k], poses[k, :3, 3])
+    for k, loop in enumerate(m.loops):
+        frame = m.frame(loop.body_b)
+        T = (poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix @ loop.pose_b.matrix
+        loads[loop.joint.name] = at_world_origin(r.loop_wrench[k], T[:3, 3])
+    return loads
+
+
+def carried(m: setsu.Mechanism) -> dict[str, str]:
+    """The body each joint's wrench acts on."""
+    return {body.joint.name: body.name for body in m.moving} | {loop.joint.name: loop.body_b for loop in m.loops}
+
+
+def at_world_origin(wrench: np.ndarray, point: np.ndarray) -> np.ndarray:
+    return np.concatenate([wrench[:3], wrench[3:] + np.cross(point, wrench[:3])])
+
+
+@pytest.mark.parametrize(("name", "loop", "joint"), CUTS)
+def test_every_cut_gives_the_same_motion_and_wrenches(name: str, loop: str, joint: str) -> None:
+    m = setsu.with_gravity(MAKERS[name](), (1.0, 2.0, -9.0))
+    steps = 0.2 * np.random.default_rng(5).standard_normal(m.nv)
+    q = setsu.close_loops(m, setsu.integrate(m, m.neutral(), steps, 1.0))
+    v = consistent_velocity(m, q, 5)
+    moved = setsu.move_cut(m, loop, joint)
+    other = moved.mechanism
+    own_q, own_v = moved.convert(q, v)
+    assert np.abs(setsu.loop_error(other, own_q)).max() < 1e-11
+
+    names = [body.name for body in m.bodies]
+    np.testing.assert_allclose(places(other, own_q, names), places(m, q, names), atol=1e-11)
+    h = 1e-6
+    later = [
+        places(one, setsu.integrate(one, x, rate, h), names) - places(one, setsu.integrate(one, x, rate, -h), names)
+        for one, x, rate in ((m, q, v), (other, own_q, own_v))
+    ]
+    np.testing.assert_allclose(later[1] / (2 * h), later[0] / (2 * h), atol=1e-8)
+
+    first = setsu.constrained_dynamics(m, q, v, np.zeros(m.nv))
+    second = setsu.constrained_dynamics(other, own_q, own_v, np.zeros(other.nv))
+    # Joints that both have keep their coordinates (reversed ones turn the other way about the turned axis).
+    for index, body in enumerate(other.moving):
+        joint_name = body.joint.name
+        if joint_name in m.joint_names and body.joint.nv == 1:
+            there = m.v_slices[m.joint_index(joint_name)]
+            np.testing.assert_allclose(
+                second.acceleration[other.v_slices[index]], first.acceleration[there], atol=1e-9, err_msg=joint_name
+            )
+    expected, found = joint_loads(m, q, first), joint_loads(other, own_q, second)
+    assert expected.keys() == found.keys()
+    scale = max(1.0, *(np.abs(load).max() for load in expected.values()))
+    before, after = carried(m), carried(other)
+    for key, load in expected.items():
+        sign = 1.0 if after[key].removesuffix("_pivot") == before[key] else -1.0
+        np.testing.assert_allclose(sign * found[key], load, atol=1e-9 * scale, err_msg=key)
+    # The new loop's wrench is by the parent on the body, as it was while the joint was in the tree.
+    assert before[joint] == after[joint]
+
+
+def test_moving_the_cut_there_and_back_is_the_same_machine() -> None:
+    m = samples.four_bar()
+    q = setsu.close_loops(m, [0.4, 0.0, 0.0], fixed=["crank"])
+    there = setsu.move_cut(m, "pin", "coupler")
+    back = setsu.move_cut(there.mechanism, "pin", "pin")
+    again, _ = back.convert(there.convert(q)[0])
+    names = [body.name for body in m.bodies]
+    np.testing.assert_allclose(places(back.mechanism, again, names), places(m, q, names), atol=1e-12)
+    assert back.mechanism.loops[0].joint.name == "pin"
+
+
+def test_a_run_with_another_cut_is_the_same_run() -> None:
+    m = samples.four_bar()
+    v = setsu.consistent_velocity(m, m.neutral(), [4.0, 0.0, 0.0], fixed=["crank"])
+    moved = setsu.move_cut(m, "pin", "crank")
+    runs = [
+        setsu.simulate(one, q, rate, duration=0.2, step=0.002, integrator="rk8")
+        for one, q, rate in ((m, m.neutral(), v), (moved.mechanism, *moved.convert(m.neutral(), v)))
+    ]
+    names = [body.name for body in m.bodies]
+    ends = [places(one, run.q[-1], names) for one, run in zip((m, moved.mechanism), runs, strict=True)]
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-9)
+    np.testing.assert_allclose(runs[1].energy, runs[0].energy, atol=1e-9)
+
+
+def test_what_cannot_be_cut_is_refused_by_name() -> None:
+    m = samples.four_bar()
+    with pytest.raises(setsu.InputError, match=r"unknown loop 'pni'.*pin"):
+        setsu.move_cut(m, "pni", "crank")
+    with pytest.raises(setsu.InputError, match='is not in loop "pin"; expected one of coupler, crank, rocker'):
+        setsu.move_cut(m, "pin", "elbow")
+    coupled = dataclasses.replace(m, couplings=(setsu.Coupling("gear", (("crank", 1.0), ("rocker", -1.0))),))
+    with pytest.raises(setsu.InputError, match='"crank" is in coupling "gear"'):
+        setsu.move_cut(coupled, "pin", "crank")
