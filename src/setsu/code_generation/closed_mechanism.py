@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setsu.code_generation.cheapest_inverse_dynamics import Drives
 from setsu.code_generation.linear_coordinates import Form
@@ -24,7 +25,9 @@ from setsu.mechanism.tables import Inertias, Kind, regroup
 from setsu.minimum_parameters import MinimumParameters
 from setsu.minimum_parameters.assembly_branch import linear_closure
 
-__all__ = ["actuated_rates", "linear_drives", "minimum_inertias"]
+__all__ = ["actuated_rates", "full_state", "linear_drives", "minimum_inertias"]
+
+Floats = NDArray[np.float64]
 
 _LIMIT = 60_000
 _ROUNDING = 1e-12
@@ -41,12 +44,13 @@ def actuated_rates(mechanism: Mechanism, actuated: Sequence[str] | None) -> list
     return rates
 
 
-def linear_drives(mechanism: Mechanism, found: MinimumParameters, rates: list[int]) -> Drives | None:
+def linear_drives(mechanism: Mechanism, reference: Floats, rates: list[int]) -> Drives | None:
     """Return how all joints follow the actuated ones, None when they do not do so linearly.
 
+    reference: (nq,) configuration on the assembly branch meant.
     Raises an InputError when the actuated joints do not determine the motion, or are more than needed.
     """
-    closure = linear_closure(mechanism, found.reference, _LIMIT)
+    closure = linear_closure(mechanism, reference, _LIMIT)
     if closure is None:
         return None
     N = np.array([[float(entry) for entry in row] for row in closure.matrix])
@@ -89,3 +93,17 @@ def minimum_inertias(mechanism: Mechanism, found: MinimumParameters) -> Inertias
     return Inertias(
         *(np.where(np.abs(p) < _ROUNDING * size, 0.0, p) for p in (passed.mass, passed.moment, passed.second_moment))
     )
+
+
+def full_state(m: Mechanism, drives: Drives, *arrays: Floats) -> list[Floats]:
+    """Return coordinates and rates of all joints from those of the actuated ones: q, then v, a as given."""
+    t = m.tables
+    D = np.array(drives.weights).T
+    q = np.zeros((*arrays[0].shape[:-1], m.nq))
+    q[..., list(drives.q)] = arrays[0]
+    places = drives.places(t)
+    for d, form in enumerate(drives.forms):
+        if form is not None:
+            terms = [factor * arrays[0][..., places[k]] for k, factor in form.terms]
+            q[..., int(t.q_index[t.dof_link[d]])] = sum(terms) + form.offset
+    return [q, *(rates @ D.T for rates in arrays[1:])]

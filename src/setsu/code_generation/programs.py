@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.code_generation.cheapest_inverse_dynamics import Drives, cheapest_inverse_dynamics, tree_drives
+from setsu.code_generation.cheapest_inverse_dynamics import cheapest_inverse_dynamics, tree_drives
 from setsu.code_generation.closed_functions import ARGUMENTS, closed_trace
 from setsu.code_generation.closed_mechanism import actuated_rates, linear_drives, minimum_inertias
 from setsu.constraints.states import coordinate_names
@@ -19,7 +19,7 @@ from setsu.minimum_parameters import minimum_parameters
 from setsu.native.straight import Trace
 from setsu.symbolic import evaluate
 
-__all__ = ["TracedFunction", "full_state", "traced_function"]
+__all__ = ["TracedFunction", "traced_function"]
 
 Floats = NDArray[np.float64]
 
@@ -116,7 +116,7 @@ def _target(m: Mechanism, function: str, body: str | None) -> int:
 def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target: int) -> TracedFunction:
     rates = actuated_rates(m, actuated)
     found = minimum_parameters(m)
-    drives = linear_drives(m, found, rates)
+    drives = linear_drives(m, found.reference, rates)
     if drives is None:
         names = ", ".join(loop.name for loop in m.loops[:3])
         raise InputError(
@@ -134,17 +134,3 @@ def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target:
         actuated=tuple(names[rate] for rate in rates),
         remark=", in the coordinates of the actuated joints",
     )
-
-
-def full_state(drives: Drives, m: Mechanism, *arrays: Floats) -> list[Floats]:
-    """Return coordinates and rates of all joints from those of the actuated ones: q, then v, a as given."""
-    t = m.tables
-    D = np.array(drives.weights).T
-    q = np.zeros((*arrays[0].shape[:-1], m.nq))
-    q[..., list(drives.q)] = arrays[0]
-    places = drives.places(t)
-    for d, form in enumerate(drives.forms):
-        if form is not None:
-            terms = [factor * arrays[0][..., places[k]] for k, factor in form.terms]
-            q[..., int(t.q_index[t.dof_link[d]])] = sum(terms) + form.offset
-    return [q, *(rates @ D.T for rates in arrays[1:])]

@@ -10,7 +10,7 @@ take their place, which rounding aside have no order:
        a - b and b - a are one, a sign is carried to the sum that takes it in
 
 Which factor or pair comes first is a matter of luck where several are equally frequent; seeded orders are tried and the
-least is kept (for arms forty orders gave nothing that two did not). The result is never longer than what was given. Values agree up to rounding.
+least is kept (for arms, forty orders gave nothing that two did not).
 
 Source: greedy elimination of common sub-expressions as compilers do it (Breuer, 1969), with signs. Cost: a few passes
 over the graph per order tried; beyond `_LARGE` operations one order only.

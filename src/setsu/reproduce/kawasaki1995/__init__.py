@@ -23,8 +23,8 @@ _FACTOR = (
     "combinations are found with the corrected factor."
 )
 _FEWER = (
-    "Fewer operations than printed: zeros are removed and equal expressions shared while Newton-Euler with second "
-    "moments runs on symbols. Every count is of a program checked against the library's constrained inverse dynamics."
+    "Fewer operations than printed: Newton-Euler with second moments, absolute angles on parallel axes, zeros removed, "
+    "sums factored and equal expressions shared. Every count is of a program checked against the library's constrained inverse dynamics."
 )
 _PASSED_ON = ("M_", "MSz_", "Iyy_")
 
