@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
 OLDEST = (3, 11)
 
-EXTRAS = {"demo": "plots", "test": "dev", "setup": "dev", "bench": "bench", "docs": "docs"}
+EXTRAS = {"demo": "plots,symbolic", "test": "dev", "setup": "dev", "bench": "bench", "docs": "docs"}
 
 
 def python_in_environment():
