@@ -146,3 +146,55 @@ def test_what_cannot_be_cut_is_refused_by_name() -> None:
     coupled = dataclasses.replace(m, couplings=(setsu.Coupling("gear", (("crank", 1.0), ("rocker", -1.0))),))
     with pytest.raises(setsu.InputError, match='"crank" is in coupling "gear"'):
         setsu.move_cut(coupled, "pin", "crank")
+
+
+@pytest.mark.parametrize(("name", "loop", "joint"), CUTS)
+def test_any_joint_opened_with_its_wrench_on_both_sides_changes_nothing(name: str, loop: str, joint: str) -> None:
+    """The cut test at every joint: the opened mechanism under the loop wrenches alone accelerates the same."""
+    m = MAKERS[name]()
+    q = setsu.close_loops(m, setsu.integrate(m, m.neutral(), np.full(m.nv, 0.1), 1.0))
+    moved = setsu.move_cut(m, loop, joint)
+    other, (own_q, own_v) = moved.mechanism, moved.convert(q, consistent_velocity(m, q, 7))
+    r = setsu.constrained_dynamics(other, own_q, own_v, np.zeros(other.nv))
+    opened = dataclasses.replace(other, loops=())
+    # The inertia of massless parts is carried by the loops alone, so equations are compared, not accelerations.
+    load = setsu.inverse_dynamics(opened, own_q, own_v, r.acceleration, external_wrenches=r.constraint_wrenches)
+    np.testing.assert_allclose(load, 0.0, atol=1e-9 * max(1.0, np.abs(r.constraint_wrenches).max()))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_momentum_of_every_sub_tree_changes_by_the_wrenches_on_it(name: str) -> None:
+    """d/dt of linear and angular momentum about the world's origin = weight + own joint + loops on the sub-tree."""
+    m = MAKERS[name]()
+    q = setsu.close_loops(m, setsu.integrate(m, m.neutral(), np.full(m.nv, 0.1), 1.0))
+    v = consistent_velocity(m, q, 9)
+    r = setsu.constrained_dynamics(m, q, v, np.zeros(m.nv))
+    poses, V = setsu.body_poses(m, q), setsu.body_velocities(m, q, v)
+    A = setsu.body_accelerations(m, q, v, r.acceleration)
+    rates, weights = np.zeros((m.n_bodies, 6)), np.zeros((m.n_bodies, 6))
+    for k, body in enumerate(m.moving):
+        R, omega, alpha = poses[k, :3, :3], V[k, 3:], A[k, 3:]
+        arm = R @ np.array(body.center_of_mass)
+        inertia = R @ body.inertia_matrix @ R.T
+        linear = body.mass * (A[k, :3] + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm)))
+        spin = inertia @ alpha + np.cross(omega, inertia @ omega)
+        center = poses[k, :3, 3] + arm
+        rates[k] = np.concatenate([linear, spin + np.cross(center, linear)])
+        weights[k] = at_world_origin(np.concatenate([body.mass * np.array(m.gravity), np.zeros(3)]), center)
+    on_bodies = np.array([at_world_origin(w, T[:3, 3]) for w, T in zip(r.constraint_wrenches, poses, strict=True)])
+    parents = {body.name: body.parent for body in m.bodies}
+    for k, body in enumerate(m.moving):
+        members = [
+            j for j, one in enumerate(m.moving) if one.name == body.name or _hangs_on(one.name, body.name, parents)
+        ]
+        own = at_world_origin(r.joint_wrenches[k], poses[k, :3, 3])
+        given = own + on_bodies[members].sum(axis=0) + weights[members].sum(axis=0)
+        np.testing.assert_allclose(rates[members].sum(axis=0), given, atol=1e-9 * max(1.0, np.abs(own).max()))
+
+
+def _hangs_on(body: str, ancestor: str, parents: dict[str, str]) -> bool:
+    while body != "world":
+        body = parents[body]
+        if body == ancestor:
+            return True
+    return False
