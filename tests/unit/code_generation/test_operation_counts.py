@@ -1,0 +1,103 @@
+"""Operations of generated inverse dynamics: numbers that can only fall, each of a program checked on random states.
+
+Arms have all their base parameters, none zero by chance (tests/unit/minimum_parameters counts these).
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import setsu
+from setsu.code_generation.programs import traced_function
+from setsu.reproduce.kawasaki1995.operations import count_operations
+from setsu.sample_mechanisms import planar_arm, puma560
+from setsu.symbolic import evaluate
+
+RIGHT = math.pi / 2
+
+# Modified Denavit-Hartenberg rows: alpha, a, d, joint; and the operations reached.
+ARMS = {
+    "PUMA 560": (480, [(0, 0, 0), (-RIGHT, 0, 0.2435), (0, 0.4318, -0.0934), (RIGHT, -0.0203, 0.4331),
+                       (-RIGHT, 0, 0), (RIGHT, 0, 0)]),
+    "RX-90": (430, [(0, 0, 0), (-RIGHT, 0, 0), (0, 0.45, 0), (RIGHT, 0, 0.45), (-RIGHT, 0, 0), (RIGHT, 0, 0)]),
+    "Stanford": (404, [(0, 0, 0), (-RIGHT, 0, 0.15), (RIGHT, 0, 0.4, "prismatic"), (0, 0, 0), (-RIGHT, 0, 0),
+                       (RIGHT, 0, 0)]),
+    "UR10": (454, [(0, 0, 0.1273), (RIGHT, 0, 0), (0, -0.612, 0), (0, -0.5723, 0.1639), (RIGHT, 0, 0.1157),
+                   (-RIGHT, 0, 0.0922)]),
+    "Panda": (579, [(0, 0, 0.333), (-RIGHT, 0, 0), (RIGHT, 0, 0.316), (RIGHT, 0.0825, 0), (-RIGHT, -0.0825, 0.384),
+                    (RIGHT, 0, 0), (RIGHT, 0.088, 0.107)]),
+    "iiwa": (546, [(0, 0, 0.34), (-RIGHT, 0, 0), (RIGHT, 0, 0.4), (RIGHT, 0, 0), (-RIGHT, 0, 0.4), (-RIGHT, 0, 0),
+                   (RIGHT, 0, 0.126)]),
+}  # fmt: skip
+
+
+def arm(name: str) -> setsu.Mechanism:
+    rng = np.random.default_rng(1)
+    rows = [
+        setsu.DHRow(
+            alpha=row[0],
+            a=row[1],
+            theta=0.0,
+            d=row[2],
+            joint=row[3] if len(row) == 4 else "revolute",
+            mass=float(rng.uniform(0.5, 2.0)),
+            center_of_mass=0.1 * rng.standard_normal(3),
+            inertia=np.diag([0.05, 0.06, 0.07]),
+        )
+        for row in ARMS[name][1]
+    ]
+    return setsu.from_dh(rows, name=name)
+
+
+def error_against_newton_euler(m: setsu.Mechanism) -> float:
+    """Largest error of the program relative to the largest torque, against Newton-Euler in world axes."""
+    traced = traced_function(m, "inverse_dynamics", None, None)
+    q, v, a = traced.states(50, seed=7)
+    values = {
+        (name, k): array[:, k] for name, array in zip("qva", (q, v, a), strict=True) for k in range(array.shape[1])
+    }
+    found = np.stack(evaluate(traced.trace.graph, traced.trace.outputs["tau"], values), axis=1)
+    expected = setsu.inverse_dynamics(m, q, v, a, formulation="world")
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_arms_with_all_base_parameters(name: str) -> None:
+    m = arm(name)
+    assert setsu.generate(m, "inverse_dynamics").operations.total <= ARMS[name][0]
+    assert error_against_newton_euler(m) <= 1e-12
+
+
+def test_arms_with_zeros_of_their_own() -> None:
+    assert setsu.generate(puma560(), "inverse_dynamics").operations.total <= 358
+    assert setsu.generate(planar_arm(2), "inverse_dynamics").operations.total <= 29
+
+
+@pytest.mark.parametrize(("lengths", "most"), [((0.0, 0.0), (569, 480, 444)), ((0.15, 0.1), (617, 523, 487))])
+def test_example_3_of_the_paper(lengths: tuple[float, float], most: tuple[int, int, int]) -> None:
+    """kawasaki1995, Table 2: 2353 numeric with original parameters, 939 symbolic with σ."""
+    counted = count_operations(*lengths)
+    assert all(entry.error <= 1e-12 for entry in counted)
+    assert all(entry.operations.total <= number for entry, number in zip(counted, most, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_tree_agrees_with_newton_euler(seed: int) -> None:
+    """All joint types, branches, floating bases, friction: the program is the same function."""
+    m = setsu.sample_mechanisms.random_tree(
+        seed, n_bodies=5, floating_base=seed % 3 == 0, coulomb=seed % 2 == 0, damping=True
+    )
+    assert error_against_newton_euler(m) <= 1e-12
+
+
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0)])
+def test_parallel_axes_in_either_sense(axis: tuple[float, float, float]) -> None:
+    """Turning an axis over changes signs of inputs and torques only."""
+    b = setsu.MechanismBuilder("row", gravity=(1.0, -9.0, 2.0))
+    b.add_body("one", joint=setsu.Revolute((0, 1, 0)), mass=1.0, center_of_mass=(0.1, 0.2, 0.3))
+    for k, sense in enumerate([(0, 0, 1), axis, (0, 0, 1)]):
+        where = setsu.placement((0.3, 0.1, 0.05), rpy=(0.0, 0.0, 0.4 * k))
+        b.add_body(f"link{k}", ["one", "link0", "link1"][k], setsu.Revolute(sense), where, mass=1.0 + k,
+                   center_of_mass=(0.1, 0.05, 0.02), inertia=np.diag([0.01, 0.02, 0.025]))  # fmt: skip
+    assert error_against_newton_euler(b.build()) <= 1e-12
