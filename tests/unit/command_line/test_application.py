@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from setsu.command_line import main
+from setsu.command_line.application import COMMANDS as TABLE
 
 ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm.urdf"
-COMMANDS = ("inspect", "check", "bench")
+COMMANDS = tuple(name for name, _, _ in TABLE)
+PROMISED = "inspect check parameters generate identify simulate reproduce bench sweep studio"
+
+
+def test_every_promised_command_exists() -> None:
+    assert set(COMMANDS) == set(PROMISED.split())
 
 
 @pytest.mark.parametrize("words", [["--help"], *([command, "--help"] for command in COMMANDS)], ids=" ".join)
