@@ -21,6 +21,8 @@ def generate(
     *,
     language: str = "c",
     fmi_version: str = "2.0",
+    actuated: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    body: str | None = None,
     out: Path | None = None,
     floating_base: bool = False,
     package: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
@@ -39,6 +41,10 @@ def generate(
         c (C99: source, header, self-test), python, or fmu (a Functional Mock-up Unit of forward_dynamics).
     fmi_version
         Version of the Functional Mock-up Interface: 2.0 or 3.0; 2.0 when not given.
+    actuated
+        Joint that drives a mechanism with loops or couplings; given several times, in the order of the arguments.
+    body
+        Body of a Jacobian.
     out
         Folder for the files; without it the source is printed.
     floating_base
@@ -54,7 +60,9 @@ def generate(
     if language == "fmu" and out is None:
         raise InputError("generate: an FMU is a file: say where it shall go with --out FOLDER")
     mechanism, _ = load_model(file, floating_base, package)
-    code = generate_code(mechanism, chosen, language, fmi_version=fmi_version)
+    code = generate_code(
+        mechanism, chosen, language, fmi_version=fmi_version, actuated=list(actuated) or None, body=body
+    )
     paths = code.write(out) if out is not None else []
     count = code.operations
     if json:
