@@ -22,12 +22,14 @@ from setsu.checks.equations import (
 )
 from setsu.checks.execution import check_batches, check_compiled_code
 from setsu.checks.result import CheckResult
+from setsu.checks.speed import Speed, measure_speed
 from setsu.checks.wrenches import check_joint_wrenches
 
 __all__ = [
     "CHECKS",
     "Certificate",
     "CheckResult",
+    "Speed",
     "certify",
     "check_batches",
     "check_compiled_code",
@@ -41,4 +43,5 @@ __all__ = [
     "check_joint_wrenches",
     "check_mass_matrix",
     "check_regressor",
+    "measure_speed",
 ]

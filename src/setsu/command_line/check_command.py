@@ -14,7 +14,7 @@ from setsu.command_line.urdf_repair import write_repaired_urdf
 from setsu.errors import InputError
 
 if TYPE_CHECKING:
-    from setsu.checks import Certificate
+    from setsu.checks import Certificate, Speed
     from setsu.model_files import LoadReport
 
 __all__ = ["check"]
@@ -50,21 +50,23 @@ def check(
     json
         Print JSON instead of tables.
     """
-    from setsu.checks import certify
+    from setsu.checks import certify, measure_speed
 
     if repair is not None:
         _check_target(file, repair)
     mechanism, report = load_model(file, floating_base, package, repair=repair is not None)
     with ProgressBar("checking") as progress:
         certificate = certify(mechanism, seed=seed, progress=progress)
+    # A model whose states make numbers that are not finite has no speed worth telling.
+    speeds = measure_speed(mechanism, seed=seed) if all(result.passed for result in certificate.results) else ()
     if repair is not None and repair.suffix == ".urdf":
         write_repaired_urdf(file, repair, report.repaired)
     elif repair is not None:
         mechanism.save(repair)
     if json:
-        print_json(_as_data(certificate, report, seed))
+        print_json({**_as_data(certificate, report, seed), "speed": [asdict(speed) for speed in speeds]})
     else:
-        _print(certificate, report, seed)
+        _print(certificate, report, seed, speeds)
         if repair is not None:
             print(f"written: {repair} ({len(report.repaired)} inertias repaired)")
         elif certificate.inertia_problems:
@@ -95,7 +97,7 @@ def _as_data(certificate: Certificate, report: LoadReport, seed: int) -> dict[st
     return {"passed": certificate.passed, "seed": seed, **data, "load_report": asdict(report)}
 
 
-def _print(certificate: Certificate, report: LoadReport, seed: int) -> None:
+def _print(certificate: Certificate, report: LoadReport, seed: int, speeds: tuple[Speed, ...]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -125,5 +127,10 @@ def _print(certificate: Certificate, report: LoadReport, seed: int) -> None:
     screen.print(f"load report: {replace(report, inertia_problems=())}", markup=False, soft_wrap=True)
     for text in certificate.left_out:
         screen.print(f"left out: {text}", markup=False)
+    for speed in speeds:
+        screen.print(
+            f"speed: {speed.function} {1e6 * speed.single:.2f} µs a call, {1e9 * speed.batch:.0f} ns a state of a batch",
+            markup=False,
+        )
     verdict = "certified: every law holds" if certificate.passed else "NOT certified"
     screen.print(verdict, style="bold green" if certificate.passed else "bold red")
