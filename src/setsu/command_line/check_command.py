@@ -129,7 +129,7 @@ def _print(certificate: Certificate, report: LoadReport, seed: int, speeds: tupl
         screen.print(f"left out: {text}", markup=False)
     for speed in speeds:
         screen.print(
-            f"speed: {speed.function} {1e6 * speed.single:.2f} µs a call, {1e9 * speed.batch:.0f} ns a state of a batch",
+            f"{speed.function}: {1e6 * speed.single:.2f} µs a call, {1e9 * speed.batch:.0f} ns a state in a batch",
             markup=False,
         )
     verdict = "certified: every law holds" if certificate.passed else "NOT certified"

@@ -53,7 +53,10 @@ def write_index(reports: Sequence[Report], path: Path) -> None:
     """Write the page over all reports, with links to theirs."""
     rows = [
         f'<tr><td class="words"><a href="{escape(report.key)}/index.html">{escape(report.title)}</a></td>'
-        + "".join(f'<td class="{verdict}">{report.count(verdict)}</td>' for verdict in _VERDICTS)
+        + "".join(
+            f'<td class="{verdict if report.count(verdict) else ""}">{report.count(verdict)}</td>'
+            for verdict in _VERDICTS
+        )
         + f"<td>{len(report.figures)}</td><td>{_duration(report.seconds)}</td></tr>"
         for report in reports
     ]

@@ -97,8 +97,8 @@ def _flat(mechanism: Mechanism, q: Floats, path: Path, title: str, plane: tuple[
             axes.plot(*line.T, color=color, linewidth=4, solid_capstyle="round", alpha=0.85)
             axes.plot(*line[1], "o", markerfacecolor="white", markeredgecolor="#222", markersize=8, zorder=3)
         axes.plot(*origin[list(plane)], "o", markerfacecolor="white", markeredgecolor="#222", markersize=8, zorder=3)
-        middle = np.mean([origin, points[0]], axis=0)[list(plane)]
-        axes.text(*middle, _short(name), color=color, fontsize=11, ha="center", va="center", bbox=_BOX)
+        along, across = np.mean([origin, points[0]], axis=0)[list(plane)]
+        axes.text(along, across, _short(name), color=color, fontsize=11, ha="center", va="center", bbox=_BOX)
     axes.set_aspect("equal")
     axes.margins(0.15)
     axes.set(xlabel=f"{'xyz'[plane[0]]} (m)", ylabel=f"{'xyz'[plane[1]]} (m)")
