@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from setsu.code_generation.cheapest_inverse_dynamics import Drives, cheapest_inverse_dynamics
 from setsu.code_generation.linear_coordinates import Inputs
+from setsu.code_generation.symmetric_solve import factors, solve
 from setsu.dynamics.catalogue import KERNELS
 from setsu.errors import InputError
 from setsu.kernels.interpreter import run
@@ -87,9 +88,9 @@ def _from_inverse_dynamics(m: Mechanism, function: str, drives: Drives, inertias
         _refuse_quaternions(m, drives, function)
         by = {"dq": differentiate(graph, torques, q), "dv": differentiate(graph, torques, v), "da": M}
         return Trace(graph, {name: _flat(rows) for name, rows in by.items()})
-    factors = _factors(M)
+    held = factors(M)
     bias = substituted(graph, torques, rest)
-    accelerations = _solve(factors, [t - b for t, b in zip(tau, bias, strict=True)])
+    accelerations = solve(held, [t - b for t, b in zip(tau, bias, strict=True)])
     if function == "forward_dynamics":
         return Trace(graph, {"a": accelerations})
     _refuse_quaternions(m, drives, function)
@@ -97,10 +98,10 @@ def _from_inverse_dynamics(m: Mechanism, function: str, drives: Drives, inertias
     outputs: dict[str, list[Scalar]] = {}
     for name, by in (("dq", q), ("dv", v)):  # (3)
         slopes = differentiate(graph, torques, by)
-        columns = [_solve(factors, [-x for x in substituted(graph, column, moving)]) for column in _columns(slopes)]
+        columns = [solve(held, [-x for x in substituted(graph, column, moving)]) for column in _columns(slopes)]
         outputs[name] = _flat(_columns(columns))
     unit = [[1.0 if i == j else 0.0 for i in range(n)] for j in range(n)]
-    outputs["dtau"] = _flat(_columns([_solve(factors, column) for column in unit]))
+    outputs["dtau"] = _flat(_columns([solve(held, column) for column in unit]))
     return Trace(graph, outputs)
 
 
@@ -159,39 +160,6 @@ def _project(rows: Rows, D: Sequence[Sequence[float]]) -> Rows:
             entries.append(total)
         result.append(entries)
     return result
-
-
-def _factors(M: Rows) -> tuple[Rows, list[Scalar]]:
-    """L with ones on its diagonal, and 1/d, of M = L diag(d) Lᵀ."""
-    n = len(M)
-    L: Rows = [[0.0] * n for _ in range(n)]
-    inverse: list[Scalar] = []
-    for i in range(n):
-        scaled: list[Scalar] = []
-        for j in range(i):
-            total = M[i][j]
-            for k in range(j):
-                total = total - scaled[k] * L[j][k]
-            scaled.append(total)
-        pivot = M[i][i]
-        for j in range(i):
-            L[i][j] = scaled[j] * inverse[j]
-            pivot = pivot - scaled[j] * L[i][j]
-        inverse.append(1.0 / pivot)
-    return L, inverse
-
-
-def _solve(factors: tuple[Rows, list[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:
-    L, inverse = factors
-    x = list(right)
-    for i in range(len(x)):
-        for j in range(i):
-            x[i] = x[i] - L[i][j] * x[j]
-    x = [value * inverse[i] for i, value in enumerate(x)]
-    for i in reversed(range(len(x))):
-        for j in range(i + 1, len(x)):
-            x[i] = x[i] - L[j][i] * x[j]
-    return x
 
 
 def _rows(values: list[Scalar], width: int) -> Rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from setsu.code_generation.cheapest_inverse_dynamics import cheapest_inverse_dynamics, tree_drives
 from setsu.code_generation.closed_functions import ARGUMENTS, closed_trace
 from setsu.code_generation.closed_mechanism import actuated_rates, linear_drives, minimum_inertias
+from setsu.code_generation.nonlinear_loops import closed_states, nonlinear_trace
 from setsu.constraints.states import coordinate_names
 from setsu.dynamics.catalogue import KERNELS, native_function
 from setsu.errors import InputError, nearest_names
@@ -34,7 +35,7 @@ class TracedFunction:
 
     actuated: names of the coordinates the arguments belong to, empty when they are those of the whole mechanism.
     remark: what a reader of the code has to know besides. library: the same by the library, None where it has no such
-    function; then the graph itself is evaluated for test vectors.
+    function; then the graph itself is evaluated for test vectors. draw: closed states q, v, a by count and seed.
     """
 
     mechanism: Mechanism
@@ -43,14 +44,18 @@ class TracedFunction:
     actuated: tuple[str, ...] = ()
     remark: str = ""
     library: Callable[..., Floats | tuple[Floats, ...]] | None = field(default=None, repr=False)
+    draw: Callable[[int, int], list[Floats]] | None = field(default=None, repr=False)
 
     def states(self, count: int, seed: int = _SEED) -> list[Floats]:
         """Return random arguments, (count, length) per array."""
         rng = np.random.default_rng(seed)
         m = self.mechanism
         found = []
+        closed = dict(zip("qva", self.draw(count, seed), strict=True)) if self.draw is not None else {}
         for name, length in self.inputs:
-            if name == "q" and not self.actuated:
+            if name in closed:
+                found.append(closed[name])
+            elif name == "q" and not self.actuated:
                 found.append(np.array([m.random_configuration(rng) for _ in range(count)]))
             else:
                 found.append(rng.uniform(-1.0, 1.0, (count, length)))
@@ -83,9 +88,14 @@ def traced_function(
             raise InputError(
                 f"generate: {mechanism.name} has springs between points beside loops, which code cannot have"
             )
+        _refuse_loop_forces(mechanism, function)
         return _closed(mechanism, function, actuated, target)
     if actuated is not None:
         raise InputError(f"generate: actuated: {mechanism.name} has no loops or couplings: every joint is driven")
+    return _tree(mechanism, function, target)
+
+
+def _tree(mechanism: Mechanism, function: str, target: int) -> TracedFunction:
     variant = f"{function} springs" if mechanism.springs and f"{function} springs" in KERNELS else function
     native = native_function(mechanism, variant, specialised=True, target=target)
     if not native.specialised:
@@ -113,16 +123,21 @@ def _target(m: Mechanism, function: str, body: str | None) -> int:
     return m.body_names.index(body)
 
 
+def _refuse_loop_forces(m: Mechanism, function: str) -> None:
+    if function not in ARGUMENTS or function in ("mass_matrix", "gravity_torque"):
+        return
+    for loop in m.loops:
+        for name in ("damping", "coulomb", "stiffness", "armature"):
+            if np.any(np.asarray(getattr(loop.joint, name, 0.0), dtype=float)):
+                raise InputError(f"generate: {function} of {m.name}: loop joint {loop.name} has {name}, code has none")
+
+
 def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target: int) -> TracedFunction:
     rates = actuated_rates(m, actuated)
     found = minimum_parameters(m)
     drives = linear_drives(m, found.reference, rates)
     if drives is None:
-        names = ", ".join(loop.name for loop in m.loops[:3])
-        raise InputError(
-            f"generate: {function} of {m.name}: its loops ({names}) close by no linear relation between the joints, so "
-            "that no program of fixed length gives one joint from another; use setsu.compile"
-        )
+        return _nonlinear(m, function, rates, found.reference, target)
     trace = closed_trace(m, function, drives, minimum_inertias(m, found), found.independent.tolist(), target)
     lengths = {"q": len(drives.q), "v": len(rates), "a": len(rates), "tau": len(rates), "point": 3}
     arguments = ARGUMENTS[function].split() if function in ARGUMENTS else [a.name for a in KERNELS[function]().inputs]
@@ -134,3 +149,25 @@ def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target:
         actuated=tuple(names[rate] for rate in rates),
         remark=", in the coordinates of the actuated joints",
     )
+
+
+def _nonlinear(m: Mechanism, function: str, rates: list[int], reference: Floats, target: int) -> TracedFunction:
+    """Loops that close by a nonlinear equation: arguments are those of all joints."""
+    names = coordinate_names(m)
+    driven = ", ".join(names[rate] for rate in rates)
+    draw = closed_states(m, reference)
+    if function == "inverse_dynamics":
+        inputs = (("q", m.nq), ("v", m.nv), ("a", m.nv))
+        remark = f", closed; arguments of all joints, torques of {driven}"
+        return TracedFunction(m, inputs, nonlinear_trace(m, function, rates), remark=remark, draw=draw)
+    if function == "forward_dynamics":
+        inputs = (("q", m.nq), ("v", m.nv), ("tau", len(rates)))
+        remark = f", closed; torques of {driven}"
+        return TracedFunction(m, inputs, nonlinear_trace(m, function, rates), remark=remark, draw=draw)
+    if function.endswith("derivatives"):
+        names_of_loops = ", ".join(element.name for element in (*m.loops, *m.couplings)[:3])
+        raise InputError(
+            f"generate: {function} of {m.name}: its loops ({names_of_loops}) close by no linear relation between the "
+            "joints; derivatives are made for trees and for loops that do"
+        )
+    return replace(_tree(m, function, target), remark=", of the tree its loops are cut into")
