@@ -10,7 +10,14 @@ import pytest
 
 import setsu
 from setsu.code_generation.closed_mechanism import actuated_rates, full_state, linear_drives
-from setsu.sample_mechanisms import four_bar, six_joint_parallelogram_arm, two_joint_parallelogram
+from setsu.code_generation.programs import traced_function
+from setsu.sample_mechanisms import (
+    five_bar,
+    four_bar,
+    six_joint_parallelogram_arm,
+    slider_crank,
+    two_joint_parallelogram,
+)
 
 DRIVES = ["joint1", "joint2", "joint2p", "joint4", "joint5", "joint6"]
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined"]
@@ -125,6 +132,44 @@ def test_c_of_a_loop_compiles_and_its_self_test_passes(case: Case, tmp_path: Pat
                               text=True)  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert subprocess.run([str(tmp_path / "self_test")]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "drives"),
+    [(four_bar, ["crank"]), (slider_crank, ["crank"]), (five_bar, None)],
+)
+def test_loops_without_a_linear_closure(make: Callable[[], setsu.Mechanism], drives: list[str] | None) -> None:
+    """Closed states of all joints go in; torques of the drives, or accelerations of all joints, come out."""
+    m = make()
+    names = drives or list(setsu.independent_coordinates(m))
+    rates = [m.joint_names.index(name) for name in names]
+    for function in ("inverse_dynamics", "forward_dynamics"):
+        traced = traced_function(m, function, drives, None)
+        states = traced.states(10, seed=3)
+        code = setsu.generate(m, function, "python", actuated=drives)
+        module: dict = {}
+        exec(code.source, module)
+        for state in zip(*states, strict=True):
+            if function == "inverse_dynamics":
+                expected = setsu.constrained_inverse_dynamics(m, *state, actuated=names).torque[rates]
+            else:
+                tau = np.zeros(m.nv)
+                tau[rates] = state[2]
+                expected = setsu.constrained_dynamics(m, *state[:2], tau).acceleration
+            # Normal equations square the condition of the loops' rows.
+            close(module[code.name](*state), expected, 1e-10)
+
+
+def test_other_functions_of_such_loops_are_those_of_the_cut_tree() -> None:
+    m = four_bar()
+    code = setsu.generate(m, "mass_matrix", "python")
+    module: dict = {}
+    exec(code.source, module)
+    q = m.random_configuration(0)
+    close(module[code.name](q), setsu.mass_matrix(m, q))
+    assert "of the tree its loops are cut into" in code.source
+    with pytest.raises(setsu.InputError, match="close by no linear relation"):
+        setsu.generate(m, "inverse_dynamics_derivatives")
 
 
 @pytest.mark.parametrize(
