@@ -21,6 +21,7 @@ from setsu.checks.equations import (
     check_regressor,
 )
 from setsu.checks.execution import check_batches, check_compiled_code
+from setsu.checks.invariances import check_split_bodies, check_turned_world
 from setsu.checks.result import CheckResult
 from setsu.checks.speed import Speed, measure_speed
 from setsu.checks.wrenches import check_joint_wrenches
@@ -43,5 +44,7 @@ __all__ = [
     "check_joint_wrenches",
     "check_mass_matrix",
     "check_regressor",
+    "check_split_bodies",
+    "check_turned_world",
     "measure_speed",
 ]

@@ -15,6 +15,7 @@ from setsu.checks.equations import (
     check_regressor,
 )
 from setsu.checks.execution import check_batches, check_compiled_code
+from setsu.checks.invariances import check_split_bodies, check_turned_world
 from setsu.checks.result import CheckResult
 from setsu.checks.states import condition_number, draw_states
 from setsu.checks.wrenches import check_joint_wrenches
@@ -35,6 +36,8 @@ CHECKS: tuple[Callable[..., CheckResult], ...] = (
     check_coriolis_matrix,
     check_energy_rate,
     check_joint_wrenches,
+    check_turned_world,
+    check_split_bodies,
     check_inverse_derivatives,
     check_forward_derivatives,
     check_batches,
