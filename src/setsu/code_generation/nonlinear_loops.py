@@ -37,8 +37,9 @@ from setsu.mechanism import Cylindrical, Fixed, Joint, Mechanism, Planar, Prisma
 from setsu.minimum_parameters.assembly_branch import branch_points, free_velocities
 from setsu.native.straight import Trace
 from setsu.spatial import axis_to_z_rotation
-from setsu.symbolic import Expression, Graph, Scalar
+from setsu.symbolic import Expression, Graph, Op, Scalar
 from setsu.symbolic.simplification import simplified
+from setsu.symbolic.substitution import apply_operation
 
 __all__ = ["closed_states", "nonlinear_trace"]
 
@@ -87,7 +88,10 @@ def _accelerations(
     n = len(rates)
 
     def follow(right: list[Scalar]) -> list[Scalar]:
-        return [-x for x in solve(K, [_sum(row[i] * r for row, r in zip(G_d, right, strict=True)) for i in _n(others)])]
+        return [
+            -x
+            for x in solve(K, [_sum(row[i] * r for row, r in zip(G_d, right, strict=True)) for i in range(len(others))])
+        ]
 
     def whole(driven: list[Scalar], rest: list[Scalar]) -> list[Scalar]:
         full: list[Scalar] = [0.0] * m.nv
@@ -111,16 +115,14 @@ def _accelerations(
 
 def _tree_torques(m: Mechanism, graph: Graph, inputs: dict[str, list]) -> list[Scalar]:
     """Torques of the cut tree, moved to this graph."""
-    from setsu.symbolic.substitution import apply_operation
-
     program = cheapest_inverse_dynamics(m.tables, m.tables.regrouped, tree_drives(m.tables))
     values: dict[int, Any] = {}
     source = program.graph
     for index in source.needed(program.torques):
         op, args = source.ops[index], source.args[index]
-        if op.name == "INPUT":
+        if op is Op.INPUT:
             values[index] = inputs[args[0][0]][args[0][1]]
-        elif op.name == "CONSTANT":
+        elif op is Op.CONSTANT:
             values[index] = args[0]
         else:
             values[index] = apply_operation(graph, op, [values[arg] for arg in args])
@@ -174,10 +176,6 @@ def closed_states(m: Mechanism, reference: Floats) -> Callable[[int, int], list[
         return [np.array(part) for part in zip(*states, strict=True)]
 
     return draw
-
-
-def _n(entries: list) -> range:
-    return range(len(entries))
 
 
 def _sum(values: Any) -> Scalar:
