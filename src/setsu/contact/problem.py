@@ -21,10 +21,10 @@ contact, nor harder to solve when contacts are redundant. Constraint rows G (loo
 
 from __future__ import annotations
 
-from setsu.contact.scene import BEFORE, FREE, TWIST, WRENCH, Problem, Scene
+from setsu.contact.scene import BEFORE, FREE, TWIST, WRENCH, X_PART, Problem, Scene
 from setsu.native.control_flow import part
 
-__all__ = ["add_wrench", "prepare", "reset_hub", "set_twists", "set_velocity"]
+__all__ = ["add_wrench", "in_x", "prepare", "reset_hub", "set_twists", "set_velocity"]
 
 
 @part
@@ -82,7 +82,8 @@ def _enter(scene: Scene, problem: Problem, body, poses, columns, H, root, rows, 
     support[0] = nv if len(rows) > 0 else stop - start
     for p in range(support[0]):
         support[1 + p] = p if len(rows) > 0 else path[start + p]
-    for other in range(k + 1):
+    # Off the diagonal Λ serves problems solved in twists (linear_step.py).
+    for other in range(0 if 6 * (k + 1) <= nv or problem.counts[2] > 0 else k, k + 1):
         Y = problem.root[other]
         for i in range(6):
             for j in range(6):
@@ -188,8 +189,32 @@ def set_twists(problem: Problem):
     for index in range(problem.counts[0]):
         f = problem.contacts[index].trial
         add_wrench(problem, index, f[0], f[1], f[2], WRENCH)
-    for i in range(n):
-        s = vectors[FREE, i]
-        for j in range(n):
-            s += problem.coupling[i, j] * vectors[WRENCH, j]
-        vectors[TWIST, i] = s
+    if not in_x(problem):
+        for i in range(n):
+            s = vectors[FREE, i]
+            for j in range(n):
+                s += problem.coupling[i, j] * vectors[WRENCH, j]
+            vectors[TWIST, i] = s
+        return
+    z = vectors[X_PART]
+    for d in range(problem.root.shape[2]):
+        z[d] = 0.0
+    for k in range(problem.counts[1]):
+        X, support = problem.root[k], problem.support[k]
+        for i in range(6):
+            w = vectors[WRENCH, 6 * k + i]
+            for p in range(1, support[0] + 1):
+                z[support[p]] += X[i, support[p]] * w
+    for k in range(problem.counts[1]):
+        X, support = problem.root[k], problem.support[k]
+        for i in range(6):
+            s = vectors[FREE, 6 * k + i]
+            for p in range(1, support[0] + 1):
+                s += X[i, support[p]] * z[support[p]]
+            vectors[TWIST, 6 * k + i] = s
+
+
+@part
+def in_x(problem: Problem):
+    """Whether nv is less than six times the bodies in contact, and none of them touch each other."""
+    return 6 * problem.counts[1] > problem.root.shape[2] and problem.counts[2] == 0

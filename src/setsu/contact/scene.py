@@ -113,6 +113,9 @@ _CONTACT = np.dtype(
         ("trial", "f8", 3),
         ("change", "f8", 3),
         ("kept", "f8", 3),
+        ("start", "f8", 3),  # where a solver begins, or the best it has
+        ("kept_start", "f8", 3),
+        ("slope", "f8", 3),  # m/s: change of the velocity in a round of a solver
         ("ratio", "f8", (3, 3)),
         ("rest", "f8", 3),
         ("slide", "f8", (2, 3)),

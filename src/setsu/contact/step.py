@@ -67,6 +67,8 @@ _REACH = 5e-5
 _DEEPEST = 5e-3
 # m: what a step may leave between a closed contact and its face, and how deep a point may be left inside.
 _CLOSED, _INSIDE = 1e-9, 1e-8
+# m: how much of what the contacts' compliance lets in a step gives back at once.
+_CREEP = 1e-10
 # m/s: below, a contact sticks; m/s: slower impacts do not bounce.
 _STICKING, _BOUNCING = 1e-7, 0.01
 # How much of a point's depth one step takes back.
@@ -139,7 +141,7 @@ def _set_shifts(problem: Problem, h, part):
             bounces = True
             c.shift[0] = part * c.restitution * c.before[0]
         else:
-            c.shift[0] = max(0.0, c.gap) / h + c.curvature[0]
+            c.shift[0] = max(-_CREEP, c.gap) / h + c.curvature[0]
     return bounces
 
 
@@ -230,7 +232,7 @@ def _miss(scene: Scene, problem: Problem, motion: Motion, h):
                 continue
             moved = c.axes[k, 0] * dx + c.axes[k, 1] * dy + c.axes[k, 2] * dz
             c.curvature[k] = moved / h - (c.velocity[k] - c.shift[k])
-            ahead = max(0.0, c.gap) + moved if k == 0 else moved
+            ahead = max(-_CREEP, c.gap) + moved if k == 0 else moved
             worst = max(worst, abs(ahead) if closed else -ahead)
     return worst
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.newton_solver import linear_step, set_trial, take_trial
+from setsu.contact.linear_step import linear_step
+from setsu.contact.newton_solver import set_trial, take_trial
 from setsu.contact.problem import set_twists, set_velocity
 from setsu.contact.scene import TWIST, Problem
 from setsu.native.control_flow import part

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -32,6 +35,23 @@ def test_shapes_give_their_corners_rims_and_balls(kind: str) -> None:
         np.testing.assert_allclose(np.hypot(points[:, 0], points[:, 1]), 0.1)
     if kind == "box":
         np.testing.assert_allclose(np.abs(points), np.tile([0.1, 0.2, 0.3], (8, 1)))
+
+
+def test_a_mesh_in_a_model_file_gives_the_corners_of_its_hull(tmp_path: Path) -> None:
+    # A tetrahedron with one vertex inside it, in a binary STL file: four corners are left.
+    a, b, c, d, inside = (0, 0, 0), (0.2, 0, 0), (0, 0.3, 0), (0, 0, 0.4), (0.04, 0.05, 0.06)
+    faces = [(a, c, b), (a, b, d), (a, d, c), (b, c, inside), (c, d, inside), (d, b, inside)]
+    rows = b"".join(struct.pack("<12fH", 0, 0, 0, *p, *q, *r, 0) for p, q, r in faces)
+    (tmp_path / "piece.stl").write_bytes(bytes(80) + struct.pack("<I", len(faces)) + rows)
+    (tmp_path / "piece.urdf").write_text(
+        '<robot name="piece"><link name="piece"><inertial><mass value="1"/>'
+        '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '<collision><origin xyz="0 0 1"/><geometry><mesh filename="piece.stl"/></geometry></collision></link></robot>'
+    )
+    m = setsu.with_contact_points(setsu.load(tmp_path / "piece.urdf", floating_base=True))
+    points = sorted(p.position for p in m.contact_points)
+    expected = sorted((x, y, z + 1.0) for x, y, z in (a, b, c, d))
+    np.testing.assert_allclose(points, expected, atol=1e-6)
 
 
 def test_a_ball_rests_on_a_box_that_rests_on_the_floor() -> None:
