@@ -1,4 +1,4 @@
-"""A quadruped stands on stiff servos and is dropped onto a plateau: 1 ms steps, implicit joint servos, every law kept."""
+"""A quadruped stands on stiff servos and is dropped onto a plateau: 1 ms steps, implicit servos, every law kept."""
 
 import numpy as np
 

@@ -66,8 +66,11 @@ def studio(
                 webbrowser.open(running.address)
         else:
             announce(running, open_browser)
+        wait(running)
+    except KeyboardInterrupt:
+        # Between the address on the screen and the wait: the same good end.
+        running.close()
     except BaseException:
         running.close()
         raise
-    wait(running)
     return 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
+import itertools
 import os
 import sys
 import tempfile
@@ -26,6 +27,7 @@ __all__ = ["NativeModule", "cache_folder", "lanes", "load_native", "source_finge
 
 _LOCK = threading.RLock()
 _LOADED: dict[str, NativeModule] = {}
+_LINKED = itertools.count()
 
 # A process that forks while another of its threads compiles waits for it: the child would find the lock taken for ever.
 if hasattr(os, "register_at_fork"):
@@ -120,7 +122,7 @@ class NativeModule:
         builder = llvm.JITLibraryBuilder().add_object_img(self._image).add_current_process()
         for name in names:
             builder.export_symbol(name)
-        self._linked = builder.link(_jit(), f"setsu{id(self)}")
+        self._linked = builder.link(_jit(), f"setsu{next(_LINKED)}")
         self._addresses = {name: self._linked[name] for name in names}
 
 

@@ -83,6 +83,7 @@ def test_sources_edited_while_a_process_runs_are_not_taken_for_those_it_imported
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     edit = """
 import pathlib, setsu
+setsu.sample_mechanisms, setsu.gravity_torque, setsu.compile  # names load when first used
 path = pathlib.Path(setsu.__file__).parent / "mechanism" / "tables.py"
 text = path.read_text()
 path.write_text(text.replace("mass[link] += body.mass\\n", "mass[link] += 2.0 * body.mass\\n"))
