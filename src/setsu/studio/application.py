@@ -24,6 +24,7 @@ from setsu.errors import InputError, SetsuError
 from setsu.mechanism import Mechanism
 from setsu.simulation import Recording, SimulationStopped
 from setsu.studio.export_panel import ExportPanel
+from setsu.studio.geometry import size_of
 from setsu.studio.pose_panel import PosePanel
 from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, velocity_names
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
@@ -106,9 +107,9 @@ class Studio:
             self.scene = Scene(self.server.scene, self.server.atomic, m, opened.mesh_folders)
             for key, _, _ in LAYERS:
                 self.scene.set_visible(key, bool(self._layers[key].value))
-            self._look_at(self.scene)
             self._add_panels(opened)
             q = self._closed_start(m) if opened.prepared is None else opened.prepared.q0
+            self._look_at(*size_of(m, q))
             self.pose.set_pose(q)
             self._show(moment_at_rest(m, q, let_go=self._let_go))
             if opened.prepared is not None:
@@ -350,12 +351,13 @@ class Studio:
         text = f"1 m of arrow is {force:.3g} N, of double arrow {moment:.3g} N m"
         self._scale_text.content = f'<div style="font:11px system-ui;color:#6b737c;padding:0 14px 6px">{text}</div>'
 
-    def _look_at(self, scene: Scene) -> None:
-        target, distance = scene.center, 2.8 * scene.radius
+    def _look_at(self, target: Floats, radius: float) -> None:
+        """Turn every camera to a ball."""
+        distance = 2.8 * radius
         place = target + distance * np.array([0.62, -0.68, 0.4])
         camera = self.server.initial_camera
         camera.up, camera.look_at, camera.position = (0.0, 0.0, 1.0), tuple(target), tuple(place)
-        camera.near, camera.far = 0.01 * scene.radius, 200.0 * scene.radius
+        camera.near, camera.far = 0.01 * radius, 200.0 * radius
         for client in self.server.get_clients().values():
             # In this order: viser carries the target along when it moves the camera.
             client.camera.position = place

@@ -51,9 +51,12 @@ class Look:
     remarks: tuple[str, ...] = ()
 
 
-def size_of(mechanism: Mechanism) -> tuple[Floats, float]:
-    """Return centre (3,) and radius (m) of a ball around the mechanism at rest, by joints and centres of mass."""
-    poses = body_poses(mechanism, mechanism.neutral())
+def size_of(mechanism: Mechanism, q: Floats | None = None) -> tuple[Floats, float]:
+    """Return centre (3,) and radius (m) of a ball around the world's origin and a mechanism at q, or at rest.
+
+    Joints, centres of mass and plain shapes count.
+    """
+    poses = body_poses(mechanism, mechanism.neutral() if q is None else q)
     points = [np.zeros(3)]
     for name, frame in mechanism.frames.items():
         pose = (poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
@@ -61,6 +64,11 @@ def size_of(mechanism: Mechanism) -> tuple[Floats, float]:
         body = next((body for body in mechanism.bodies if body.name == name), None)
         if body is not None and body.mass > 0.0:
             points.append(pose[:3, :3] @ np.array(body.center_of_mass) + pose[:3, 3])
+        for shape in () if body is None else body.visuals or body.collisions:
+            # How far a mesh reaches is only known once its file is read.
+            if shape.kind != "mesh":
+                middle, reach = (pose @ shape.pose.matrix)[:3, 3], 0.5 * max(shape.size)
+                points += [middle + reach * axis for axis in (*np.eye(3), *-np.eye(3))]
     cloud = np.array(points)
     center = 0.5 * (cloud.min(axis=0) + cloud.max(axis=0))
     radius = float(np.linalg.norm(cloud - center, axis=1).max())
