@@ -54,20 +54,11 @@ class CompiledFunctions:
 def compile(
     mechanism: Mechanism, names: Iterable[str], others: Mapping[str, Callable[..., Any]] | None = None
 ) -> CompiledFunctions:
-    """Return functions compiled for this mechanism alone.
+    """Return functions of trees compiled for this mechanism; the public `compile` (constraints) adds to `others`.
 
     Args:
-        names: functions of the library by name, for example ["inverse_dynamics", "mass_matrix", "forward_dynamics"].
+        names: functions of the library by name.
         others: functions made elsewhere that belong to the same record.
-
-    Code is made when a function is first called (for single states and for batches separately) and kept on disk.
-    Where it would be too long to pay (derivatives of a humanoid, a chain of hundreds of links), generic code stands in.
-
-    >>> import setsu
-    >>> m = setsu.sample_mechanisms.planar_arm(2)
-    >>> fast = setsu.compile(m, ["inverse_dynamics"])
-    >>> fast.inverse_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
-    (2,)
     """
     require_mechanism(mechanism, "compile")
     try:
