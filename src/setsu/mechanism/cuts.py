@@ -6,6 +6,7 @@ the loop among it, is held by the loop joint alone:
     x hangs on the other end by the loop joint, reversed when x is body_a                                  (1)
     the bodies on the way from x to c hang on each other the other way round, as in reroot (2)             (2)
     j closes the loop: body_a = p, body_b = c, at the origin of c, so that its wrench is the one by p on c (3)
+    a Free joint j holds nothing: the loop is gone, its joint is all that holds c                          (4)
 
 The machine is the same: motions and wrenches at every joint do not know of the cut.
 """
@@ -37,6 +38,7 @@ from setsu.mechanism.record import Mechanism
 from setsu.mechanism.reroot import (
     FreshNames,
     body_state,
+    refuse_options,
     reversed_bodies,
     reversed_joint,
     reversed_state,
@@ -88,7 +90,8 @@ def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
 
     Args:
         loop: name of the loop; it keeps its name, and its joint becomes one of the tree.
-        joint: name of the joint of the tree that closes the loop from now on.
+        joint: name of the joint of the tree that closes the loop from now on. A Free joint has nothing to close: cut
+            there, the mechanism has one loop less, as a Stewart platform that hangs on its first leg.
 
     Bodies, joints, loops, springs and contact points keep their names. A joint in a coupling cannot close a loop, and
     limits of a joint that closes one are kept but do not stop it.
@@ -105,7 +108,7 @@ def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
     inner, way = _inner_end(mechanism, old, joint)
     cut = way[-1]
     if isinstance(cut.joint, Free):
-        raise InputError(f'move_cut: joint "{joint}" is a Free joint, which holds nothing and closes no loop')
+        refuse_options(cut.joint, "cut")
     coupled = [one.name for one in mechanism.couplings if joint in dict(one.factors)]
     if coupled:
         raise InputError(
@@ -117,11 +120,11 @@ def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
     for child, parent in pairwise(way):
         bodies += reversed_bodies(child, parent, fresh)
     rest = [body for body in mechanism.bodies if body.name not in moved]
-    closing = Loop(loop, cut.parent, cut.name, cut.joint, cut.pose, Pose())
+    closing = () if isinstance(cut.joint, Free) else (Loop(loop, cut.parent, cut.name, cut.joint, cut.pose, Pose()),)
     result = dataclasses.replace(
         mechanism,
         bodies=_parents_first([*rest, *bodies]),
-        loops=tuple(closing if one.name == loop else one for one in mechanism.loops),
+        loops=tuple(new for one in mechanism.loops for new in (closing if one.name == loop else (one,))),
     )
     return MovedCut(result, mechanism, loop, joint)
 

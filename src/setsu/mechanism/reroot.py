@@ -35,8 +35,8 @@ from setsu.mechanism.record import Mechanism
 from setsu.spatial import finite_vector, inverse_placement, quaternion_from_rotation
 
 __all__ = [
-    "FreshNames", "RerootedMechanism", "body_state", "reroot", "reversed_bodies", "reversed_joint", "reversed_state",
-    "transported",
+    "FreshNames", "RerootedMechanism", "body_state", "refuse_options", "reroot", "reversed_bodies", "reversed_joint",
+    "reversed_state", "transported",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -112,7 +112,7 @@ def reroot(
     first = way[-1]
     old_base_floats = isinstance(first.joint, Free)
     if old_base_floats:
-        _refuse_options(first.joint, "replaced by that of the new base")
+        refuse_options(first.joint, "replaced by that of the new base")
     root_joint = (
         Free(name=names.joint(f"{root}_root")) if base == "floating" else Fixed(name=names.joint(f"{root}_root"))
     )
@@ -167,10 +167,10 @@ def _tied(element: Any, new_world: str) -> Any:
 def reversed_joint(joint: Joint) -> Joint:
     """The joint whose placement is T(q)⁻¹."""
     if isinstance(joint, (Planar, Free)):
-        _refuse_options(joint, "reversed")
+        refuse_options(joint, "reversed")
         return joint
     if isinstance(joint, Spherical):
-        _refuse_options(joint, "reversed", allow_same=("damping", "armature"))
+        refuse_options(joint, "reversed", allow_same=("damping", "armature"))
         return joint
     axis: Any = tuple(0.0 - entry for entry in joint.axis)
     if isinstance(joint, Universal):
@@ -186,7 +186,8 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def _refuse_options(joint: Joint, what: str, allow_same: tuple[str, ...] = ()) -> None:
+def refuse_options(joint: Joint, what: str, allow_same: tuple[str, ...] = ()) -> None:
+    """InputError for friction, limits and other options that would be lost when a joint is `what`."""
     plain = type(joint)()
     for key in _OPTIONS:
         value = getattr(joint, key)
