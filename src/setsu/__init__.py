@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         independent_coordinates,
         loop_error,
     )
-    from setsu.contact import Environment, Polygon, with_contact_points
+    from setsu.contact import Environment, Polygon
     from setsu.dynamics import (
         CompiledFunctions,
         ForwardDynamicsDerivatives,
@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         repair_inertia,
         repaired,
         reroot,
+        with_contact_points,
         with_gravity,
         with_payload,
     )

@@ -33,7 +33,6 @@ _NAMES = {
     "setsu.contact": (
         "Environment",
         "Polygon",
-        "with_contact_points",
     ),
     "setsu.dynamics": (
         "CompiledFunctions",
@@ -115,6 +114,7 @@ _NAMES = {
         "repair_inertia",
         "repaired",
         "reroot",
+        "with_contact_points",
         "with_gravity",
         "with_payload",
     ),

@@ -1,6 +1,7 @@
 """Mechanisms: bodies, joints, loops, couplings, springs and contact points, and the frozen record they make."""
 
 from setsu.mechanism.builder import MechanismBuilder
+from setsu.mechanism.collision_points import with_contact_points
 from setsu.mechanism.cuts import MovedCut, move_cut
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
 from setsu.mechanism.inertia import InertiaReport, inertia_report, repair_inertia
@@ -65,6 +66,7 @@ __all__ = [
     "repair_inertia",
     "repaired",
     "reroot",
+    "with_contact_points",
     "with_gravity",
     "with_payload",
 ]

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from setsu.errors import InputError, ModelFileError
+from setsu.mechanism.collision_points import with_contact_points
+from setsu.mechanism.elements import Material
 from setsu.mechanism.inertia import inertia_report
 from setsu.mechanism.native_text import from_text
 from setsu.mechanism.record import Mechanism
@@ -34,6 +36,7 @@ def load(
     gravity: ArrayLike | None = None,
     package_dirs: Sequence[StrPath] | StrPath = (),
     repair: bool = False,
+    contact_points: bool | Material = False,
 ) -> Mechanism:
     """Return the mechanism in a model file: .urdf, .xml or .mjcf (MJCF, or URDF by its root element), .toml (native).
 
@@ -43,6 +46,8 @@ def load(
         gravity: m/s², world axes, (3,); None takes the file's own (MJCF, native), or (0, 0, -9.81) for URDF.
         package_dirs: folders that hold (or are) the packages of `package://` mesh names.
         repair: replace inertias no real body can have by the nearest possible one; else they are kept, with a warning.
+        contact_points: True or a Material: add contact points from the file's collision shapes, as
+            `setsu.with_contact_points` does with more to choose from.
 
     Raises:
         ModelFileError: the file cannot be read; the message lists all problems with their lines.
@@ -51,7 +56,12 @@ def load(
     18
     """
     mechanism, _ = load_with_report(
-        path, floating_base=floating_base, gravity=gravity, package_dirs=package_dirs, repair=repair
+        path,
+        floating_base=floating_base,
+        gravity=gravity,
+        package_dirs=package_dirs,
+        repair=repair,
+        contact_points=contact_points,
     )
     return mechanism
 
@@ -63,12 +73,33 @@ def load_with_report(
     gravity: ArrayLike | None = None,
     package_dirs: Sequence[StrPath] | StrPath = (),
     repair: bool = False,
+    contact_points: bool | Material = False,
 ) -> tuple[Mechanism, LoadReport]:
     """Like `load`, and also return what was ignored, repaired or doubtful in the file.
 
     >>> mechanism, report = load_with_report("robot.urdf")       # doctest: +SKIP
     >>> print(report)                                            # doctest: +SKIP
     """
+    if not isinstance(contact_points, bool | Material):
+        raise InputError(f"load: contact_points: expected True, False or a Material, got {contact_points!r:.80}")
+    mechanism, report = _read(path, floating_base, gravity, package_dirs, repair)
+    shapes = sum(len(body.collisions) for body in mechanism.bodies if mechanism.frame(body.name).body >= 0)
+    if contact_points is False or not shapes:
+        return mechanism, report
+    touching = with_contact_points(mechanism, material=contact_points if contact_points is not True else None)
+    added = len(touching.contact_points) - len(mechanism.contact_points)
+    note = f"{added} contact points from {shapes} collision shape{'' if shapes == 1 else 's'}"
+    return touching, dataclasses.replace(report, notes=(*report.notes, note))
+
+
+def _read(
+    path: StrPath,
+    floating_base: bool,
+    gravity: ArrayLike | None,
+    package_dirs: Sequence[StrPath] | StrPath,
+    repair: bool,
+) -> tuple[Mechanism, LoadReport]:
+    """Let the reader of the file's format read it."""
     name, data = _read_bytes(path)
     if isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = [package_dirs]

@@ -14,11 +14,12 @@ from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.contact import Environment
 from setsu.dynamics.catalogue import fast_function, require_mechanism
 from setsu.errors import InputError, ModelWarning
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Mechanism, with_contact_points
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_run import ContactRun
 from setsu.simulation.events import CloseLoop, OpenLoop, checked_events, initially_open
 from setsu.simulation.integrators import REAL_STABILITY, Driver, chosen_integrator
+from setsu.simulation.joint_friction import has_dry_friction
 from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.motion import FreeMotion
 from setsu.simulation.recording import Recording, SimulationStopped
@@ -61,8 +62,9 @@ def simulate(
         duration, step: s; the last step is shortened when the step does not divide the duration.
         torque: None, an array (nv,), or a function (t, q, v) -> (nv,), N m or N.
         contacts: SurfaceContact records: points held on surfaces, with friction; released when they would pull.
-        environment: what the mechanism's contact points can touch; the step is then semi-implicit and of fixed length,
-            a JointServo as `torque` is treated implicitly, and surface contacts must be bilateral and frictionless.
+        environment: what the mechanism's contact points can touch (without any: points of its collision shapes, as
+            `with_contact_points` makes them); the step is then semi-implicit and of fixed length, a JointServo as
+            `torque` is treated implicitly, and surface contacts must be bilateral and frictionless.
         contact_solver: "default", or "sugihara2002" for the method of that paper.
         body_contacts: with an environment, let the collision shapes of bodies touch each other too (extra `geometry`).
         integrator: "rk4" (order 4), "semi_implicit" (1), "rk8" (8), "adaptive" (8, own steps by `tolerance` between the
@@ -94,7 +96,15 @@ def simulate(
         _refuse_with_environment(environment, integrator, events, joint_stops, baumgarte)
         held = checked_contacts(mechanism, contacts, "simulate")
         contact_run = ContactRun(
-            mechanism, environment, torque, held, float(step), times, record_every, contact_solver, bool(body_contacts)
+            _able_to_touch(mechanism),
+            environment,
+            torque,
+            held,
+            float(step),
+            times,
+            record_every,
+            contact_solver,
+            bool(body_contacts),
         )
         contact_run.begin(q, v)
         with _Bar(progress) as report:
@@ -118,6 +128,21 @@ def simulate(
             where = "" if " t = " in str(problem) else f" (after t = {run.state.t:.9g} s)"
             raise SimulationStopped(f"{problem}{where}", run.recording()) from problem
     return run.recording()
+
+
+def _able_to_touch(m: Mechanism) -> Mechanism:
+    """The mechanism with points that can touch: its own, or those of its collision shapes if it has none."""
+    if m.contact_points:
+        return m
+    found = with_contact_points(m)
+    if not found.contact_points:
+        warnings.warn(
+            f"simulate: {m.name} has neither contact points nor collision shapes: nothing of it can touch the "
+            "environment; see MechanismBuilder.add_contact_points",
+            ModelWarning,
+            stacklevel=3,
+        )
+    return found
 
 
 def _refuse_with_environment(
@@ -144,7 +169,7 @@ def _motion(
     joint_stops: bool,
 ) -> FreeMotion | ConstrainedMotion:
     contacts = checked_contacts(m, contacts, "simulate")
-    if not (m.loops or m.couplings or contacts or joint_stops):
+    if not (m.loops or m.couplings or contacts or joint_stops or has_dry_friction(m)):
         return FreeMotion(m, torque)
     return ConstrainedMotion(
         m, torque, contacts, open_loops=initially_open(changes), baumgarte=baumgarte, joint_stops=joint_stops

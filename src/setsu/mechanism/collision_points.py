@@ -6,7 +6,10 @@
 | sphere | its centre, as a ball of its radius: the nearest point touches |
 | capsule | the centres of its two ends, as balls |
 | cylinder | eight points on each rim |
-| mesh | the corners of its convex hull (extra `geometry`) |
+| mesh | corners of its convex hull (extra `geometry`): all, or those that stand out most |
+
+A scanned mesh has thousands of corners, of which a contact needs few: those nearest to the corners of the box around
+it come first, then again and again the one farthest from those taken.
 """
 
 from __future__ import annotations
@@ -22,22 +25,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError
-from setsu.mechanism import Body, ContactPoint, Material, Mechanism, Shape
+from setsu.mechanism.elements import Body, ContactPoint, Material, Shape
+from setsu.mechanism.record import Mechanism
 
 __all__ = ["shape_points", "with_contact_points"]
 
 Floats = NDArray[np.float64]
 _RIM_POINTS = 8
+# Corners of a mesh nearer than this part of its size to one already taken add nothing.
+_SAME_CORNER = 1e-3
+_DIAGONALS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 
 def with_contact_points(
-    mechanism: Mechanism, bodies: Iterable[str] | None = None, material: Material | None = None
+    mechanism: Mechanism,
+    bodies: Iterable[str] | None = None,
+    material: Material | None = None,
+    *,
+    mesh_points: int | None = 16,
 ) -> Mechanism:
     """Return the mechanism with contact points taken from its collision shapes, added to those it has.
 
     Args:
         bodies: names of the bodies whose shapes count; all of them when not given.
         material: friction and restitution of the new points; Material() when not given.
+        mesh_points: at most so many corners of each mesh; None for all of its convex hull's.
+
+    Raises:
+        InputError: an unknown body, a mesh that cannot be read.
 
     >>> import setsu
     >>> b = setsu.MechanismBuilder("block")
@@ -49,6 +64,10 @@ def with_contact_points(
     material = Material() if material is None else material
     if not isinstance(material, Material):
         raise InputError(f"with_contact_points: expected a Material, got {material!r:.80}")
+    if mesh_points is not None and (isinstance(mesh_points, bool) or not isinstance(mesh_points, int)):
+        raise InputError(f"with_contact_points: mesh_points: expected a whole number or None, got {mesh_points!r:.80}")
+    if mesh_points is not None and mesh_points < 4:
+        raise InputError(f"with_contact_points: mesh_points: expected at least 4, got {mesh_points}")
     names = [body.name for body in mechanism.bodies] if bodies is None else list(bodies)
     for name in names:
         mechanism.frame(name)
@@ -57,13 +76,13 @@ def with_contact_points(
         for body in mechanism.bodies
         if body.name in names and mechanism.frame(body.name).body >= 0
         for shape in body.collisions
-        for (x, y, z), radius in zip(*shape_points(shape, body), strict=True)
+        for (x, y, z), radius in zip(*shape_points(shape, body, mesh_points), strict=True)
     ]
     return dataclasses.replace(mechanism, contact_points=(*mechanism.contact_points, *new))
 
 
-def shape_points(shape: Shape, body: Body) -> tuple[Floats, list[float]]:
-    """Return the points of a shape in the body frame, (n, 3) m, and the radius of each."""
+def shape_points(shape: Shape, body: Body, mesh_points: int | None = None) -> tuple[Floats, list[float]]:
+    """Return the points of a shape in the body frame, (n, 3) m, and the radius of each; of meshes at most so many."""
     size, radius = shape.size, 0.0
     match shape.kind:
         case "box":
@@ -82,7 +101,7 @@ def shape_points(shape: Shape, body: Body) -> tuple[Floats, list[float]]:
                 ]
             )
         case _:
-            points = _hull_points(shape, body)
+            points = _outstanding(_hull_points(shape, body), mesh_points)
     T = shape.pose.matrix
     return points @ T[:3, :3].T + T[:3, 3], [radius] * len(points)
 
@@ -92,7 +111,8 @@ def _hull_points(shape: Shape, body: Body) -> Floats:
         coal: Any = import_module("coal")  # its names are made at run time
     except ImportError:
         raise InputError(
-            f'body "{body.name}": contact points of the mesh {shape.mesh} need coal: pip install setsu[geometry]'
+            f'body "{body.name}": contact points of the mesh {shape.mesh} need coal: pip install setsu[geometry], '
+            "or give points by hand (MechanismBuilder.add_contact_points)"
         ) from None
     try:
         mesh = coal.MeshLoader().load(shape.mesh, np.array(shape.size))
@@ -100,3 +120,24 @@ def _hull_points(shape: Shape, body: Body) -> Floats:
         return np.array([mesh.convex.point(k) for k in range(mesh.convex.num_points)])
     except (RuntimeError, ValueError) as problem:
         raise InputError(f'body "{body.name}": cannot read the mesh {shape.mesh} ({problem})') from None
+
+
+def _outstanding(points: Floats, most: int | None) -> Floats:
+    """The corners of a hull (n, 3), or so many of them that leave the others near."""
+    if most is None or len(points) <= most:
+        return points
+    extent = np.ptp(points, axis=0)
+    size = float(extent.max())
+    within_box = (points - points.min(axis=0)) / np.maximum(extent, 1e-9 * size)
+    chosen: list[int] = []
+    distance = np.full(len(points), np.inf)
+    # -1: the farthest from those chosen.
+    for candidate in [*np.argmax(within_box @ _DIAGONALS.T, axis=0).tolist(), *[-1] * most]:
+        index = candidate if candidate >= 0 else int(distance.argmax())
+        if distance[index] <= _SAME_CORNER * size:
+            continue
+        chosen.append(index)
+        distance = np.minimum(distance, np.linalg.norm(points - points[index], axis=1))
+        if len(chosen) == most:
+            break
+    return points[chosen]
