@@ -92,7 +92,7 @@ def test_load_move_run_scrub_and_read(page: Page, shown_studio: Studio, screensh
 
     tab(page, "Scenario")
     enter(page, "Duration (s)", "0.5")
-    page.get_by_role("button", name="Run from the present pose").click()
+    page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("251 states until t = 0.5 s").wait_for()
     screenshot("4_scenario_after_run")
     recording = shown_studio.recording
@@ -128,7 +128,7 @@ def test_a_run_can_be_stopped_and_keeps_what_is_done(page: Page, shown_studio: S
     open_arm(page)
     tab(page, "Scenario")
     enter(page, "Duration (s)", "2000")
-    page.get_by_role("button", name="Run from the present pose").click()
+    page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("simulating, t =").wait_for()
     screenshot("6_run_under_way")
     page.get_by_role("button", name="Stop").click()
@@ -186,7 +186,7 @@ def test_a_contact_is_drawn_and_its_forces_plotted(page: Page, shown_studio: Stu
     shown_studio.scenario.duration.value = 0.2
     shown_studio.pose.set_pose(np.array([0.4, -0.9]))
     tab(page, "Scenario")
-    page.get_by_role("button", name="Run from the present pose").click()
+    page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("101 states until t = 0.2 s").wait_for()
     tab(page, "Contact")
     assert page.locator("svg[aria-label='Normal force (N)']").is_visible()

@@ -158,6 +158,7 @@ class ContactRun:
             events=tuple(self.events),
             mechanism=m,
             contact_log=ContactLog(points[:, :, 3:6].copy(), *totals[:, 4:].T.copy()),
+            environment=self.environment,
         )
 
     # Beginning -----------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
 from setsu.viewers import view
+
+if TYPE_CHECKING:
+    from setsu.contact import Environment
 
 __all__ = ["ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
 
@@ -76,7 +79,7 @@ class Recording:
     included; constraint_error (T,): largest violation of loops, couplings and contacts at position level, m or rad;
     ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
-    with an environment.
+    with an environment; environment: what could be touched.
     """
 
     name: str
@@ -104,6 +107,7 @@ class Recording:
     events: tuple[EventReport, ...] = ()
     mechanism: Mechanism | None = None
     contact_log: ContactLog | None = None
+    environment: Environment | None = None
 
     def center_of_pressure(self) -> Floats:
         """Return the point (T, 3), m, about which the contact forces have no horizontal moment, on the plane z = 0.

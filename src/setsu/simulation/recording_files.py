@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from setsu.contact import Environment, Polygon
 from setsu.errors import InputError, ModelFileError
 from setsu.mechanism.native_text import from_text, to_text
 from setsu.simulation.events import EventReport
@@ -126,7 +127,13 @@ def _header(recording: Recording) -> str:
     ]
     settings = {key: getattr(recording, key) for key in ("name", "integrator", "step", *_NAMES)}
     model = None if recording.mechanism is None else to_text(recording.mechanism)
-    return json.dumps({"format": FORMAT, **settings, "events": events, "mechanism": model})
+    polygons = None
+    if recording.environment is not None:
+        polygons = [
+            {"vertices": polygon.vertices.tolist(), "name": polygon.name, "unbounded": polygon.unbounded}
+            for polygon in recording.environment.polygons
+        ]
+    return json.dumps({"format": FORMAT, **settings, "events": events, "mechanism": model, "environment": polygons})
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
@@ -140,12 +147,23 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
     )
     model = header.pop("mechanism", None)
     mechanism = None if model is None else from_text(model, "the mechanism inside the recording")
+    polygons = header.pop("environment", None)
+    environment = None if polygons is None else Environment([Polygon(**polygon) for polygon in polygons])
     ledger = EnergyLedger(**{name: arrays.pop(f"ledger_{name}") for name in _LEDGER})
     log = None
     if "contact_log_depth" in arrays:
         log = ContactLog(**{name: arrays.pop(f"contact_log_{name}") for name in _LOG})
     names = {key: tuple(header.pop(key)) for key in _NAMES}
-    return Recording(**header, **names, **arrays, ledger=ledger, events=events, mechanism=mechanism, contact_log=log)
+    return Recording(
+        **header,
+        **names,
+        **arrays,
+        ledger=ledger,
+        events=events,
+        mechanism=mechanism,
+        contact_log=log,
+        environment=environment,
+    )
 
 
 def _require_h5netcdf() -> None:

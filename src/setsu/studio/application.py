@@ -7,8 +7,6 @@ page, and the studio goes on.
 from __future__ import annotations
 
 import threading
-import time
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,17 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu import sample_mechanisms
-from setsu import scenario as scenarios
 from setsu.constraints import SurfaceContact, close_loops
 from setsu.dynamics import mass_matrix
-from setsu.errors import InputError, SetsuError
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
-from setsu.simulation import Recording, SimulationStopped
+from setsu.scenario import Prepared
+from setsu.simulation import Recording
 from setsu.studio.export_panel import ExportPanel
 from setsu.studio.geometry import size_of
 from setsu.studio.pose_panel import PosePanel
-from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, velocity_names
+from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told, velocity_names
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
+from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
 from setsu.studio.scene import LAYERS, Scene
 from setsu.studio.server import open_server
@@ -65,8 +64,6 @@ class Studio:
         self.contacts: tuple[SurfaceContact, ...] = ()
         self.scene: Scene | None = None
         self._replay: ReplayPanel | None = None
-        self._stop = threading.Event()
-        self._running: threading.Thread | None = None
         self._folders: list[Any] = []
         self._build()
 
@@ -82,7 +79,8 @@ class Studio:
 
     def close(self) -> None:
         """Stop a run, the replay and the server."""
-        self._stop.set()
+        if self.opened is not None:
+            self.runs.leave()
         if self._replay is not None:
             self._replay.close()
         self.server.stop()
@@ -96,7 +94,8 @@ class Studio:
     def open(self, opened: Opened) -> None:
         """Show what a file held."""
         with self._lock:
-            self._end_run()
+            if self.opened is not None:
+                self.runs.leave()
             m = opened.mechanism
             self.opened, self.recording, self.contacts = opened, None, ()
             self._forget_replay()
@@ -115,6 +114,7 @@ class Studio:
             if opened.prepared is not None:
                 self.contacts = opened.prepared.contacts
                 self.scene.set_contacts(self.contacts)
+            self._show_ground()
             text = f"{m.name}: {m.n_bodies} moving bodies, {m.nv} velocities, {m.total_mass:.4g} kg"
             text += f", {len(m.loops)} loop{'s' if len(m.loops) > 1 else ''}" if m.loops else ""
             remarks = [*opened.remarks, *self.scene.look.remarks]
@@ -129,6 +129,7 @@ class Studio:
             assert self.scene is not None
             self.recording, self.contacts = recording, tuple(contacts)
             self.scene.set_contacts(self.contacts)
+            self.scene.set_environment(recording.environment)
             self._forget_replay()
             self.plots.set_recording(self.opened.mechanism, recording)
             with self._replay_folder:
@@ -188,18 +189,13 @@ class Studio:
                 reset = gui.add_button_group("Pose", ("Neutral", "Random"))
                 reset.on_click(lambda event: self._carefully(lambda: self._pose_button(reset.value)))
                 self.pose = PosePanel(gui, m, self.scene.radius, lambda name, q: self._carefully(
-                    lambda: self._pose_changed(name, q)))  # fmt: skip
+                    lambda: self._pose_by_hand(name, q)))  # fmt: skip
         with self._scenario_tab:
             folder = gui.add_folder("Scenario")
             self._folders.append(folder)
             with folder:
-                self.run_button = gui.add_button("Run from the present pose", color="green")
-                self.stop_button = gui.add_button("Stop", color="red", visible=False)
-                self.progress = gui.add_progress_bar(0.0, visible=False)
-                self.run_text = gui.add_html("")
-                self.scenario = ScenarioPanel(gui, m, None if opened.prepared is None else opened.prepared.scenario)
-                self.run_button.on_click(lambda event: self._carefully(self.start_run))
-                self.stop_button.on_click(lambda event: self._stop.set())
+                self.runs = RunPanel(gui, self._prepared, self._run_ended, self._carefully)
+                self.scenario = ScenarioPanel(gui, m, opened.prepared, lambda: self._carefully(self._show_ground))
 
     # What a person does ----------------------------------------------------------------------------------------------
 
@@ -225,7 +221,11 @@ class Studio:
         else:
             q = m.random_configuration(np.random.default_rng())
             q = close_loops(m, q) if m.loops or m.couplings else q
-        self._pose_changed("", q)
+        self._pose_by_hand("", q)
+
+    def _pose_by_hand(self, joint: str, q: Floats) -> None:
+        self._pose_changed(joint, q)
+        self.scenario.pose_was_moved()
 
     def _pose_changed(self, joint: str, q: Floats) -> None:
         """Move to a pose; loops and couplings close around the joint that was moved."""
@@ -244,6 +244,12 @@ class Studio:
         if self.opened is not None:
             self._pose_changed("", self.pose.q)
 
+    def _show_ground(self) -> None:
+        """Draw what the tab Scenario says can be touched."""
+        if self.scene is not None:
+            ground = self.scenario.ground
+            self.scene.set_environment(None if ground is None else ground.environment)
+
     def _scale_arrows(self) -> None:
         if self.scene is not None:
             self.scene.set_arrow_factor(10.0 ** float(self._arrow.value))
@@ -253,63 +259,29 @@ class Studio:
 
     def start_run(self) -> None:
         """Run the scenario of the panel in the background."""
-        m = self._present()
-        if self._running is not None and self._running.is_alive():
-            raise InputError("a run is under way: stop it first")
-        assert self.opened is not None
-        self._pause()
-        prepared = scenarios.prepare(self.scenario.scenario(self.pose.q), m)
-        # Each run has a stop of its own: one that was left behind by opening another file ends unseen.
-        self._stop = threading.Event()
-        self.run_button.disabled, self.stop_button.visible, self.progress.visible = True, True, True
-        self.progress.value = 0.0
-        self.run_text.content = box("info", "preparing: the first run of a kind compiles its code")
-        self._running = threading.Thread(target=self._run, args=(prepared, self.opened, self._stop), daemon=True)
-        self._running.start()
+        self._present()
+        self.runs.start()
 
     def wait_for_run(self, seconds: float = 60.0) -> None:
         """Wait until the run under way has ended."""
-        if self._running is not None:
-            self._running.join(seconds)
+        self.runs.wait(seconds)
 
-    def _run(self, prepared: Any, opened: Opened, stop: threading.Event) -> None:
-        told = [0.0]
+    def _prepared(self) -> Prepared:
+        self._pause()
+        return self.scenario.prepared(self.pose.q)
 
-        def progress(text: str, part: float) -> None:
-            # Ten times a second is enough to see, and slow runs and fast ones cost the page the same.
-            if self.opened is opened and (time.monotonic() - told[0] >= 0.1 or part >= 1.0):
-                told[0] = time.monotonic()
-                self.progress.value = 100.0 * part
-                self.run_text.content = box("info", f"simulating, {text}")
-
-        # Without the lock, so that a person can go on moving joints; only the result is taken in under it.
-        try:
-            recording, kind, text = scenarios.run(prepared, progress, stop.is_set), "good", ""
-        except SimulationStopped as problem:
-            recording, kind = problem.recording, "info" if stop.is_set() else "error"
-            text = f"{problem}\n"
-        except Exception as problem:
-            recording, kind, text = None, "error", _told(problem)
-
+    def _run_ended(
+        self, panel: RunPanel, prepared: Prepared, recording: Recording | None, kind: str, text: str
+    ) -> None:
         def take() -> None:
-            if self.opened is not opened:
+            if panel is not self.runs:
                 return
-            self.run_button.disabled, self.stop_button.visible, self.progress.visible = False, False, False
-            self.run_text.content = ""
             if recording is not None and len(recording) > 1:
                 self.set_recording(recording, prepared.contacts)
-            count = (
-                ""
-                if recording is None
-                else (f"{len(recording)} states until t = {recording.time[-1]:.4g} s, {len(recording.events)} events")
-            )
-            self._say(kind, text + count)
+            self._say(kind, text)
 
+        # Only the result is taken in under the lock, so that a person can go on moving joints during the run.
         self._carefully(take)
-
-    def _end_run(self) -> None:
-        self._stop.set()
-        self._running = None
 
     # Helpers ---------------------------------------------------------------------------------------------------------
 
@@ -384,15 +356,7 @@ class Studio:
             with self._lock:
                 action()
         except Exception as problem:  # whatever it is, the studio stays up
-            self._say("error", _told(problem))
-
-
-def _told(problem: Exception) -> str:
-    """What went wrong, in words; the terminal keeps what a report needs of an error that is not the user's."""
-    if isinstance(problem, SetsuError):
-        return str(problem)
-    traceback.print_exception(problem)
-    return f"The studio met an error of its own: {type(problem).__name__}: {problem}"
+            self._say("error", told(problem))
 
 
 def _bounds(m: Mechanism) -> tuple[Floats, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colorsys
 
-__all__ = ["CONTACT", "GROUND", "LOOP", "SURFACE", "hex_color", "joint_color", "paler"]
+__all__ = ["CONTACT", "GROUND", "LOOP", "SURFACE", "contact_color", "hex_color", "joint_color", "paler"]
 
 Color = tuple[int, int, int]
 
@@ -31,6 +31,19 @@ def joint_color(index: int) -> Color:
         return base
     hue, light, saturation = colorsys.rgb_to_hls(*(part / 255 for part in base))
     red, green, blue = colorsys.hls_to_rgb(hue, max(0.18, light * (1 - 0.2 * times)), saturation)
+    return round(red * 255), round(green * 255), round(blue * 255)
+
+
+def contact_color(index: int) -> Color:
+    """Return the colour of a contact: of its point, its arrow and its curves. The first has CONTACT, others follow.
+
+    >>> contact_color(0) == CONTACT
+    True
+    """
+    hue, light, saturation = colorsys.rgb_to_hls(*(part / 255 for part in CONTACT))
+    # Steps of the golden ratio stay apart for any number of contacts; every third is lighter, every third darker.
+    turned = (hue + 0.618034 * index) % 1.0
+    red, green, blue = colorsys.hls_to_rgb(turned, light + (0.0, 0.08, -0.1)[index % 3], saturation)
     return round(red * 255), round(green * 255), round(blue * 255)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import html
+import traceback
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.errors import SetsuError
 from setsu.mechanism import Mechanism
 from setsu.studio.colors import hex_color, joint_color
 from setsu.studio.state import Moment
 
-__all__ = ["box", "forces_table", "matrix_picture", "summary_table", "velocity_names"]
+__all__ = ["box", "forces_table", "matrix_picture", "summary_table", "told", "velocity_names"]
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +30,14 @@ def box(kind: str, text: str) -> str:
         "border-radius:5px;padding:6px 9px;margin:4px 10px;white-space:pre-wrap;overflow-wrap:anywhere;"
         f'max-height:180px;overflow-y:auto">{html.escape(text)}</div>'
     )
+
+
+def told(problem: Exception) -> str:
+    """Return what went wrong, in words; the terminal keeps what a report needs of an error that is not the user's."""
+    if isinstance(problem, SetsuError):
+        return str(problem)
+    traceback.print_exception(problem)
+    return f"The studio met an error of its own: {type(problem).__name__}: {problem}"
 
 
 def summary_table(mechanism: Mechanism, moment: Moment) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from setsu.dynamics import body_poses, inverse_dynamics, kinetic_energy, potential_energy
 from setsu.mechanism import Free, Helical, Mechanism, Prismatic, Revolute
 from setsu.simulation import EnergyLedger, Recording
-from setsu.studio.colors import CONTACT, LOOP, joint_color
+from setsu.studio.colors import LOOP, contact_color, joint_color
 from setsu.studio.plots import Curve, Plot
 
 __all__ = ["GROUPS", "plots_of", "zero_moment_point"]
@@ -66,15 +66,16 @@ def _wrenches(m: Mechanism, rec: Recording) -> list[Plot]:
 def _contact(m: Mechanism, rec: Recording) -> list[Plot]:
     if not rec.contact_names or rec.normal_force.shape[1:] == (0,):
         return [Plot("Normal force", "N", (), "no contact in this run: add one in the tab Scenario")]
-    color = lambda k: CONTACT if k == 0 else joint_color(k)  # noqa: E731
     friction = np.linalg.norm(rec.friction_force, axis=-1)
     names = rec.contact_names
     plots = [
-        Plot("Normal force", "N", tuple(Curve(n, color(k), rec.normal_force[:, k]) for k, n in enumerate(names))),
+        Plot(
+            "Normal force", "N", tuple(Curve(n, contact_color(k), rec.normal_force[:, k]) for k, n in enumerate(names))
+        ),
         Plot(
             "Friction force, size",
             "N",
-            tuple(Curve(n, color(k), friction[:, k], dashed=True) for k, n in enumerate(names)),
+            tuple(Curve(n, contact_color(k), friction[:, k], dashed=True) for k, n in enumerate(names)),
         ),
     ]
     point = zero_moment_point(m, rec)

@@ -20,9 +20,10 @@ from setsu.constraints import SurfaceContact
 from setsu.dynamics import body_poses
 from setsu.mechanism import Mechanism
 from setsu.simulation import Recording
-from setsu.studio.colors import CONTACT, LOOP, hex_color, joint_color
+from setsu.studio.colors import LOOP, contact_color, hex_color, joint_color
 from setsu.studio.geometry import Look, size_of
 from setsu.studio.plots import Plot, plot_svg
+from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles
 from setsu.studio.recorded_plots import plots_of
 from setsu.studio.state import recorded_contact_positions
 from setsu.studio.surface_meshes import surface_mesh
@@ -57,7 +58,10 @@ def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts
             }
             for mesh in look.meshes
         ],
-        "surfaces": [_surface(contact, center, radius) for contact in contacts],
+        "surfaces": [
+            *(_packed_mesh(*surface_mesh(contact.surface, center, 1.6 * radius)) for contact in contacts),
+            *_ground(recording, center, radius),
+        ],
         **_arrows(mechanism, recording, kept, poses, contacts, radius),
         "curves": [
             [{"values": _floats(curve.values[kept])} for curve in plot.curves]
@@ -97,7 +101,7 @@ def _arrows(
         places.append(points)
         force = rec.contact_force[kept]
         wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=-1))
-        colors += [CONTACT] * points.shape[1]
+        colors += [contact_color(k) for k in range(points.shape[1])]
     place, wrench = np.concatenate(places, axis=1), np.concatenate(wrenches, axis=1)
     result: dict[str, Any] = {"arrowColors": [[part / 255 for part in color] for color in colors]}
     result["arrowPlaces"] = _floats(place)
@@ -109,8 +113,13 @@ def _arrows(
     return result
 
 
-def _surface(contact: SurfaceContact, center: Floats, radius: float) -> dict[str, Any]:
-    vertices, faces = surface_mesh(contact.surface, center, 1.6 * radius)
+def _ground(recording: Recording, center: Floats, radius: float) -> list[dict[str, Any]]:
+    polygons = recording.environment.polygons if recording.environment is not None else ()
+    corners = [drawn_corners(polygon, center, 3.0 * radius) for polygon in polygons]
+    return [_packed_mesh(drawn, fan_of_triangles(len(drawn))) for drawn in corners]
+
+
+def _packed_mesh(vertices: Floats, faces: NDArray[np.int64]) -> dict[str, Any]:
     return {"vertices": _floats(vertices), "faces": _packed(faces.astype("<u4"))}
 
 

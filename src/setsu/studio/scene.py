@@ -1,4 +1,4 @@
-"""The 3D view: links, frames, centres of mass, inertias, loops, springs, contacts, and forces as arrows.
+"""The 3D view: links, frames, centres of mass, inertias, loops, springs, contacts, ground, and forces as arrows.
 
 Links hang under one node per moving body, so that a new moment moves those nodes and the arrows, and nothing else is
 sent. Names from files are not used as node names without their slashes.
@@ -16,10 +16,12 @@ import viser.transforms as transforms
 from numpy.typing import NDArray
 
 from setsu.constraints import SurfaceContact
+from setsu.contact import Environment
 from setsu.mechanism import Mechanism
 from setsu.spatial import axis_to_z_rotation
-from setsu.studio.colors import CONTACT, GROUND, LOOP, joint_color, paler
+from setsu.studio.colors import GROUND, LOOP, SURFACE, contact_color, joint_color, paler
 from setsu.studio.geometry import Look, ellipsoid_of, look_of, size_of
+from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles
 from setsu.studio.state import Moment, moment_at_rest
 from setsu.studio.surface_meshes import surface_mesh
 
@@ -34,7 +36,10 @@ LAYERS = (
     ("masses", "Centres of mass", False),
     ("inertias", "Inertia ellipsoids", False),
     ("loops", "Loops and springs", True),
-    ("contacts", "Surfaces and contact points", True),
+    ("contacts", "Contact points", True),
+    ("surfaces", "Surfaces of contacts", True),
+    ("ground", "Ground polygons", True),
+    ("normals", "Normals of the ground", True),
     ("names", "Names", False),
     ("forces", "Joint forces (arrows)", True),
     ("moments", "Joint moments (double arrows)", True),
@@ -59,7 +64,8 @@ class Scene:
         self._bodies: list[Any] = []
         self._build()
         self._arrows = {name: self._add_arrows(name) for name in ("forces", "moments")}
-        self._contacts: list[Any] = []
+        self._contacts: list[tuple[str, Any]] = []
+        self._ground: list[tuple[str, Any]] = []
 
     @property
     def newton_per_metre(self) -> tuple[float, float]:
@@ -96,25 +102,41 @@ class Scene:
 
     def set_contacts(self, contacts: Sequence[SurfaceContact]) -> None:
         """Draw the surfaces of contacts and their points; replaces those drawn before."""
-        for handle in self._contacts:
-            handle.remove()
-            self._layers["contacts"].remove(handle)
-        self._contacts = []
-        m = self.mechanism
+        drawn: list[tuple[str, Any]] = []
+        self._forget(self._contacts)
         for number, contact in enumerate(contacts):
             vertices, faces = surface_mesh(contact.surface, self.center, 1.6 * self.radius)
             if len(faces):
-                self._contacts.append(
-                    self._scene.add_mesh_simple(
-                        f"/surfaces/{number:02d}", vertices, faces, color=(150, 170, 190), opacity=0.45, side="double",
-                        cast_shadow=False, visible=self.visible["contacts"],
-                    )
-                )  # fmt: skip
-            frame = m.frame(contact.body)
+                drawn.append(("surfaces", self._sheet(f"/surfaces/{number:02d}", vertices, faces, 0.45, "surfaces")))
+            frame = self.mechanism.frame(contact.body)
             place = frame.pose.matrix[:3, :3] @ np.array(contact.point) + frame.pose.matrix[:3, 3]
-            parent = self._node(frame.body)
-            self._contacts.append(self._ball(f"{parent}/contact{number:02d}", place, 0.02, CONTACT, "contacts"))
-        self._layers["contacts"] += self._contacts
+            name = f"{self._node(frame.body)}/contact{number:02d}"
+            drawn.append(("contacts", self._ball(name, place, 0.02, contact_color(number), "contacts")))
+        self._contacts = self._kept(drawn)
+
+    def set_environment(self, environment: Environment | None) -> None:
+        """Draw the polygons that can be touched, with an arrow on that side; replaces those drawn before."""
+        drawn: list[tuple[str, Any]] = []
+        self._forget(self._ground)
+        arrows, edges, length = [], [], 0.15 * self.radius
+        for number, polygon in enumerate(environment.polygons if environment is not None else ()):
+            corners = drawn_corners(polygon, self.center, 3.0 * self.radius)
+            faces = fan_of_triangles(len(corners))
+            drawn.append(("ground", self._sheet(f"/polygons/{number:03d}", corners, faces, 0.3, "ground")))
+            middle = corners.mean(axis=0)
+            arrows.append([middle, middle + length * polygon.normal])
+            edges.append(np.stack([corners, np.roll(corners, -1, axis=0)], axis=1))
+        if arrows:
+            shown = self.visible["ground"]
+            drawn.append(("ground", self._scene.add_line_segments(
+                "/polygons/edges", np.concatenate(edges), SURFACE, visible=shown, thickness=1.5,
+                thickness_units="screen",
+            )))  # fmt: skip
+            drawn.append(("normals", self._scene.add_arrows(
+                "/polygons/normals", np.array(arrows), paler(SURFACE, 0.2), shaft_radius=0.004 * self.radius,
+                head_radius=0.012 * self.radius, head_length=0.04 * self.radius, visible=self.visible["normals"],
+            )))  # fmt: skip
+        self._ground = self._kept(drawn)
 
     def _build(self) -> None:
         m, scene = self.mechanism, self._scene
@@ -124,6 +146,8 @@ class Scene:
         scene.add_grid(
             "/ground", 40.0 * cell, 40.0 * cell, cell_size=cell, section_size=5.0 * cell, cell_color=(228, 231, 235),
             section_color=GROUND, fade_distance=14.0 * size, shadow_opacity=0.18,
+            # A little below z = 0, where floors are drawn.
+            position=(0.0, 0.0, -2e-3 * size),
         )  # fmt: skip
         scene.add_frame("/mechanism", show_axes=False)
         scene.add_frame(
@@ -153,7 +177,9 @@ class Scene:
             frame = m.frame(point.body)
             place = frame.pose.matrix[:3, :3] @ np.array(point.position) + frame.pose.matrix[:3, 3]
             name = f"{self._node(frame.body)}/touch{number:03d}"
-            self._keep("contacts", self._ball(name, place, max(0.012, point.radius / size), CONTACT, "contacts"))
+            self._keep(
+                "contacts", self._ball(name, place, max(0.012, point.radius / size), contact_color(number), "contacts")
+            )
 
     def _add_inertia(self, number: int) -> None:
         body = self.mechanism.bodies[number]
@@ -214,7 +240,7 @@ class Scene:
         if len(moment.contact_force):
             places.append(moment.contact_points)
             wrenches.append(np.hstack([moment.contact_force, np.zeros_like(moment.contact_force)]))
-            colors.append(np.tile(np.array(CONTACT, dtype=np.uint8), (len(moment.contact_force), 1)))
+            colors.append(np.array([contact_color(k) for k in range(len(moment.contact_force))], dtype=np.uint8))
         place, wrench, color = np.vstack(places), np.vstack(wrenches), np.vstack(colors)
         longest = 3.0 * self.radius
         force = _clipped(wrench[:, :3] * self.force_scale * self._factor, longest)
@@ -269,8 +295,25 @@ class Scene:
         pose = (moment.poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
         return pose[:3, :3] @ np.asarray(point) + pose[:3, 3]
 
+    def _sheet(self, name: str, vertices: Floats, faces: Any, opacity: float, layer: str) -> Any:
+        return self._scene.add_mesh_simple(
+            name, vertices, faces, color=SURFACE, opacity=opacity, side="double", cast_shadow=False,
+            visible=self.visible[layer],
+        )  # fmt: skip
+
     def _keep(self, layer: str, handle: Any) -> None:
         self._layers[layer].append(handle)
+
+    def _kept(self, drawn: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        for layer, handle in drawn:
+            self._keep(layer, handle)
+        return drawn
+
+    def _forget(self, drawn: list[tuple[str, Any]]) -> None:
+        for layer, handle in drawn:
+            self._layers[layer].remove(handle)
+            handle.remove()
+        drawn.clear()
 
 
 def _clipped(vectors: Floats, longest: float) -> Floats:
