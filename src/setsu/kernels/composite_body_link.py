@@ -150,7 +150,7 @@ def forward_dynamics_composite_link() -> Kernel:
             newton_euler_link.start,
             newton_euler_link.start_matrix,
             _start,
-            Loop("links", (newton_euler_link.outward_bias, _own_body)),
+            Loop("links", (newton_euler_link.outward_bias, _pose, _own_body)),
             Loop("links_down", (_right_hand_side, newton_euler_link.hand_on, _gather)),
             Loop("links", (_entries("H", both=False),)),
             FACTOR,

@@ -17,7 +17,7 @@ from typing import Any
 from setsu.kernels.vectors import IDENTITY, ZERO, Matrix, Scalar, Vector, add, column, cos_sin, multiply, rotate, scale
 from setsu.mechanism.tables import Kind
 
-__all__ = ["COLUMNS", "joint_motion", "joint_pose", "joint_pose_at", "quaternion_rotation"]
+__all__ = ["COLUMNS", "joint_motion", "joint_pose", "joint_pose_at", "quaternion_rotation", "turned"]
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -47,11 +47,11 @@ def joint_pose_at(link: Any, q: Any) -> tuple[Matrix, Vector]:
     R, p = link.rotation, link.translation
     match link.kind:
         case Kind.REVOLUTE:
-            return _turned(R, q), p
+            return turned(R, *cos_sin(q)), p
         case Kind.PRISMATIC:
             return R, add(p, scale(column(R, 2), q))
         case Kind.HELICAL:
-            return _turned(R, q), add(p, scale(column(R, 2), q * link.pitch))
+            return turned(R, *cos_sin(q)), add(p, scale(column(R, 2), q * link.pitch))
         case Kind.SPHERICAL:
             return multiply(R, quaternion_rotation(q)), p
         case _:
@@ -88,9 +88,8 @@ def quaternion_rotation(quaternion: tuple[Scalar, Scalar, Scalar, Scalar]) -> Ma
     )  # fmt: skip
 
 
-def _turned(R: Matrix, angle: Scalar) -> Matrix:
-    """R Rz(angle)."""
-    c, s = cos_sin(angle)
+def turned(R: Matrix, c: Scalar, s: Scalar) -> Matrix:
+    """R Rz(angle) for the cosine and sine of the angle."""
     if R == IDENTITY:
         return (c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
     return (

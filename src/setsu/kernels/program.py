@@ -125,7 +125,8 @@ class Kernel:
 
     zeros: arrays over "v" that steps read but nobody gives. straight_only: steps walk the tree themselves, through
     `is_world` and `dofs` (views of a link's velocities, with their `number`), which loops over tables cannot.
-    accumulates: steps read entries of results before they write them, and expect zeros.
+    accumulates: steps read entries of results before they write them, and expect zeros. passed: link fields that a link
+    and its children alone read, in the loop outwards that writes them; loops keep them only as long as that takes.
     """
 
     name: str
@@ -139,6 +140,17 @@ class Kernel:
     regrouped: bool = False
     straight_only: bool = False
     accumulates: bool = False
+    passed: tuple[str, ...] = ()
+
+    @property
+    def kept_fields(self) -> dict[str, int]:
+        """Widths of the link fields that stay until the kernel ends."""
+        return {name: width for name, width in self.link_fields.items() if name not in self.passed}
+
+    @property
+    def passed_fields(self) -> dict[str, int]:
+        """Widths of the link fields that live from a link to its last child."""
+        return {name: self.link_fields[name] for name in self.passed}
 
     def array(self, name: str) -> Array | None:
         """The input or output of this name."""

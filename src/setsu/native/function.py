@@ -37,7 +37,7 @@ __all__ = ["BoundCall", "NativeFunction"]
 Floats = NDArray[np.float64]
 
 # The scratch space of a tile should stay in a core's second-level cache: fewer lanes for very large mechanisms.
-_SCRATCH_BYTES = 1 << 20
+_SCRATCH_BYTES = 3 << 19
 # A batch is split over threads when it holds at least this many numbers per thread: less is not worth waking one.
 _NUMBERS_PER_THREAD = 20000
 

@@ -3,7 +3,8 @@
 Integers: HEADER_INTS, then LINK_INTS per link, DOF_INTS per velocity, TIE_INTS per spring and loop joint.
 Floats: gravity in HEADER_FLOATS, then the constants of the links, the velocities, the springs and loop joints.
 Work space, in entries of `lanes` doubles: the fields of the world and of each link, the fields of each velocity, the
-scratch matrices; then the tiles of the arrays.
+scratch matrices, the slots of passed fields; then the tiles of the arrays. A link takes a slot that is free, and its
+last child frees it: a chain of any length gets by with three, which stay in the first-level cache.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ __all__ = [
 
 # n_links, nv, n_bodies, last velocity and last link of the target body, n_springs, n_loops
 HEADER_INTS = 7
-# kind, parent + 1, q_index, v_index, body, last velocity
-LINK_INTS = 6
+# kind, parent + 1, q_index, v_index, body, last velocity, slot, slot of the parent
+LINK_INTS = 8
 # parent velocity, first velocity of the joint, number of velocities of the joint
 DOF_INTS = 3
 # link_a + 1, link_b + 1, last velocity of either
@@ -88,7 +89,14 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     last = tables.v_index + counts - 1
     target_link = int(tables.body_link[target]) if target >= 0 else -1
     target_dof = last[target_link] if target >= 0 else -1
-    links = np.stack([tables.kind, tables.parent + 1, tables.q_index, tables.v_index, tables.body, last], axis=1)
+    slot = _slots(tables)
+    links = np.stack(
+        [
+            *(tables.kind, tables.parent + 1, tables.q_index, tables.v_index, tables.body, last),
+            *(slot[1:], slot[tables.parent + 1]),
+        ],
+        axis=1,
+    )
     dofs = np.stack([tables.dof_parent, tables.v_index[tables.dof_link], counts[tables.dof_link]], axis=1)
     header = np.array([n, nv, len(tables.body_link), target_dof, target_link, tables.n_springs, tables.n_loops])
     ties = tables.ties
@@ -108,8 +116,27 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     return ints, np.ascontiguousarray(floats)
 
 
+def _slots(tables: Tables) -> NDArray[np.int64]:
+    """Slot of the world and of each link: no link shares one with a link whose children are still to come."""
+    parents = tables.parent.tolist()
+    last_child = {parent: child for child, parent in enumerate(parents)}
+    slots, free, count = [0], [], 1
+    for link, parent in enumerate(parents):
+        if free:
+            slots.append(free.pop())
+        else:
+            slots.append(count)
+            count += 1
+        if parent >= 0 and last_child[parent] == link:
+            free.append(slots[parent + 1])
+        if link not in last_child:
+            free.append(slots[link + 1])
+    return np.array(slots, dtype=np.int64)
+
+
 def work_entries(kernel: Kernel, tables: Tables) -> int:
     """Entries of scratch space a kernel needs, without the tiles."""
-    links = (tables.n_links + 1) * sum(kernel.link_fields.values())
+    links = (tables.n_links + 1) * sum(kernel.kept_fields.values())
     dofs = tables.nv * sum(kernel.dof_fields.values())
-    return links + dofs + len(kernel.matrices) * tables.nv**2
+    passed = (int(_slots(tables).max()) + 1) * sum(kernel.passed_fields.values())
+    return links + dofs + len(kernel.matrices) * tables.nv**2 + passed

@@ -59,7 +59,8 @@ class _LoopPrinter:
         self.kernel, self.variant = kernel, variant
         self.emit = Emitter(lanes)
         self.variables: list[_Variable] = []
-        self.link_stride = sum(kernel.link_fields.values())
+        self.link_stride = sum(kernel.kept_fields.values())
+        self.passed_stride = sum(kernel.passed_fields.values())
         self.dof_stride = sum(kernel.dof_fields.values())
 
     def text(self, name: str) -> str:
@@ -79,6 +80,7 @@ class _LoopPrinter:
         self.matrix = {
             matrix: self.at(matrices, self.times(square, k * emit.lanes)) for k, matrix in enumerate(kernel.matrices)
         }
+        self.passed = self.at(matrices, self.times(square, len(kernel.matrices) * emit.lanes))
         if emit.lanes == 1 or kernel.accumulates:
             self.clear_outputs()
         self.phases(kernel.phases)
@@ -208,7 +210,7 @@ class _LoopPrinter:
             return array
         place = location.places[0]
         if place.sort == "world":
-            return "%work"
+            return self.passed if location.region == "passed_fields" else "%work"
         if place.sort == "target":
             if location.region == "link_fields":
                 number = self.emit.let(f"add i64 {self.target_link}, 1")
@@ -228,6 +230,9 @@ class _LoopPrinter:
                 if place.sort == "link":
                     number = self.emit.let(f"add i64 {variable.number}, 1")
                 return self.at("%work", self.times(number, self.link_stride * lanes))
+            case "passed_fields":
+                slot = variable.row["slot" if place.sort == "link" else "parent_slot"]
+                return self.at(self.passed, self.times(slot, self.passed_stride * lanes))
             case "dof_fields":
                 return self.at(self.dof_work, self.times(first, self.dof_stride * lanes))
             case "over_q":
@@ -340,7 +345,7 @@ class _LoopPrinter:
         """Print the loads of a variable's row of integers; those not used vanish in compilation."""
         if sort == "link":
             rows, width = self.link_rows, LINK_INTS
-            names = ("kind", "parent", "q_index", "v_index", "body", "last")
+            names = ("kind", "parent", "q_index", "v_index", "body", "last", "slot", "parent_slot")
         elif sort == "tie":
             rows, width = self.tie_rows, TIE_INTS
             names = ("a", "b", "last_a", "last_b")
@@ -383,7 +388,7 @@ class _LoopPrinter:
 
 
 # Fields of one place share one pointer.
-_FIELDS = ("link_fields", "dof_fields", "link_constants", "dof_constants", "tie_constants")
+_FIELDS = ("link_fields", "passed_fields", "dof_fields", "link_constants", "dof_constants", "tie_constants")
 # What a loop runs over; the others run over velocities.
 _SORTS = {"links": "link", "links_down": "link", "springs": "tie", "closures": "tie"}
 _MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"

@@ -51,7 +51,7 @@ class Tracer:
     def __init__(self, kernel: Kernel, variant: Variant, kind: Kind | None) -> None:
         self.kernel, self.kind = kernel, kind
         self.uniform = dict(variant.uniform)
-        self.link_field_offset, _ = offsets(kernel.link_fields)
+        self.link_field_offset = offsets(kernel.kept_fields)[0] | offsets(kernel.passed_fields)[0]
         self.dof_field_offset, self.dof_field_stride = offsets(kernel.dof_fields)
         self.traced = Traced()
 
@@ -122,7 +122,8 @@ class Tracer:
         kernel = self.kernel
         if name in kernel.link_fields:
             start = self.link_field_offset[name]
-            return _flat([Location("link_fields", name, (place,), start + k) for k in range(kernel.link_fields[name])])
+            region = "passed_fields" if name in kernel.passed else "link_fields"
+            return _flat([Location(region, name, (place,), start + k) for k in range(kernel.link_fields[name])])
         if name in kernel.dof_fields:
             start, width = self.dof_field_offset[name], kernel.dof_fields[name]
 
