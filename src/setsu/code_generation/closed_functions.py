@@ -9,7 +9,7 @@
     M = ∂τ/∂a,  bias = τ at a = 0,  M a = τ - bias by M = L diag(d) Lᵀ                                  (2)
     ∂a/∂q = -M^-1 ∂τ/∂q,  ∂a/∂v = -M^-1 ∂τ/∂v,  ∂a/∂τ = M^-1                                           (3)
 
-(2) and (3) differentiate the shortest inverse dynamics (cheapest_inverse_dynamics), so they hold the minimum parameters
+(2) and (3) differentiate the shortest inverse dynamics (inverse_dynamics_program), so they hold the minimum parameters
 too. Source: kawasaki1995 (9)-(11). Derivatives are refused where a joint has several coordinates.
 """
 
@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from setsu.code_generation.cheapest_inverse_dynamics import Drives, cheapest_inverse_dynamics
-from setsu.code_generation.linear_coordinates import Inputs
 from setsu.code_generation.symmetric_solve import factors, solve
 from setsu.dynamics.catalogue import KERNELS
 from setsu.errors import InputError
 from setsu.kernels.interpreter import run
 from setsu.mechanism import Mechanism
 from setsu.mechanism.tables import Inertias
+from setsu.native.inverse_dynamics_program import inverse_dynamics_program
+from setsu.native.linear_coordinates import Drives, Inputs
 from setsu.native.straight import Trace
 from setsu.symbolic import Graph, Scalar, differentiate
 from setsu.symbolic.simplification import simplified
@@ -71,7 +71,7 @@ def closed_trace(
 def _from_inverse_dynamics(m: Mechanism, function: str, drives: Drives, inertias: Inertias) -> Trace:
     n = len(drives.v)
     passive = function != "gravity_torque"
-    program = cheapest_inverse_dynamics(m.tables, inertias, drives, passive=passive)
+    program = inverse_dynamics_program(m.tables, inertias, drives, passive=passive)
     graph, torques = program.graph, program.torques
     q, v, a, tau = ([graph.input((name, k)) for k in range(n)] for name in ("q", "v", "a", "tau"))
     rest = {("a", k): 0.0 for k in range(n)}

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.code_generation.cheapest_inverse_dynamics import Drives
-from setsu.code_generation.linear_coordinates import Form
 from setsu.constraints import independent_coordinates
 from setsu.constraints.states import velocity_indices
 from setsu.errors import InputError
@@ -24,6 +22,7 @@ from setsu.mechanism import Mechanism
 from setsu.mechanism.tables import Inertias, Kind, regroup
 from setsu.minimum_parameters import MinimumParameters
 from setsu.minimum_parameters.assembly_branch import linear_closure
+from setsu.native.linear_coordinates import Drives, Form
 
 __all__ = ["actuated_rates", "full_state", "linear_drives", "minimum_inertias"]
 

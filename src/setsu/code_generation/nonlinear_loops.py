@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.code_generation.cheapest_inverse_dynamics import cheapest_inverse_dynamics, tree_drives
 from setsu.code_generation.symmetric_solve import factors, solve
 from setsu.constraints.system import constraint_system
 from setsu.errors import InputError
@@ -35,6 +34,8 @@ from setsu.kernels.loop_closures import loop_kinematics
 from setsu.kernels.newton_euler_link import bias_torque
 from setsu.mechanism import Cylindrical, Fixed, Joint, Mechanism, Planar, Prismatic, Revolute, Spherical
 from setsu.minimum_parameters.assembly_branch import branch_points, free_velocities
+from setsu.native.inverse_dynamics_program import inverse_dynamics_program
+from setsu.native.linear_coordinates import tree_drives
 from setsu.native.straight import Trace
 from setsu.spatial import axis_to_z_rotation
 from setsu.symbolic import Expression, Graph, Op, Scalar
@@ -115,7 +116,7 @@ def _accelerations(
 
 def _tree_torques(m: Mechanism, graph: Graph, inputs: dict[str, list]) -> list[Scalar]:
     """Torques of the cut tree, moved to this graph."""
-    program = cheapest_inverse_dynamics(m.tables, m.tables.regrouped, tree_drives(m.tables))
+    program = inverse_dynamics_program(m.tables, m.tables.regrouped, tree_drives(m.tables))
     values: dict[int, Any] = {}
     source = program.graph
     for index in source.needed(program.torques):

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.code_generation.cheapest_inverse_dynamics import cheapest_inverse_dynamics, tree_drives
 from setsu.code_generation.closed_functions import ARGUMENTS, closed_trace
 from setsu.code_generation.closed_mechanism import actuated_rates, linear_drives, minimum_inertias
 from setsu.code_generation.nonlinear_loops import closed_states, nonlinear_trace
 from setsu.constraints.states import coordinate_names
-from setsu.dynamics.catalogue import KERNELS, native_function
+from setsu.dynamics.catalogue import KERNELS, PROGRAMS, native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.minimum_parameters import minimum_parameters
+from setsu.native.inverse_dynamics_program import inverse_dynamics_program
+from setsu.native.linear_coordinates import tree_drives
 from setsu.native.straight import Trace
 from setsu.symbolic import evaluate
 
@@ -103,11 +104,12 @@ def _tree(mechanism: Mechanism, function: str, target: int) -> TracedFunction:
     inputs = tuple(
         (array.name, array.size(mechanism.nq, mechanism.nv, mechanism.n_bodies, 0)) for array in native.kernel.inputs
     )
-    trace = native.trace
-    if variant == "inverse_dynamics":
-        tables = mechanism.tables
-        program = cheapest_inverse_dynamics(tables, tables.regrouped, tree_drives(tables))
+    if variant in PROGRAMS:
+        tables, bias = mechanism.tables, variant == "bias_torque"
+        program = inverse_dynamics_program(tables, tables.regrouped, tree_drives(tables), bias=bias)
         trace = Trace(program.graph, {"tau": program.torques})
+    else:
+        trace = native.trace
     return TracedFunction(mechanism, inputs, trace, library=native)
 
 

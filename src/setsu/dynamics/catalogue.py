@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from setsu.errors import InputError
@@ -24,8 +24,11 @@ from setsu.kernels.springs import spring_wrenches, with_springs
 from setsu.kernels.world_state import world_state
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
+from setsu.native.inverse_dynamics_program import inverse_dynamics_program
+from setsu.native.linear_coordinates import tree_drives
+from setsu.native.straight import Trace
 
-__all__ = ["KERNELS", "STRAIGHT_KERNELS", "fast_function", "native_function", "require_mechanism"]
+__all__ = ["KERNELS", "PROGRAMS", "STRAIGHT_KERNELS", "fast_function", "native_function", "require_mechanism"]
 
 # Kernels by name; a second word names a variant.
 KERNELS: dict[str, Callable[[], Kernel]] = {
@@ -81,12 +84,13 @@ KERNELS["forward_dynamics_derivatives springs"] = partial(derivatives.forward_dy
 
 # Where another kernel needs fewer operations once the mechanism's constants are folded in.
 STRAIGHT_KERNELS: dict[str, Callable[[], Kernel]] = {
-    "inverse_dynamics": partial(inverse_dynamics_link, straight=True),
     "inverse_dynamics external": partial(inverse_dynamics_link, external=True, straight=True),
-    "bias_torque": partial(bias_torque, straight=True),
     "mass_matrix": mass_matrix_link,
     "forward_dynamics": forward_dynamics_composite_link,
 }
+
+# Where code for one mechanism comes from the program that `setsu.generate` prints, and not from a traced kernel.
+PROGRAMS = ("inverse_dynamics", "bias_torque")
 
 # Beyond about this many operations straight-line code gains little over loops, while LLVM takes long to make it.
 _LARGEST_STRAIGHT = 24_000
@@ -118,6 +122,17 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
     }
 
 
+class _WrittenFunction(NativeFunction):
+    """Code for one mechanism made of its inverse-dynamics program."""
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The program, with the kernel's arguments and result."""
+        tables, bias = self.tables, self.name == "bias_torque"
+        program = inverse_dynamics_program(tables, tables.regrouped, tree_drives(tables), bias=bias, shortest=False)
+        return Trace(program.graph, {"tau": program.torques})
+
+
 def require_mechanism(mechanism: Any, function: str) -> None:
     """Raise an InputError unless `mechanism` is one."""
     if not isinstance(mechanism, Mechanism):
@@ -145,7 +160,8 @@ def native_function(mechanism: Mechanism, name: str, *, specialised: bool = Fals
         if specialised and exceeds_operations(kernel, mechanism.tables, _LARGEST_STRAIGHT):
             return native_function(mechanism, name, target=target)
         with_wrenches = name.replace(" springs", " external springs") if "springs" in name else f"{name} external"
-        function = functions[name, specialised, target] = NativeFunction(
+        made = _WrittenFunction if specialised and name in PROGRAMS else NativeFunction
+        function = functions[name, specialised, target] = made(
             kernel,
             mechanism,
             name=name.split()[0],

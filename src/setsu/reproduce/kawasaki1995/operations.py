@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setsu.code_generation.cheapest_inverse_dynamics import Drives, Program, cheapest_inverse_dynamics
 from setsu.code_generation.closed_mechanism import actuated_rates, full_state, linear_drives, minimum_inertias
 from setsu.constraints import constrained_inverse_dynamics
 from setsu.mechanism import Mechanism
 from setsu.minimum_parameters import minimum_parameters
+from setsu.native.inverse_dynamics_program import Program, inverse_dynamics_program
+from setsu.native.linear_coordinates import Drives
 from setsu.sample_mechanisms import six_joint_parallelogram_arm
 from setsu.symbolic import OperationCount, evaluate
 
@@ -52,7 +53,7 @@ def count_operations(a2: float = 0.0, a4: float = 0.0) -> tuple[Counted, ...]:
     }
     counted = []
     for name, inertias in sets.items():
-        program = cheapest_inverse_dynamics(arm.tables, inertias, drives)
+        program = inverse_dynamics_program(arm.tables, inertias, drives)
         counted.append(Counted(name, program.graph.count(program.torques), _error(arm, drives, program)))
     return tuple(counted)
 

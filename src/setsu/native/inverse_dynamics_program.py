@@ -20,20 +20,21 @@
     drives: τ = Nᵀ tau for q = N u + b, sums of n_z that cancel never made                                  (9)
 
 Sources: kawasaki1995 for minimum parameters, loops and the count; Khalil and Kleinfinger 1987 for U and regrouping. The
-last link of a chain may be turned about its axis until s_y = 0. Several ways to write it are tried, with and without φ
-and that turn, each is simplified, and the shortest is kept. Refuses nothing; springs between points are not part of it.
+last link of a chain may be turned about its axis until s_y = 0. Cost O(N). Refuses nothing; springs between points and
+external wrenches are not part of it.
+
+Two aims. `setsu.generate` wants few operations: φ and that turn are tried, each way is simplified, the shortest is
+kept. `setsu.compile` wants little time, and there values that wait in registers count for more than operations: it
+takes one way as written, without φ (another sine and cosine), without the turn, and without simplification, whose
+shared sums wait long (`docs/generated_code.md` has the times).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from setsu.code_generation.linear_coordinates import Form, Inputs
 from setsu.kernels.joint_forces import joint_torque
 from setsu.kernels.joints import joint_motion, joint_pose
 from setsu.kernels.vectors import (
@@ -55,31 +56,15 @@ from setsu.kernels.vectors import (
     unit_axis_of,
 )
 from setsu.mechanism.tables import Inertias, Kind, Tables
-from setsu.symbolic import Graph
+from setsu.native.linear_coordinates import Drives, Form, Inputs
+from setsu.symbolic import Graph, OperationCount
 from setsu.symbolic.simplification import simplified
+from setsu.symbolic.substitution import substituted
 
-__all__ = ["Drives", "Program", "cheapest_inverse_dynamics", "tree_drives"]
+__all__ = ["Program", "inverse_dynamics_program"]
 
 _FLIP: Matrix = (1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0)
 _REST = (0.0,) * 9
-
-
-@dataclass(frozen=True)
-class Drives:
-    """How joints follow the arguments u of a program.
-
-    forms: (nv) joint coordinates as forms of u, None for joints of several coordinates. weights: (n_drives, nv), torque
-    k = Σ weights[k][d] tau_d. q, v: positions in the mechanism's q and v of the program's arguments, in their order.
-    """
-
-    forms: tuple[Form | None, ...]
-    weights: tuple[tuple[float, ...], ...]
-    q: tuple[int, ...]
-    v: tuple[int, ...]
-
-    def places(self, tables: Tables) -> list[int]:
-        """Where among the arguments q the coordinate of each rate stands (of joints with one coordinate)."""
-        return [self.q.index(int(tables.q_index[tables.dof_link[d]])) for d in self.v]
 
 
 @dataclass(frozen=True)
@@ -88,6 +73,11 @@ class Program:
 
     graph: Graph
     torques: list[Scalar]
+
+    @property
+    def operations(self) -> OperationCount:
+        """Operations of all torques together."""
+        return self.graph.count(self.torques)
 
 
 @dataclass
@@ -125,39 +115,71 @@ class _Link:
     own: list[Scalar] = field(default_factory=list)
 
 
-def cheapest_inverse_dynamics(tables: Tables, inertias: Inertias, drives: Drives, *, passive: bool = True) -> Program:
-    """Return the shortest program found for the torques of the drives.
+@dataclass(frozen=True)
+class _Way:
+    """A way to write the recursion.
+
+    absolute: with sums φ of angles. turn: with the last links turned. together: a link's moment is handed on whole, at
+    once with that of its force, and not in parts along and across the axis; without φ only.
+    """
+
+    absolute: bool
+    turn: bool
+    together: bool = False
+
+
+_SHORT = [_Way(absolute, turn) for absolute in (True, False) for turn in (True, False)]
+_QUICK = _Way(absolute=False, turn=False, together=True)
+
+
+def inverse_dynamics_program(
+    tables: Tables,
+    inertias: Inertias,
+    drives: Drives,
+    *,
+    passive: bool = True,
+    bias: bool = False,
+    shortest: bool = True,
+) -> Program:
+    """Return a program for the torques of the drives.
 
     inertias: regrouped ones, or others with the same torques. passive: with drive inertia, friction, joint springs.
+    bias: with all accelerations zero. shortest: with the fewest operations that were found; else as compiled code runs
+    quickest.
     """
+
+    def written(way: _Way) -> Program:
+        graph = Graph()
+        torques = _Writer(tables, inertias, drives, graph, way).torques(passive)
+        if bias:
+            torques = substituted(graph, torques, {("a", k): 0.0 for k in range(len(drives.v))})
+        return Program(graph, torques)
+
+    if not shortest:
+        return written(_QUICK)
     best: Program | None = None
     least = math.inf
-    for absolute, turn in itertools.product((True, False), repeat=2):
-        graph = Graph()
-        torques = _Writer(tables, inertias, drives, graph, absolute, turn).torques(passive)
-        count = graph.count(torques).total
-        if count > 1.25 * least:
+    for way in _SHORT:
+        program = written(way)
+        if program.operations.total > 1.25 * least:
             continue
-        short, torques = simplified(graph, torques)
-        count = short.count(torques).total
-        if count < least:
-            best, least = Program(short, torques), count
+        program = Program(*simplified(program.graph, program.torques))
+        if program.operations.total < least:
+            best, least = program, program.operations.total
     assert best is not None
     return best
 
 
 class _Writer:
-    def __init__(
-        self, tables: Tables, inertias: Inertias, drives: Drives, graph: Graph, absolute: bool, turn: bool
-    ) -> None:
-        self.tables, self.drives, self.graph, self.absolute = tables, drives, graph, absolute
+    def __init__(self, tables: Tables, inertias: Inertias, drives: Drives, graph: Graph, way: _Way) -> None:
+        self.tables, self.drives, self.graph, self.way = tables, drives, graph, way
         self.inputs = Inputs(graph, drives.places(tables))
         self.world = _world(tables)
         self.links: list[_Link] = []
         for number in range(tables.n_links):
             self.links.append(self._link(number, inertias))
         self._straighten()
-        if turn:
+        if way.turn:
             self._turn_last_links()
 
     def _link(self, number: int, inertias: Inertias) -> _Link:
@@ -197,7 +219,7 @@ class _Writer:
                 link.form, link.sign = -link.form, -1.0
                 link.v, link.a = -link.v, -link.a
             link.base, link.to_axis, link.direction = link.parent, link.rotation, link.form
-            if self.absolute and along and column(link.rotation, 2) == (0.0, 0.0, 1.0):
+            if self.way.absolute and along and column(link.rotation, 2) == (0.0, 0.0, 1.0):
                 assert before.direction is not None
                 assert link.form is not None
                 link.base, link.to_axis = before.base, before.to_axis
@@ -313,6 +335,9 @@ class _Writer:
         link.torques = [{k: 1.0} for k in self._own_numbers(link)]
         f = rotate(link.R, link.f)
         before.f = add(before.f, f)  # (7)
+        if self.way.together:
+            before.n = add(before.n, add(rotate(link.R, link.n), cross(link.p, f)))
+            return
         before.n = add(before.n, cross(link.p, f))
         if link.kind is not Kind.REVOLUTE:
             before.n = add(before.n, rotate(link.R, link.n))
@@ -402,11 +427,3 @@ def _world(tables: Tables) -> _Link:
     link = _Link(-1, Kind.FREE, -1, IDENTITY, ZERO, 0.0, 0.0, ZERO, _REST, none, 1.0, 0.0, 0.0, 0.0)
     link.acc = negative(tuple(tables.gravity.tolist()))
     return link
-
-
-def tree_drives(tables: Tables) -> Drives:
-    """Every joint its own input and drive."""
-    nv = tables.nv
-    nq = sum(Kind(kind).nq for kind in tables.kind)
-    forms = tuple(Form(((dof, 1.0),)) if Kind(tables.kind[tables.dof_link[dof]]).nv == 1 else None for dof in range(nv))
-    return Drives(forms, tuple(tuple(row) for row in np.eye(nv).tolist()), tuple(range(nq)), tuple(range(nv)))

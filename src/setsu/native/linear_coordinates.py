@@ -10,9 +10,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from setsu.mechanism.tables import Kind, Tables
 from setsu.symbolic import Graph, Scalar
 
-__all__ = ["Form", "Inputs"]
+__all__ = ["Drives", "Form", "Inputs", "tree_drives"]
 
 _QUARTER = math.pi / 2
 _TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
@@ -43,6 +46,32 @@ class Form:
     def of(terms: Iterable[tuple[int, float]], offset: float = 0.0) -> Form:
         """A form without its zero terms."""
         return Form(tuple(sorted((k, float(factor)) for k, factor in terms if factor != 0)), offset)
+
+
+@dataclass(frozen=True)
+class Drives:
+    """How joints follow the arguments u of a program.
+
+    forms: (nv) joint coordinates as forms of u, None for joints of several coordinates. weights: (n_drives, nv), torque
+    k = Σ weights[k][d] tau_d. q, v: positions in the mechanism's q and v of the program's arguments, in their order.
+    """
+
+    forms: tuple[Form | None, ...]
+    weights: tuple[tuple[float, ...], ...]
+    q: tuple[int, ...]
+    v: tuple[int, ...]
+
+    def places(self, tables: Tables) -> list[int]:
+        """Where among the arguments q the coordinate of each rate stands (of joints with one coordinate)."""
+        return [self.q.index(int(tables.q_index[tables.dof_link[d]])) for d in self.v]
+
+
+def tree_drives(tables: Tables) -> Drives:
+    """Every joint its own input and drive."""
+    nv = tables.nv
+    nq = sum(Kind(kind).nq for kind in tables.kind)
+    forms = tuple(Form(((dof, 1.0),)) if Kind(tables.kind[tables.dof_link[dof]]).nv == 1 else None for dof in range(nv))
+    return Drives(forms, tuple(tuple(row) for row in np.eye(nv).tolist()), tuple(range(nq)), tuple(range(nv)))
 
 
 class Inputs:
