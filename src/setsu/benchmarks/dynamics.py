@@ -63,7 +63,10 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Study:
-    """Everything a run found out; `left_out` says what was not measured and why."""
+    """Everything a run found out; `left_out` says what was not measured and why.
+
+    interrupted: Ctrl-C came before all was measured.
+    """
 
     machine: Machine
     versions: dict[str, str]
@@ -72,6 +75,7 @@ class Study:
     disagreements: tuple[str, ...]
     rows: tuple[Row, ...]
     startup: tuple[StartupTime, ...] = ()
+    interrupted: bool = False
 
 
 def series_sizes(quick: bool) -> tuple[int, ...]:
@@ -87,7 +91,8 @@ def measure(
 ) -> Study:
     """Measure robots (names in ROBOTS), series ("chain", "tree") and "startup"; quick takes fewer rounds and sizes.
 
-    `progress(text, part)` is called with what comes next and the part done, 0 to 1.
+    `progress(text, part)` is called with what comes next and the part done, 0 to 1. Ctrl-C ends the study early and
+    keeps what was measured.
     """
     machine = describe_machine()
     missing = {name: reason for name in PEERS if (reason := missing_reason(name)) is not None}
@@ -107,18 +112,22 @@ def measure(
         else:
             left_out.append(LeftOut("all engines", name, "the package example-robot-data is not installed"))
     startup: list[StartupTime] = []
-    if STARTUP in names:
-        progress(STARTUP, 0.0)
-        startup = measure_startup(repeats=2 if quick else 4)
-    threads = setsu.get_threads()
+    threads, interrupted = setsu.get_threads(), False
     try:
+        if STARTUP in names:
+            progress(STARTUP, 0.0)
+            startup = measure_startup(repeats=2 if quick else 4)
         for index, subject in enumerate(subjects):
             progress(subject.name, index / len(subjects))
             _measure_subject(subject, peers, quick, rows, left_out, disagreements, versions)
+        progress("done", 1.0)
+    except KeyboardInterrupt:
+        interrupted = True
     finally:
         setsu.set_threads(threads)
-    progress("done", 1.0)
-    return Study(machine, versions, missing, tuple(left_out), tuple(disagreements), tuple(rows), tuple(startup))
+    return Study(
+        machine, versions, missing, tuple(left_out), tuple(disagreements), tuple(rows), tuple(startup), interrupted
+    )
 
 
 def _measure_subject(

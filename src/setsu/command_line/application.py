@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError, Parameter
 
+from setsu.command_line.output import INTERRUPTED
 from setsu.errors import SetsuError
 
-__all__ = ["build_application", "main"]
+__all__ = ["build_application", "run"]
 
-INTERRUPTED = 130
 BAD_INPUT = 2
 
 # Name, where the function lives, one line of help: so that `setsu --help` imports no command.
@@ -80,7 +80,7 @@ def build_application() -> App:
     return application
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from setsu.command_line.output import ProgressBar, console, print_json
+from setsu.command_line.output import INTERRUPTED, ProgressBar, console, print_json
 from setsu.errors import InputError, nearest_names
 
 __all__ = ["bench"]
@@ -25,18 +26,19 @@ def bench(
     """Measure this library beside Pinocchio, MuJoCo, Drake, CasADi and Exudyn, as far as they are installed.
 
     Every engine reads the same file and the same states; numbers are compared before they are timed. Writes
-    dynamics.json and, with matplotlib, plots of cost against the number of joints. Exit code 1: engines disagree.
+    dynamics.json and, with matplotlib, plots of cost against the number of joints. Exit code 1: engines disagree;
+    130: interrupted by Ctrl-C, after which what was measured is written.
     Closed loops are a study of their own, loops: errors of known motions, orders, cost against the number of loops.
-    So are nodal, nodal inverse dynamics beside our own Newton-Euler, and sweep, 100,000 runs of an arm beside a loop
-    over MuJoCo's single steps.
+    So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
+    sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps.
 
     Parameters
     ----------
     quick
         Fewer rounds and sizes: about a minute.
     only
-        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, loops, nodal or sweep; may be
-        given several times. Without it, all but the last three.
+        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal or sweep;
+        may be given several times. Without it, all but the last four.
     out
         Folder for JSON and plots.
     json
@@ -52,37 +54,52 @@ def bench(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InputError(f"bench --out: cannot make the folder {out} ({problem.strerror})") from None
+    names = tuple(name for name in only or known if name not in apart)
+    studies: dict[str, Callable[[], _Outcome]] = {
+        **({"dynamics": lambda: _dynamics(names, quick, out)} if names else {}),
+        **{
+            name: lambda measure=measure: measure(quick, out)
+            for name, measure in ((CONTACT, _contact), (LOOPS, _loops), (NODAL, _nodal), (SWEEP, _sweep))
+            if name in only
+        },
+    }
     outcomes: dict[str, _Outcome] = {}
-    if names := tuple(name for name in only or known if name not in apart):
-        outcomes["dynamics"] = _dynamics(names, quick, out)
-    if CONTACT in only:
-        outcomes[CONTACT] = _contact(quick, out)
-    if LOOPS in only:
-        outcomes[LOOPS] = _loops(quick, out)
-    if NODAL in only:
-        outcomes[NODAL] = _nodal(quick, out)
-    if SWEEP in only:
-        outcomes[SWEEP] = _sweep(quick, out)
+    lost = ""
+    for name, study in studies.items():
+        try:
+            outcomes[name] = study()
+        except KeyboardInterrupt:
+            lost = name
+        if lost or outcomes[name].interrupted:
+            break
     if json:
         parts = {name: outcome.data for name, outcome in outcomes.items()}
-        print_json(parts if len(parts) > 1 else next(iter(parts.values())))
+        print_json(next(iter(parts.values())) if len(parts) == 1 else parts)
     else:
         for name, outcome in outcomes.items():
             console().print(outcome.tables)
             print("written:", out / f"{name}.json", *(outcome.plots or ()))
             if outcome.plots is None:
                 print("no plots: matplotlib is missing, which setsu[plots] installs")
+    if lost or any(outcome.interrupted for outcome in outcomes.values()):
+        kept = ", ".join(str(out / f"{name}.json") for name in outcomes) or "nothing"
+        print(f"setsu: interrupted{f' in {lost}' if lost else ''}; kept: {kept}", file=sys.stderr)
+        return INTERRUPTED
     return max(outcome.code for outcome in outcomes.values())
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """A finished study: as plain data and as tables, its plots (None without matplotlib), its exit code."""
+    """A finished study: as plain data and as tables, its plots (None without matplotlib), its exit code.
+
+    interrupted: by Ctrl-C; the data hold what was measured before.
+    """
 
     data: dict[str, Any]
     tables: object
     plots: list[Path] | None
     code: int = 0
+    interrupted: bool = False
 
 
 def _dynamics(names: tuple[str, ...], quick: bool, out: Path) -> _Outcome:
@@ -91,8 +108,8 @@ def _dynamics(names: tuple[str, ...], quick: bool, out: Path) -> _Outcome:
     with ProgressBar("measuring") as progress:
         study = measure(names, quick=quick, progress=progress)
     write_json(study, out / "dynamics.json")
-    plots = _if_possible(lambda: write_plots(study, out))
-    return _Outcome(as_json(study), tables(study), plots, 1 if study.disagreements else 0)
+    plots = [] if study.interrupted else _if_possible(lambda: write_plots(study, out))
+    return _Outcome(as_json(study), tables(study), plots, 1 if study.disagreements else 0, study.interrupted)
 
 
 def _contact(quick: bool, out: Path) -> _Outcome:

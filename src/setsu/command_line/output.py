@@ -6,7 +6,10 @@ import sys
 import time
 from typing import Any
 
-__all__ = ["ProgressBar", "console", "print_json"]
+__all__ = ["INTERRUPTED", "ProgressBar", "console", "print_json"]
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
 
 WIDTH = 100
 PATIENCE_SECONDS = 1.0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
-from setsu.command_line.output import ProgressBar, console, print_json
+from setsu.command_line.output import INTERRUPTED, ProgressBar, console, print_json
 
 __all__ = ["reproduce"]
 
@@ -13,8 +14,8 @@ __all__ = ["reproduce"]
 def reproduce(paper: str = "all", *, out: Path = Path("out/reproduce"), json: bool = False) -> int:
     """Compute the tables and figures of published papers again, beside what is printed.
 
-    Writes one folder per paper with its figures and a page, and a page over all. Exit code 1: a number differs from
-    the print without a known reason.
+    Writes one folder per paper with its figures and a page, and a page over all. Ctrl-C keeps the papers that are
+    complete. Exit code 1: a number differs from the print without a known reason; 130: interrupted.
 
     Parameters
     ----------
@@ -27,14 +28,24 @@ def reproduce(paper: str = "all", *, out: Path = Path("out/reproduce"), json: bo
     """
     from setsu.reproduce import reproduce as compute
 
-    with ProgressBar("computing") as progress:
-        reports = compute([paper], out, progress)
+    reports: list[Any] = []
+    interrupted = False
+    try:
+        with ProgressBar("computing") as progress:
+            compute([paper], out, progress, reports.append)
+    except KeyboardInterrupt:
+        interrupted = True
     if json:
         print_json([_as_data(report) for report in reports])
     else:
         for report in reports:
             _show(report)
-        print("written:", out / "index.html")
+        if reports:
+            print("written:", out / "index.html")
+    if interrupted:
+        done = ", ".join(report.key for report in reports) or "no paper"
+        print(f"setsu: interrupted; complete: {done}", file=sys.stderr)
+        return INTERRUPTED
     return 1 if any(report.failures for report in reports) else 0
 
 

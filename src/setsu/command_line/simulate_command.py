@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setsu.command_line.output import ProgressBar, console, print_json
+from setsu.command_line.output import INTERRUPTED, ProgressBar, console, print_json
 from setsu.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate"]
 
-INTERRUPTED = 130
 _MOST_EVENTS = 12
 
 

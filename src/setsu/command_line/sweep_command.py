@@ -7,11 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from setsu.command_line.output import ProgressBar, console, print_json
+from setsu.command_line.output import INTERRUPTED, ProgressBar, console, print_json
 
 __all__ = ["sweep"]
 
-INTERRUPTED = 130
 _SHOWN = 5
 
 

@@ -27,11 +27,16 @@ PAPERS: dict[str, str] = {
 """Keys and subjects of the papers that can be reproduced."""
 
 
-def reproduce(keys: Sequence[str], out: Path, progress: Callable[[str, float], None]) -> list[Report]:
+def reproduce(
+    keys: Sequence[str],
+    out: Path,
+    progress: Callable[[str, float], None],
+    finished: Callable[[Report], None] = lambda report: None,
+) -> list[Report]:
     """Compute the results of papers into `out`, one folder each, with a page over each and one over all.
 
-    keys: of PAPERS, or "all". progress: function (text, part from 0 to 1). The pages are complete after every paper, so
-    that an interruption keeps what is done.
+    keys: of PAPERS, or "all". progress: function (text, part from 0 to 1). finished: told every
+    paper whose pages are complete; an interruption keeps them.
     """
     wanted = list(PAPERS) if "all" in keys else list(dict.fromkeys(keys))
     for key in wanted:
@@ -51,6 +56,7 @@ def reproduce(keys: Sequence[str], out: Path, progress: Callable[[str, float], N
         write_page(report, folder / "index.html")
         reports.append(report)
         write_index(reports, out / "index.html")
+        finished(report)
     return reports
 
 

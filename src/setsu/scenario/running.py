@@ -44,7 +44,8 @@ def run(
         ready.mechanism,
         ready.q0,
         ready.v0,
-        torque=ready.torque,
+        # Constant torques need no call of Python in every step.
+        torque=ready.torque.constant if ready.torque.is_constant else ready.torque,
         contacts=ready.contacts,
         events=ready.events,
         progress=progress if stop is None else watched,

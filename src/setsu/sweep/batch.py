@@ -11,7 +11,8 @@
 
 The same steps as setsu.simulate takes for one run, on the same times. Runs are taken in blocks that stay in the cache.
 A run that grows without bound is put aside with the time it happened; the others do not notice.
-Cost per run and step: one (1) or four (2) batched accelerations. Refuses loops, contacts and, for (2), quaternions.
+Cost per run and step: one (1) or four (2) batched accelerations. Refuses loops, contacts, joints that can
+stick and, for (2), quaternions.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.scenario import Prepared, Simulation
 from setsu.scenario.torques import TorqueLaw
+from setsu.simulation.joint_friction import has_dry_friction
 from setsu.sweep.varied import VariedFunction
 
 __all__ = ["Outcome", "RunModel", "can_batch", "run_batch"]
@@ -116,7 +118,7 @@ class Outcome:
 def can_batch(ready: Prepared) -> bool:
     """Whether runs of a scenario can go through time together."""
     m, s = ready.mechanism, ready.scenario.simulation
-    free = not (m.loops or m.couplings or ready.contacts or ready.events or s.joint_stops)
+    free = not (m.loops or m.couplings or ready.contacts or ready.events or s.joint_stops or has_dry_friction(m))
     free = free and ready.scenario.environment is None
     turning = any(isinstance(body.joint, Free | Spherical) for body in m.moving)
     return free and (s.integrator == "semi_implicit" or (s.integrator == "rk4" and not turning))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -55,7 +57,23 @@ def _locally(plan: Plan, values: Floats, missing: list[int], jobs: int) -> Itera
     joblib = _needed("joblib", "cluster")
     parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
     work = joblib.delayed(compute_chunk)
-    yield from parallel(work(plan, index, values[plan.store.rows(index)]) for index in missing)
+    with _quiet_ends():
+        yield from parallel(work(plan, index, values[plan.store.rows(index)]) for index in missing)
+
+
+@contextmanager
+def _quiet_ends() -> Iterator[None]:
+    """Keep the watchers of workers that Ctrl-C ends from warning, on the terminal, of what they clean up after them."""
+    name = "PYTHONWARNINGS"
+    before = os.environ.get(name)
+    os.environ[name] = ",".join(filter(None, (before, "ignore:resource_tracker:UserWarning")))
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
 
 
 def compute_on_cluster(plan: Plan, values: Floats, cluster: str, finished: Finished) -> None:

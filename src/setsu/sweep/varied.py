@@ -27,6 +27,7 @@ from setsu.mechanism import Mechanism
 from setsu.mechanism.tables import Tables
 from setsu.native.function import NativeFunction
 from setsu.native.straight import Trace
+from setsu.simulation.joint_friction import has_dry_friction
 from setsu.symbolic import Graph
 
 __all__ = ["VariedFunction", "same_structure"]
@@ -39,7 +40,9 @@ _INPUT = "varied"
 
 def same_structure(a: Mechanism, b: Mechanism) -> bool:
     """Whether two mechanisms differ in numbers only, and in nothing but trees of bodies."""
-    if any(m.loops or m.couplings or m.springs for m in (a, b)) or a.joint_names != b.joint_names:
+    if any(m.loops or m.couplings or m.springs or has_dry_friction(m) for m in (a, b)):
+        return False
+    if a.joint_names != b.joint_names:
         return False
     one, other = a.tables, b.tables
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in _STRUCTURE)
