@@ -28,7 +28,7 @@ from setsu.studio.readout import box, forces_table, matrix_picture, summary_tabl
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
-from setsu.studio.scene import LAYERS, Scene
+from setsu.studio.scene import LAYERS, Scene, light_and_ground
 from setsu.studio.server import open_server
 from setsu.studio.state import Moment, moment_at_rest, moment_of_recording
 from setsu.studio.uploads import ENDINGS, LARGEST_UPLOAD, Opened, open_upload
@@ -147,8 +147,10 @@ class Studio:
     def _build(self) -> None:
         gui = self.server.gui
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large", brand_color=(38, 92, 140))
-        # Less light from all around than viser's: the arrows then look like the curves of the same colour.
-        self.server.scene.configure_environment_map(environment_intensity=0.55)
+        # White light alone, not viser's picture of a warehouse: arrows then have the colours of their curves.
+        self.server.scene.configure_environment_map(None)
+        light_and_ground(self.server.scene, 1.0)
+        self._look_at(np.array([0.0, 0.0, 0.3]), 1.0)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(390)
         self._upload = gui.add_upload_button("Open a file (or drop one anywhere)", mime_type=",".join(ENDINGS))

@@ -81,8 +81,8 @@ class ScenarioPanel:
             self._velocities_shown = _moving(mechanism, np.zeros(mechanism.nv) if given is None else given.v0)
             text = "\n".join(f"{name} = {' '.join(map(repr, row))}" for name, row in self._velocities_shown.items())
             self.velocities = gui.add_text(
-                "Velocities (rad/s, m/s)", text, multiline=True,
-                hint="One joint per line: joint = value, or several values. Joints that are not named start at rest.",
+                "Velocities (SI)", text, multiline=True,
+                hint="rad/s or m/s, one joint per line: joint = value, or several values. The others start at rest.",
             )  # fmt: skip
             self.duration = gui.add_number("Duration (s)", float(settings.duration), min=1e-3, max=1e4, step=0.1)
             self.step = gui.add_number("Step (ms)", 1e3 * settings.step, min=1e-3, max=1e3, step=0.1)

@@ -25,7 +25,7 @@ from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles
 from setsu.studio.state import Moment, moment_at_rest
 from setsu.studio.surface_meshes import surface_mesh
 
-__all__ = ["LAYERS", "Scene"]
+__all__ = ["LAYERS", "Scene", "light_and_ground"]
 
 Floats = NDArray[np.float64]
 
@@ -142,13 +142,7 @@ class Scene:
         m, scene = self.mechanism, self._scene
         scene.reset()
         size = self.radius
-        cell = 10.0 ** np.floor(np.log10(size)) / (2.0 if size < 3.0 * 10.0 ** np.floor(np.log10(size)) else 1.0)
-        scene.add_grid(
-            "/ground", 40.0 * cell, 40.0 * cell, cell_size=cell, section_size=5.0 * cell, cell_color=(228, 231, 235),
-            section_color=GROUND, fade_distance=14.0 * size, shadow_opacity=0.18,
-            # A little below z = 0, where floors are drawn.
-            position=(0.0, 0.0, -2e-3 * size),
-        )  # fmt: skip
+        light_and_ground(scene, size)
         scene.add_frame("/mechanism", show_axes=False)
         scene.add_frame(
             "/mechanism/world", axes_length=0.12 * size, axes_radius=0.004 * size, origin_radius=0.006 * size
@@ -314,6 +308,19 @@ class Scene:
             self._layers[layer].remove(handle)
             handle.remove()
         drawn.clear()
+
+
+def light_and_ground(scene: Any, size: float) -> None:
+    """Add white light and the grid on the ground around a mechanism of this size (m)."""
+    scene.add_light_hemisphere("/light", sky_color=(255, 255, 255), ground_color=(200, 200, 205), intensity=1.6)
+    whole = 10.0 ** np.floor(np.log10(size))
+    cell = whole / (2.0 if size < 3.0 * whole else 1.0)
+    scene.add_grid(
+        "/ground", 40.0 * cell, 40.0 * cell, cell_size=cell, section_size=5.0 * cell, cell_color=(228, 231, 235),
+        section_color=GROUND, fade_distance=14.0 * size, shadow_opacity=0.18,
+        # A little below z = 0, where floors are drawn.
+        position=(0.0, 0.0, -2e-3 * size),
+    )  # fmt: skip
 
 
 def _clipped(vectors: Floats, longest: float) -> Floats:
