@@ -12,7 +12,7 @@
 
 (2) converges when μ r is small against the arms of the masses (the rate is about their quotient); when friction would
 grow faster than what drives it, the joint jams and the function says so. Thrust along the axis and tilting moments do
-not count as load. At rest there is no friction: it would be any torque up to (1).
+not count as load. At rest there is no friction here: it would be any torque up to (1), which `simulate` finds.
 Source: Coulomb friction of a journal bearing, for instance Shigley and Mischke, Mechanical Engineering Design, ch. 12.
 """
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from setsu.errors import InputError
 from setsu.mechanism import Joint, Mechanism, Revolute
 
-__all__ = ["across", "bearing_factors", "bearing_friction", "refuse_bearings", "settle_friction"]
+__all__ = ["across", "bearing_factors", "bearing_friction", "bearing_limits", "refuse_bearings", "settle_friction"]
 
 Floats = NDArray[np.float64]
 
@@ -58,10 +58,14 @@ def bearing_friction(mechanism: Mechanism, v: Floats, wrenches: Floats) -> Float
 
     v: velocities (..., nv). wrenches: through the joints, body axes, (..., n_bodies, 6).
     """
+    return np.sign(v) * bearing_limits(mechanism, wrenches)
+
+
+def bearing_limits(mechanism: Mechanism, wrenches: Floats) -> Floats:
+    """Return the most the bearings resist with (..., nv), N or N m, under wrenches as in `bearing_friction`."""
     factor, preload, axis = bearing_factors([body.joint for body in mechanism.moving])
     body = np.repeat(np.arange(mechanism.n_bodies), [body.joint.nv for body in mechanism.moving])
-    load = across(wrenches[..., body, :3], axis) + preload
-    return np.sign(v) * factor * load
+    return factor * (across(wrenches[..., body, :3], axis) + preload)
 
 
 def settle_friction(

@@ -2,17 +2,14 @@
 
 | symbol | meaning |
 |---|---|
-| G, γ | active rows: loops, couplings, normals of touching contacts, held stops, tangents of sticking contacts |
-| f_n, K, d | normal force (N), coefficient of friction, sliding direction of each sliding contact |
-| J | Jacobian of a contact point |
+| G, γ | active rows: loops, couplings, normals of touching contacts, held stops, sticking joints and contacts |
+| f | friction of sliding contacts and joints: compiled_friction.py |
 
-    M a = τ - bias + Gᵀ λ - Σ K f_n Jᵀ d                                     (1)
-    normal multipliers are linear in the friction forces: f_n = f_0 + S f_n,  so (1 - S) f_n = f_0       (2)
-    S_ii >= 1 means jamming: friction pushes the contact harder into the surface than it resists;
-    it begins at the coefficient K / S_ii                                    (3)
+    M a = τ - bias + f + Gᵀ λ,  G a + γ = 0                                  (1)
+    violations of rows, and rates G v, are taken away by the least motion in the metric of M        (2)
 
-(2) is nishiguchi2014 (19)-(21) for any number of contacts beside any number of loops. Modes and guards of contacts are
-explained in contact_modes.py, stops in joint_stops.py. All arrays are work space made by motion_space.py.
+Modes and guards of contacts are explained in contact_modes.py, stops in joint_stops.py, sticking joints in
+joint_friction.py. All arrays are work space made by motion_space.py.
 """
 
 from __future__ import annotations
@@ -22,8 +19,9 @@ import math
 from setsu.constraints.compiled_factor import acceleration, factor, multipliers, nearest, pushed
 from setsu.constraints.compiled_rows import fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
+from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
-from setsu.simulation.motion_space import FREE, JAMMED, MASSLESS, SLIDE, STICK, UNSUITABLE
+from setsu.simulation.motion_space import FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
 
 __all__ = ["active_rows", "energy", "evaluate", "project", "settle"]
 
@@ -33,21 +31,15 @@ _NEAR = 1e-4
 
 
 @part
-def _tangents(n, T):
-    """Write two unit vectors normal to n and to each other into T (2, 3): contact_modes.tangent_basis."""
-    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
-    if x <= y and x <= z:
-        T[0, 0], T[0, 1], T[0, 2] = 0.0, n[2], -n[1]
-    elif y <= z:
-        T[0, 0], T[0, 1], T[0, 2] = -n[2], 0.0, n[0]
-    else:
-        T[0, 0], T[0, 1], T[0, 2] = n[1], -n[0], 0.0
-    length = math.sqrt(T[0, 0] ** 2 + T[0, 1] ** 2 + T[0, 2] ** 2)
-    for i in range(3):
-        T[0, i] /= length
-    T[1, 0] = n[1] * T[0, 2] - n[2] * T[0, 1]
-    T[1, 1] = n[2] * T[0, 0] - n[0] * T[0, 2]
-    T[1, 2] = n[0] * T[0, 1] - n[1] * T[0, 0]
+def _rest_row(s, x, i, row):
+    """Write the row of an axis with dry friction into row (nv,); its rate."""
+    d, j = x.dry_velocity[i], x.dry_axis[i]
+    for e in range(len(row)):
+        row[e] = s.free[j, e] if j >= 0 else 0.0
+    if d >= 0:
+        row[d] = 1.0
+        return s.v[d]
+    return s.free_rate[j]
 
 
 @part
@@ -75,9 +67,16 @@ def _gather(t, s, x, F, w):
             w.gamma[k] = 0.0
             w.error[k] = x.stop_sign[i] * (s.q[x.stop_coordinate[i]] - x.stop_limit[i])
             k += 1
+    for i in range(len(x.dry_held)):
+        if x.dry_held[i]:
+            speed, w.gamma[k], w.error[k] = _rest_row(s, x, i, F.G[k]), 0.0, 0.0
+            if x.dry_axis[i] >= 0:
+                w.gamma[k] = s.free_gamma[x.dry_axis[i]]
+            w.gamma[k] += 2.0 * w.rate[0] * speed
+            k += 1
     for c in range(len(t.contact_body)):
         if x.mode[c] == STICK:
-            _tangents(s.contact_normal[c], w.T)
+            tangents(s.contact_normal[c], w.T)
             for i in range(2):
                 w.gamma[k], w.error[k] = 0.0, 0.0
                 for d in range(nv):
@@ -100,22 +99,6 @@ def _mass(t, s, kernels):
             for a in range(len(s.v)):
                 for b in range(len(s.v)):
                     kernels.M[a, b] += t.armature[j] * s.free[j, a] * s.free[j, b]
-
-
-@part
-def _passive(t, s, w):
-    """Forces along the free axes of loop joints, added to w.y; the power of their friction."""
-    power = 0.0
-    for j in range(len(t.damping)):
-        rate = s.free_rate[j]
-        dry = t.coulomb[j] * (1.0 if rate > 0.0 else -1.0 if rate < 0.0 else 0.0)
-        force = -t.damping[j] * rate - dry - t.stiffness[j] * (s.free_coordinate[j] - t.spring_rest[j])
-        force += w.axis_force[j] - t.armature[j] * s.free_gamma[j]
-        power -= t.damping[j] * rate * rate + t.coulomb[j] * abs(rate)
-        if force != 0.0:
-            for d in range(len(s.v)):
-                w.y[d] += force * s.free[j, d]
-    return power
 
 
 @part
@@ -148,103 +131,8 @@ def _spring_power(s, w):
 
 
 @part
-def _sliding_direction(x, s, c, d):
-    """Write the unit vector friction acts against, continued through rest, into d (3); zeros when there is none."""
-    n = s.contact_normal[c]
-    normal_speed = n[0] * s.contact_velocity[c, 0] + n[1] * s.contact_velocity[c, 1] + n[2] * s.contact_velocity[c, 2]
-    speed, along = 0.0, 0.0
-    for i in range(3):
-        d[i] = s.contact_velocity[c, i] - n[i] * normal_speed
-        speed += d[i] * d[i]
-        along += d[i] * x.direction[c, i]
-    speed = math.sqrt(speed)
-    if speed > REST_SPEED:
-        scale = 1.0 / speed if along >= 0.0 else -1.0 / speed
-        for i in range(3):
-            d[i] *= scale
-        return
-    part = n[0] * x.direction[c, 0] + n[1] * x.direction[c, 1] + n[2] * x.direction[c, 2]
-    length = 0.0
-    for i in range(3):
-        d[i] = x.direction[c, i] - n[i] * part
-        length += d[i] * d[i]
-    if length > 0.0:
-        for i in range(3):
-            d[i] /= math.sqrt(length)
-
-
-@part
-def _solve_small(A, b, n):
-    """Solve A x = b in place by elimination with the largest pivot; False when singular."""
-    for i in range(n):
-        best = i
-        for r in range(i + 1, n):
-            if abs(A[r, i]) > abs(A[best, i]):
-                best = r
-        if A[best, i] == 0.0:
-            return False
-        if best != i:
-            for c in range(n):
-                A[i, c], A[best, c] = A[best, c], A[i, c]
-            b[i], b[best] = b[best], b[i]
-        for r in range(i + 1, n):
-            ratio = A[r, i] / A[i, i]
-            for c in range(i, n):
-                A[r, c] -= ratio * A[i, c]
-            b[r] -= ratio * b[i]
-    for i in range(n - 1, -1, -1):
-        for c in range(i + 1, n):
-            b[i] -= A[i, c] * b[c]
-        b[i] /= A[i, i]
-    return True
-
-
-@part
-def _friction(t, s, x, F, w):
-    """Add sliding friction (1), (2) to the pushed forces w.y; -1, or JAMMED plus the number of the contact."""
-    nv, held = len(s.v), len(t.row_kind) + len(t.coupling_offset)
-    n, touching = 0, 0
-    for c in range(len(t.contact_body)):
-        if x.mode[c] == FREE:
-            continue
-        if x.mode[c] == SLIDE and t.friction[c] > 0.0:
-            d = w.slide[n]
-            _sliding_direction(x, s, c, d)
-            for v in range(nv):
-                along = (
-                    d[0] * s.contact_jacobian[c, 0, v]
-                    + d[1] * s.contact_jacobian[c, 1, v]
-                    + d[2] * s.contact_jacobian[c, 2, v]
-                )
-                w.drag[n, v] = -t.friction[c] * along
-            pushed(F, w.drag[n])
-            w.which[n], w.normal_row[n] = c, held + touching
-            n += 1
-        touching += 1
-    if n == 0:
-        return -1
-    multipliers(F, w.y, w.gamma, w.multiplier)
-    for i in range(n):
-        w.share[i] = w.multiplier[w.normal_row[i]]
-    for j in range(n):
-        multipliers(F, w.drag[j], w.zero, w.multiplier)
-        for i in range(n):
-            w.S[i, j] = (1.0 if i == j else 0.0) - w.multiplier[w.normal_row[i]]
-        if w.S[j, j] <= 1e-12:
-            w.critical[0] = t.friction[w.which[j]] / (1.0 - w.S[j, j])
-            return JAMMED + w.which[j]
-    if not _solve_small(w.S, w.share, n):
-        w.critical[0] = t.friction[w.which[0]]
-        return JAMMED + w.which[0]
-    for i in range(n):
-        for v in range(nv):
-            w.y[v] += w.drag[i, v] * w.share[i]
-    return -1
-
-
-@part
 def _guards(t, s, x, w, k):
-    """Forces of contacts, and guards of contacts and stops; the smallest guard."""
+    """Forces of contacts and sticking joints, and guards of contacts, stops and joints; the smallest guard."""
     held = len(t.row_kind) + len(t.coupling_offset)
     row, smallest, slides = held, math.inf, 0
     stops = held
@@ -253,6 +141,9 @@ def _guards(t, s, x, w, k):
     tangent = stops
     for i in range(len(x.stop_held)):
         tangent += x.stop_held[i]
+    rest = tangent
+    for i in range(len(x.dry_held)):
+        tangent += x.dry_held[i]
     w.powers[3] = 0.0
     for c in range(len(t.contact_body)):
         n, v = s.contact_normal[c], s.contact_velocity[c]
@@ -272,7 +163,7 @@ def _guards(t, s, x, w, k):
         w.guards[2 * c] = math.inf if t.bilateral[c] else normal_force + room
         w.guards[2 * c + 1] = math.inf
         if x.mode[c] == STICK:
-            _tangents(n, w.T)
+            tangents(n, w.T)
             for i in range(3):
                 f[i] = w.multiplier[tangent] * w.T[0, i] + w.multiplier[tangent + 1] * w.T[1, i]
             tangent += 2
@@ -300,7 +191,32 @@ def _guards(t, s, x, w, k):
         else:
             w.guards[place + i] = math.inf
         smallest = min(smallest, w.guards[place + i])
+    place += len(x.stop_held)
+    for i in range(len(x.dry_held)):
+        w.guards[place + i] = _guard_of_joint(s, x, w, i, rest)
+        rest += x.dry_held[i]
+        smallest = min(smallest, w.guards[place + i])
     return smallest
+
+
+@part
+def _guard_of_joint(s, x, w, i, row):
+    """Guard of an axis with dry friction, whose row, where it sticks, has the number given."""
+    if x.dry_held[i]:
+        force = w.multiplier[row]
+        w.dry_force[i] = force
+        return x.dry_limit[i] - abs(force) + FORCE_ROOM * (1.0 + abs(force))
+    d, j = x.dry_velocity[i], x.dry_axis[i]
+    if d >= 0:
+        rate, change = s.v[d], w.a[d]
+    else:
+        rate, change = s.free_rate[j], s.free_gamma[j]
+        for e in range(len(s.v)):
+            change += s.free[j, e] * w.a[e]
+    w.dry_rate[i], w.dry_change[i] = rate, change
+    if abs(rate) > REST_SPEED:
+        return x.dry_sign[i] * rate
+    return min(x.dry_sign[i] * change + FORCE_ROOM * (1.0 + abs(change)), 0.0)
 
 
 @compiled
@@ -314,7 +230,7 @@ def evaluate(t, s, kernels, x, F, w, factored):
     w.powers[0], w.powers[1], w.powers[2], w.powers[3] = 0.0, 0.0, 0.0, 0.0
     for d in range(nv):
         w.powers[0] += w.tau[d] * s.v[d]
-        w.powers[1] -= w.damping[d] * s.v[d] * s.v[d] + w.coulomb[d] * abs(s.v[d])
+        w.powers[1] -= w.damping[d] * s.v[d] * s.v[d]
     w.smallest[0], w.violation[0] = math.inf, 0.0
     status = fill_rows(t, s, kernels)
     if status >= 0:
@@ -325,6 +241,7 @@ def evaluate(t, s, kernels, x, F, w, factored):
     if k == 0 and len(t.damping) == 0:
         for d in range(nv):
             w.y[d] = w.tau[d]
+        w.powers[1] += joint_friction(s, x, w)
         if run_bound(w.forward) >= 0:
             return UNSUITABLE
     else:
@@ -332,7 +249,7 @@ def evaluate(t, s, kernels, x, F, w, factored):
             return UNSUITABLE
         for d in range(nv):
             w.y[d] = w.tau[d] - kernels.b[d]
-        w.powers[1] += _passive(t, s, w)
+        w.powers[1] += loop_joint_forces(t, s, w) + joint_friction(s, x, w)
         if not (factored and k > 0):
             _mass(t, s, kernels)
             if not factor(F, kernels.M, k, k):
@@ -342,7 +259,7 @@ def evaluate(t, s, kernels, x, F, w, factored):
                 for d in range(nv):
                     w.y[d] -= F.added[0] * F.G[i, d] * w.gamma[i]
         pushed(F, w.y)
-        status = _friction(t, s, x, F, w)
+        status = contact_friction(t, s, x, F, w)
         if status >= 0:
             return status
         multipliers(F, w.y, w.gamma, w.multiplier)

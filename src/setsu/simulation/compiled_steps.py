@@ -54,6 +54,7 @@ class Records(NamedTuple):
     a: Floats
     normal_force: Floats  # (rows, p)
     friction_force: Floats  # (rows, p, 3)
+    dry_force: Floats  # (rows, axes with dry friction)
     multiplier: Floats  # (rows, loop rows)
     numbers: Floats  # (rows, 7): energy, violation, four works and the projection's, summed from the start
     totals: Floats  # (5,) works and projection so far
@@ -238,6 +239,8 @@ def run_steps(t, s, kernels, x, F, w, g, r, steps, first, every, constrained):
                 r.normal_force[row, c] = w.normal_force[c]
                 for i in range(3):
                     r.friction_force[row, c, i] = w.friction_force[c, i]
+            for i in range(r.dry_force.shape[1]):
+                r.dry_force[row, i] = w.dry_force[i]
             for i in range(r.multiplier.shape[1]):
                 r.multiplier[row, i] = w.multiplier[i]
             r.numbers[row, 0], r.numbers[row, 1] = after, w.violation[0]

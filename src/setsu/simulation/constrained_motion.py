@@ -1,6 +1,7 @@
 """Motion under loops, couplings and surface contacts: the Python side of compiled_motion.py.
 
-Modes of contacts and stops are kept here and change only between steps; compiled code works on its own arrays.
+Modes of contacts, stops and joints with dry friction are kept here and change only between steps; compiled code works
+on its own arrays.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
+from setsu.constraints.bearing_loads import all_bearing_limits
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.internal_forces import gather_loop_wrenches
 from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import body_poses, joint_wrenches
+from setsu.dynamics.bearings import settle_friction
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
 from setsu.simulation.contact_modes import ContactMode, Mode
+from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.loop_joint_forces import LoopJointForces
 from setsu.simulation.mass_metric import MassMetric
@@ -32,7 +35,7 @@ from setsu.simulation.torque import Torque
 __all__ = ["ConstrainedMotion"]
 
 Floats = NDArray[np.float64]
-Structure = tuple[tuple[Mode, ...], tuple[int, ...]]
+Structure = tuple[tuple[Mode, ...], tuple[int, ...], tuple[int, ...]]
 
 
 class ConstrainedMotion:
@@ -55,10 +58,11 @@ class ConstrainedMotion:
         self.declared, self.torque, self.baumgarte = mechanism, torque, baumgarte
         self.stops = JointStops(mechanism, joint_stops)
         self.open_loops = frozenset(open_loops)
-        self.mechanism = mechanism
-        if self.open_loops:
-            closed = tuple(loop for loop in mechanism.loops if loop.name not in self.open_loops)
-            self.mechanism = replace(mechanism, loops=closed)
+        closed = tuple(loop for loop in mechanism.loops if loop.name not in self.open_loops)
+        active = replace(mechanism, loops=closed) if self.open_loops else mechanism
+        self.friction = JointFriction(active)
+        # Dry friction acts by its state, not by the sign of a velocity as in the kernels.
+        self.mechanism = without_dry_friction(active) if len(self.friction) else active
         self._loop_places = [k for k, loop in enumerate(mechanism.loops) if loop.name not in self.open_loops]
         self.charts = Charts(self.mechanism)
         self.system = constraint_system(self.mechanism, contacts)
@@ -92,7 +96,7 @@ class ConstrainedMotion:
         """The arrays of the compiled functions."""
         from setsu.simulation.motion_space import motion_space
 
-        return motion_space(self.system, self.stops, self.baumgarte)
+        return motion_space(self.system, self.stops, self.friction, self.baumgarte)
 
     def load(self, q: Floats, v: Floats) -> Any:
         """Put a state and the present modes into the arrays of the compiled functions, and return these."""
@@ -104,6 +108,9 @@ class ConstrainedMotion:
         if len(self.stops):
             space.modes.stop_held[:] = 0
             space.modes.stop_held[list(self.stops.held)] = 1
+        if len(self.friction):
+            space.modes.dry_held[:], space.modes.dry_sign[:] = 0, self.friction.sign
+            space.modes.dry_held[list(self.friction.held)] = 1
         return space
 
     def unload_directions(self) -> None:
@@ -166,25 +173,23 @@ class ConstrainedMotion:
 
     def _evaluate_with_bearings(self, t: float, q: Floats, v: Floats, tau: Floats) -> None:
         """Evaluate with the friction of bearings that the forces of that very state bring about."""
-        system, space, work = self.system, self.space, self.space.work
-        nv, rows = self.mechanism.nv, self.system.linearise(q[None], v[None])
+        system, space, friction = self.system, self.space, self.friction
+        rows = self.system.linearise(q[None], v[None])
+        places = np.where(friction.velocity >= 0, friction.velocity, self.mechanism.nv + friction.loop_axis)
 
-        def friction_of(friction: Floats) -> Floats:
-            self.load(q, v)
-            work.tau[:], work.axis_force[:] = tau - friction[0, :nv], -friction[0, nv:]
+        def limits_of(limits: Floats) -> Floats:
+            space.modes.dry_limit[:] = friction.coulomb + limits
             self.refuse(self.compiled.evaluate(*space.arguments, False), t)
             found = self.gathered(t, q, v, tau)
-            along = self.joint_forces.along_axes(rows, work.a[None]) + work.axis_force
+            along = self.joint_forces.along_axes(rows, found.acceleration[None])
+            along += friction.along_loop_axes(found.dry_force[None], along.shape[1])
             contact_force = found.normal_force[:, None] * rows.normal[0] + found.friction_force
             loops = gather_loop_wrenches(system, rows, found.multipliers[None], along)
             external = system.body_wrenches(rows, loops, contact_force[None])
-            through = joint_wrenches(self.mechanism, q[None], v[None], work.a[None], external)
-            return all_bearing_friction(system, rows, v[None], through, loops)
+            through = joint_wrenches(self.mechanism, q[None], v[None], found.acceleration[None], external)
+            return all_bearing_limits(system, rows, through, loops)[0, places]
 
-        of_tree, of_loops = settled_bearing_friction(system, f"simulate: at t = {t:.9g} s", friction_of, (1,))
-        lost = float(of_tree[0] @ v + of_loops[0] @ rows.motion.free_rate[0])
-        friction_of(np.concatenate([of_tree, of_loops], axis=1))
-        work.powers[0], work.powers[1] = tau @ v, work.powers[1] - lost
+        limits_of(settle_friction(self.mechanism, f"simulate: at t = {t:.9g} s", limits_of, (len(friction),)))
 
     def gathered(self, t: float, q: Floats, v: Floats, tau: Floats) -> Evaluation:
         """Return what compiled code has just found of a state, as a record."""
@@ -199,6 +204,9 @@ class ConstrainedMotion:
             friction_force=friction_force,
             multipliers=work.multiplier[: self.system.n_loop_rows].copy(),
             sliding=velocity - normal * np.sum(normal * velocity, axis=1)[:, None],
+            dry_force=work.dry_force.copy(),
+            dry_rate=work.dry_rate.copy(),
+            dry_change=work.dry_change.copy(),
             guards=work.guards.copy(),
             error=float(work.violation[0]),
         )  # fmt: skip
@@ -210,11 +218,19 @@ class ConstrainedMotion:
         return space.state.q.copy(), space.state.v.copy()
 
     def forces(
-        self, q: Floats, v: Floats, a: Floats, multipliers: Floats, normal_force: Floats, friction_force: Floats
+        self,
+        q: Floats,
+        v: Floats,
+        a: Floats,
+        multipliers: Floats,
+        normal_force: Floats,
+        friction_force: Floats,
+        dry_force: Floats,
     ) -> tuple[Floats, Floats, Floats]:
         """Return the forces of T recorded states, world axes.
 
         q, v, a: (T, nq) and (T, nv). multipliers (T, loop rows). normal_force (T, contacts), friction_force with (3).
+        dry_force (T, axes with dry friction).
         Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them as wrenches on
         the bodies at their origins (T, n_bodies, 6).
         """
@@ -223,6 +239,7 @@ class ConstrainedMotion:
             along = self.joint_forces.along_axes(rows, a)
         else:
             rows, along = self.system.force_geometry(q), np.zeros((len(q), len(self.system.loops.free_loop)))
+        along = along + self.friction.along_loop_axes(dry_force, along.shape[1])
         contact_force = normal_force[..., None] * rows.normal + friction_force
         active = gather_loop_wrenches(self.system, rows, multipliers, along)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
@@ -245,7 +262,7 @@ class ConstrainedMotion:
         self.learn_rank(int(self.space.factor.size[1]) if self.space.work.size[0] else 0)
 
     def _structure(self) -> Structure:
-        return tuple(state.mode for state in self.modes), self.stops.held
+        return tuple(state.mode for state in self.modes), self.stops.held, self.friction.held
 
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
@@ -259,6 +276,11 @@ class ConstrainedMotion:
         self.refuse(status, 0.0)
         G = space.factor.G[:count].copy()
         return MassMetric(space.kernels.M.copy(), G), G
+
+    def let_joints_slide(self, q: Floats, v: Floats) -> None:
+        """Let go of every joint that dry friction holds, and let all slide as they move."""
+        if len(self.friction):
+            self.friction.slide_all(self.friction.rates(v, self.system.linearise(q, v).motion.free_rate))
 
     def contact_position(self, k: int, q: Floats) -> Floats:
         """Return where the point of a contact is, (3,) m."""

@@ -1,8 +1,9 @@
-"""What acts along the free axes of the joints that close loops: damping, dry friction, springs, drive inertia.
+"""What acts along the free axes of the joints that close loops: damping, springs, drive inertia.
 
-    force along a free axis = -damping r - coulomb sign(r) - stiffness (x - spring_rest) - armature dr/dt      (1)
+    force along a free axis = -damping r - stiffness (x - spring_rest) - armature dr/dt      (1)
 
-with x the joint's own coordinate and r its rate; the inertia counts in the mass matrix, JᵀJ times the armature.
+with x the joint's own coordinate and r its rate; the inertia counts in the mass matrix, JᵀJ times the armature. Dry
+friction has states of its own: joint_friction.py.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ class LoopJointForces:
 
     def __init__(self, system: ConstraintSystem) -> None:
         self._system, t = system, system.loops
-        self._damping, self._coulomb, self._armature = t.damping, t.coulomb, t.armature
+        self._damping, self._armature = t.damping, t.armature
         self._stiffness, self._rest = t.stiffness, t.spring_rest
-        self.exist = any(bool(values.any()) for values in (t.damping, t.coulomb, t.stiffness, t.armature))
+        self.exist = any(bool(values.any()) for values in (t.damping, t.stiffness, t.armature))
 
     def along_axes(self, rows: Linearisation, a: Floats) -> Floats:
         """Return these forces (1) along the free axes, (T, f), for states with accelerations a (T, nv)."""
@@ -34,9 +35,7 @@ class LoopJointForces:
         swing = times(rows.free_jacobian, a) + rows.motion.free_velocity_term
         rate = rows.motion.free_rate
         stretch = self._system.loop_coordinates(rows.places) - self._rest
-        return (
-            -self._damping * rate - self._coulomb * np.sign(rate) - self._stiffness * stretch - self._armature * swing
-        )
+        return -self._damping * rate - self._stiffness * stretch - self._armature * swing
 
     def energy(self, q: Floats, v: Floats) -> Floats:
         """Return the energy of springs and drives in loop joints (J), (...)."""

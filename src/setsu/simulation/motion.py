@@ -17,11 +17,9 @@ from setsu.dynamics import (
     body_poses,
     body_velocities,
     forward_dynamics,
-    joint_wrenches,
     kinetic_energy,
     potential_energy,
 )
-from setsu.dynamics.bearings import bearing_friction
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
 from setsu.simulation.torque import Torque
@@ -44,6 +42,8 @@ class Evaluation:
     normal_force (n_contacts,) N; friction_force (n_contacts, 3) N on the mechanism, world axes;
     multipliers (loop rows,) of the loops that are closed, N or N m;
     sliding (n_contacts, 3): sliding velocity of each contact point along its surface, m/s;
+    dry_force (n,): friction along the axes of joints with dry friction, N or N m; dry_rate, dry_change: of those that
+    slide, their rates and the rates' derivatives;
     guards: numbers that stay positive until an event; error: largest violation of an active constraint, m or rad.
     """
 
@@ -57,6 +57,9 @@ class Evaluation:
     friction_force: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     multipliers: Floats = field(default_factory=lambda: _NONE)
     sliding: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    dry_force: Floats = field(default_factory=lambda: _NONE)
+    dry_rate: Floats = field(default_factory=lambda: _NONE)
+    dry_change: Floats = field(default_factory=lambda: _NONE)
     guards: Floats = field(default_factory=lambda: _NONE)
     error: float = 0.0
 
@@ -90,7 +93,7 @@ class Motion(Protocol):
 
 
 class FreeMotion:
-    """A mechanism without loops, couplings and contacts."""
+    """A mechanism without loops, couplings, contacts and dry friction."""
 
     constrained = False
 
@@ -104,8 +107,6 @@ class FreeMotion:
         a = forward_dynamics(self.mechanism, q, v, tau)
         powers = damping_powers(self.mechanism, q, v)
         powers[0] = tau @ v
-        if self.mechanism.has_bearings:
-            powers[1] -= bearing_friction(self.mechanism, v, joint_wrenches(self.mechanism, q, v, a)) @ v
         return Evaluation(t, q, v, a, tau, powers)
 
     def energy(self, q: Floats, v: Floats) -> Floats:
@@ -120,7 +121,7 @@ class FreeMotion:
 def damping_powers(m: Mechanism, q: Floats, v: Floats) -> Floats:
     """Return (4,): zeros but for the powers of joint friction and of the dampers of point springs (W)."""
     powers = np.zeros(len(POWERS))
-    powers[1] = -(m.damping @ (v * v)) - m.coulomb @ np.abs(v)
+    powers[1] = -(m.damping @ (v * v))
     if m.springs:
         powers[2] = _spring_power(m, q, v)
     return powers

@@ -1,4 +1,4 @@
-"""Work space of a constrained motion for compiled code: modes of contacts and stops, forces, bound kernels."""
+"""Work space of a constrained motion for compiled code: modes of contacts, stops and joints, forces, bound kernels."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
+from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
 
 __all__ = ["FREE", "JAMMED", "MASSLESS", "SLIDE", "STICK", "UNSUITABLE", "Modes", "MotionSpace", "Work", "motion_space"]
@@ -28,7 +29,7 @@ JAMMED = 2_000_000
 
 
 class Modes(NamedTuple):
-    """What contacts (p) and stops do; changed between steps."""
+    """What contacts (p), stops and the n axes of joints with dry friction do; changed between steps."""
 
     mode: Ints  # (p,)
     direction: Floats  # (p, 3) of sliding at the start of the step
@@ -38,13 +39,17 @@ class Modes(NamedTuple):
     stop_sign: Floats
     stop_limit: Floats
     stop_held: Ints
+    dry_velocity: Ints  # (n,) velocity of an axis, -1 for those of loop joints
+    dry_axis: Ints  # its number among the free axes of loop joints, or -1
+    dry_limit: Floats  # friction, N or N m
+    dry_sign: Floats  # of sliding
+    dry_held: Ints  # 1 where it sticks
 
 
 class Work(NamedTuple):
     """Torques in; accelerations, forces, powers and guards out; scratch."""
 
     tau: Floats  # (nv,)
-    axis_force: Floats  # (f,) given along the free axes of loop joints
     a: Floats
     y: Floats  # (nv,) forces, pushed where rows are active; the torques where none are
     gamma: Floats  # (most,)
@@ -54,11 +59,13 @@ class Work(NamedTuple):
     size: Ints  # (1,) number of active rows
     rate: Floats  # (1,) of Baumgarte's stabilisation, 0 without
     damping: Floats  # (nv,)
-    coulomb: Floats
     powers: Floats  # (4,)
     normal_force: Floats  # (p,)
     friction_force: Floats  # (p, 3)
-    guards: Floats  # (2 p + stops,)
+    dry_force: Floats  # (n,) friction along axes of joints
+    dry_rate: Floats  # (n,) rates of those that slide, and their derivatives
+    dry_change: Floats
+    guards: Floats  # (2 p + stops + n,)
     smallest: Floats  # (1,)
     violation: Floats  # (1,)
     critical: Floats  # (1,) coefficient of friction at which a contact begins to jam
@@ -96,13 +103,15 @@ class MotionSpace(NamedTuple):
     kept: tuple[Any, ...]
 
 
-def motion_space(system: ConstraintSystem, stops: JointStops, baumgarte: float | None) -> MotionSpace:
-    """Return the work space of a constraint system with joint stops."""
+def motion_space(
+    system: ConstraintSystem, stops: JointStops, friction: JointFriction, baumgarte: float | None
+) -> MotionSpace:
+    """Return the work space of a constraint system, itself without dry friction, with joint stops."""
     m = system.mechanism
     tables, state = row_tables(system), row_state(system)
     kernels, kept = bound_kernels(system, state)
-    p, n_stops = len(system.contacts), len(stops)
-    most = system.n_rows + n_stops + 2 * p
+    p, n_stops, n_dry = len(system.contacts), len(stops), len(friction)
+    most = system.n_rows + n_stops + n_dry + 2 * p
     modes = Modes(
         mode=np.full(p, SLIDE, dtype=np.int64),
         direction=np.zeros((p, 3)),
@@ -112,6 +121,11 @@ def motion_space(system: ConstraintSystem, stops: JointStops, baumgarte: float |
         stop_sign=stops.sign,
         stop_limit=stops.limit,
         stop_held=np.zeros(n_stops, dtype=np.int64),
+        dry_velocity=friction.velocity,
+        dry_axis=friction.loop_axis,
+        dry_limit=friction.coulomb.copy(),
+        dry_sign=np.ones(n_dry),
+        dry_held=np.zeros(n_dry, dtype=np.int64),
     )
     tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
     moved, energies = np.zeros(m.nq), np.zeros(2)
@@ -123,7 +137,6 @@ def motion_space(system: ConstraintSystem, stops: JointStops, baumgarte: float |
     body, point = _spring_ends(m)
     work = Work(
         tau=tau,
-        axis_force=np.zeros(len(tables.damping)),
         a=a,
         y=y,
         gamma=np.zeros(most),
@@ -133,11 +146,13 @@ def motion_space(system: ConstraintSystem, stops: JointStops, baumgarte: float |
         size=np.zeros(1, dtype=np.int64),
         rate=np.array([baumgarte or 0.0]),
         damping=m.damping,
-        coulomb=m.coulomb,
         powers=np.zeros(4),
         normal_force=np.zeros(p),
         friction_force=np.zeros((p, 3)),
-        guards=np.full(2 * p + n_stops, np.inf),
+        dry_force=np.zeros(n_dry),
+        dry_rate=np.zeros(n_dry),
+        dry_change=np.zeros(n_dry),
+        guards=np.full(2 * p + n_stops + n_dry, np.inf),
         smallest=np.zeros(1),
         violation=np.zeros(1),
         critical=np.zeros(1),

@@ -39,6 +39,7 @@ class _Block:
     torque: Floats
     normal_force: Floats
     friction_force: Floats
+    dry_force: Floats
     multipliers: Floats
     error: Floats
     energy: Floats
@@ -149,7 +150,7 @@ class Run:
             blocks = self.blocks[first:last]
             given = [
                 np.concatenate([getattr(block, key) for block in blocks])
-                for key in ("q", "v", "acceleration", "multipliers", "normal_force", "friction_force")
+                for key in ("q", "v", "acceleration", "multipliers", "normal_force", "friction_force", "dry_force")
             ]
             start = sum(len(block.time) for block in self.blocks[:first])
             where = slice(start, start + rows)
@@ -184,6 +185,7 @@ class Run:
                     np.broadcast_to(taken.end.torque, records.a.shape),
                     records.normal_force,
                     records.friction_force,
+                    records.dry_force,
                     records.multiplier,
                     records.numbers[:, 1],
                     records.numbers[:, 0],
@@ -226,6 +228,7 @@ class Run:
                 state.torque[None],
                 state.normal_force[None],
                 state.friction_force[None],
+                state.dry_force[None],
                 state.multipliers[None],
                 np.array([state.error]),
                 np.array([float(self.motion.energy(state.q, state.v))]),

@@ -98,6 +98,7 @@ class Stretch:
             a=np.empty((rows, m.nv)),
             normal_force=np.empty((rows, p)),
             friction_force=np.empty((rows, p, 3)),
+            dry_force=np.empty((rows, len(motion.friction))),
             multiplier=np.empty((rows, motion.system.n_loop_rows)),
             numbers=np.empty((rows, 7)),
             totals=np.zeros(5),

@@ -1,11 +1,12 @@
-"""Changes between steps: the beginning of a run, contacts that stick, slip, release or hit, loops that close or open.
+"""Changes between steps: contacts and joints that stick or slip, contacts that hit, loops that close or open.
 
 A plastic impact brings the new rows to rest by the smallest change in the metric of the mass matrix:
 
     M (v' - v) = Gᵀ p,  G v' = 0                                             (1)  impulse p
     energy lost = ½ (v - v')ᵀ M (v - v')                                     (2)  all of it at the impact
 
-A contact that hits sticks if its impulse is within the friction cone and slides otherwise: |p_t| = K p_n.
+Dry friction of joints takes no part: it has a limit, and in no time no impulse. A contact that hits sticks if its
+impulse is within the friction cone and slides otherwise: |p_t| = K p_n.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 
 LARGEST_START_ERROR = 1e-6
 """Violation (m, rad, or per second) of a constraint at t = 0 that is mended without a word."""
-_MOST_SWITCHES = 50
+_MOST_SWITCHES = 50  # and four for every contact, stop and joint
 
 
 def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, list[EventReport]]:
@@ -58,6 +59,7 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
         else:
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
     _begin_at_stops(motion, q, v)
+    motion.let_joints_slide(q, v)
     before = v
     motion.prime(q, v)
     if motion.constrained:
@@ -114,20 +116,24 @@ def switch(
     """Change the modes of contacts until every guard holds; return the state after it and what happened."""
     reports: list[EventReport] = []
     settle(motion, state)
-    for _ in range(_MOST_SWITCHES):
+    for _ in range(_MOST_SWITCHES + 4 * len(state.guards)):
         bad = np.flatnonzero(state.guards < 0.0)
         if not bad.size:
             return state, reports if report else []
-        contact, friction_changes = divmod(int(bad[0]), 2)
-        if contact >= len(motion.contacts):
-            state, happened = _change_stop(motion, state, int(bad[0]) - 2 * len(motion.contacts))
+        first = int(bad[0])
+        stop = first - 2 * len(motion.contacts)
+        joint = stop - len(motion.stops)
+        if joint >= 0:
+            state, happened = _change_joint(motion, state, joint)
+        elif stop >= 0:
+            state, happened = _change_stop(motion, state, stop)
         else:
-            state, happened = _change(motion, state, contact, bool(friction_changes))
+            state, happened = _change(motion, state, first // 2, bool(first % 2))
         reports.extend(happened)
-    names = ", ".join(motion.contact_names)
+    names = ", ".join((*motion.contact_names, *motion.friction.names))
     raise InputError(
-        f"simulate: at t = {state.t:.9g} s no combination of sticking, sliding and releasing of the contacts ({names}) "
-        "is consistent; expected smaller friction or a configuration away from a singularity"
+        f"simulate: at t = {state.t:.9g} s no combination of sticking, sliding and releasing of contacts and joints "
+        f"({names}) is consistent; expected smaller friction or a configuration away from a singularity"
     )
 
 
@@ -158,6 +164,22 @@ def _change(
     return motion.evaluate(stuck.t, stuck.q, stuck.v), [_plain(state, "turn", motion.contact_names[k])]
 
 
+def _change_joint(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
+    """Let a joint with dry friction slide whose friction does not hold it, or stick or turn round at rest."""
+    friction, name = motion.friction, motion.friction.names[k]
+    if k in friction.held:
+        friction.slide(k, -state.dry_force[k])
+        return motion.evaluate(state.t, state.q, state.v), [_plain(state, "slip", name)]
+    sign = -friction.sign[k]
+    friction.slide(k, sign)
+    turned = motion.evaluate(state.t, state.q, state.v)
+    if sign * turned.dry_change[k] > 0.0 or abs(turned.dry_rate[k]) > 10.0 * REST_SPEED:
+        return turned, [_plain(state, "turn", name)]
+    friction.hold(k)
+    motion.prime(state.q, state.v)
+    return motion.evaluate(state.t, *motion.project(state.q, state.v)), [_plain(state, "stick", name)]
+
+
 def _change_stop(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
     """Let go of a joint at its limit, or stop one that has come there by a plastic impact."""
     stops = motion.stops
@@ -165,17 +187,20 @@ def _change_stop(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[
         stops.release(k)
         return motion.evaluate(state.t, state.q, state.v), [_plain(state, "release", stops.names[k])]
     stops.hold(k)
+    motion.let_joints_slide(state.q, state.v)
     motion.prime(state.q, state.v)
     metric, G = motion.impact_metric(state.q, state.v)
     p, before = -metric.impulse(G @ state.v), float(motion.energy(state.q, state.v))
     v = state.v - metric.nearest(G @ state.v)
     q, v = motion.project(state.q, v) if motion.constrained else (state.q, v)
+    motion.let_joints_slide(q, v)
     lost = before - float(motion.energy(q, v))
     return motion.evaluate(state.t, q, v), [EventReport(state.t, "stop", stops.names[k], v - state.v, p, lost)]
 
 
 def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
     """Plastic impact of a contact with its surface."""
+    motion.let_joints_slide(state.q, state.v)
     friction = motion.contacts[k].friction
     rows = motion.system.linearise(state.q, state.v)
     along = tangential(rows.contact_velocity[k], rows.normal[k])
@@ -194,6 +219,7 @@ def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluati
             p, jump = _sliding_impact(motion, metric, G, rows, state, k, place)
     before = float(motion.energy(state.q, state.v))
     q, v = motion.project(state.q, state.v + jump) if motion.constrained else (state.q, state.v + jump)
+    motion.let_joints_slide(q, v)
     after = motion.evaluate(state.t, q, v)
     report = EventReport(
         state.t, "impact", motion.contact_names[k], v - state.v, p, before - float(motion.energy(q, v))
@@ -234,6 +260,7 @@ def change_loop(
     impulse = -metric.impulse(G @ state.v)
     v = state.v - metric.nearest(G @ state.v)
     q, v = changed.project(state.q, v) if changed.constrained else (state.q, v)
+    changed.let_joints_slide(q, v)
     after, _ = switch(changed, changed.evaluate(state.t, q, v))
     kind = "close" if closing else "open"
     lost = before - float(changed.energy(after.q, after.v))
