@@ -19,10 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.constraints import contact_forces, extended_newton_euler
+from setsu.constraints import extended_newton_euler
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.contact import SurfaceContact
-from setsu.constraints.contact_forces import OPEN, STICKING
+from setsu.constraints.contact_forces import OPEN, STICKING, solve_contacts
+from setsu.constraints.contact_paradox import refuse_unsettled
+from setsu.constraints.contact_problem import ContactProblem
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces
 from setsu.constraints.sparse_dynamics import SparseSolver, sparse_solver
@@ -351,22 +353,15 @@ class _Motion:
         b[..., 0] += rows.velocity_term[:, system.n_held + which] - dot(normal, rows.contact_velocity_term[:, which])
         friction, bilateral = system.friction[which], system.bilateral[which]
         names = tuple(system.contacts[k].name for k in which)
-        one_sided = moving & ~bilateral & (friction > 0.0)
-        contact_forces.refuse_jamming(B, friction, one_sided, np.ones(c), names, self.batch)
-        solution = contact_forces.solve_contacts(B, b, friction, bilateral, moving)
-        self._refuse_unsettled(solution, names)
+        solution = solve_contacts(B, b, friction, bilateral, moving)
+        if not solution.settled.all():
+            state = int(np.argmin(solution.settled))
+            problem = ContactProblem(B, b, friction, bilateral, moving).at([state])
+            where = f" in state {[int(i) for i in np.unravel_index(state, self.batch)]}" if self.batch else ""
+            refuse_unsettled(problem, names, where, impossible=bool(solution.impossible[state]))
         local = solution.force.reshape(count, 3 * c)
         world = transposed_times(basis, solution.force)
         return world, solution.mode, times(Z, local), times(Y, local)
-
-    def _refuse_unsettled(self, solution: contact_forces.ContactSolution, names: tuple[str, ...]) -> None:
-        if not solution.settled.all():
-            state = int(np.argmin(solution.settled))
-            where = f" in state {[int(i) for i in np.unravel_index(state, self.batch)]}" if self.batch else ""
-            raise InputError(
-                f"contacts {', '.join(names)}{where}: no combination of sliding, sticking and open contacts balances "
-                "the forces: friction jams; expected smaller friction coefficients"
-            )
 
     def _wrenches(self, multipliers: Floats, contact_force: Floats, a: Floats, frame: str) -> _Wrenches:
         """All wrenches of the multipliers; fills in the forces of contacts that are rows."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.contact_problem import Booleans, ContactProblem
 from setsu.constraints.stacked import Floats
 
 __all__ = ["pivot_contacts"]
@@ -32,28 +33,20 @@ _SMALLEST_SPEED = 1e-10
 
 
 def pivot_contacts(
-    B: Floats,
-    b: Floats,
-    friction: Floats,
-    slides_now: NDArray[np.bool_],
-    sign: Floats,
-    corners: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, NDArray[np.bool_]] | None:
-    """Return forces (c, 3) of c contacts along n, t1, t2 in one state and which of them start to slide, (c,).
+    problem: ContactProblem, sign: Floats, corners: int, rng: np.random.Generator
+) -> tuple[Floats, Booleans] | None:
+    """Return forces (c, 3) of c contacts in the first state and which of them start to slide, (c,).
 
     None where the way ends in a ray.
 
     Args:
-        B, b: (c, 3, c, 3) and (c, 3): accelerations x = B f + b of the contacts, t1 along the sliding velocity.
-        friction: K of each contact, (c,).
-        slides_now: (c,) whether it slides along t1.
         sign: (c,) -1 for a contact that pulls.
         corners: m of each polygon.
         rng: turns the polygons and chooses r: another way, perhaps to another solution.
     """
+    B, b, friction, slides = problem.B[0], problem.b[0], problem.friction, problem.slides[0]
     c = len(friction)
-    resting = ~slides_now
+    resting = ~slides
     count = np.where(resting, corners, 0)
     n_beta = int(count.sum())
     size = c + n_beta + int(resting.sum())
@@ -63,7 +56,7 @@ def pivot_contacts(
     beta, at_rest = c, c + n_beta
     for k in range(c):
         push[3 * k, k] = answer[k, 3 * k] = sign[k]
-        if slides_now[k]:
+        if slides[k]:
             push[3 * k + 1, k] = -friction[k]
             continue
         angle = rng.uniform(0.0, 2.0 * np.pi) + 2.0 * np.pi * np.arange(corners) / corners
@@ -76,10 +69,8 @@ def pivot_contacts(
         A[at_rest, k] = friction[k]
         beta, at_rest = beta + corners, at_rest + 1
     # Sizes of one for forces and accelerations alike: pivots are then comparable.
-    flat = B.reshape(3 * c, 3 * c)
-    stiffness = float(np.abs(np.diagonal(flat)).max()) or 1.0
-    load = float(np.abs(b).max()) or 1.0
-    A += answer @ (flat / stiffness) @ push
+    stiffness, load = problem.sizes()
+    A += answer @ (B.reshape(3 * c, 3 * c) / stiffness) @ push
     z = _lemke(A, answer @ (b.reshape(-1) / load), rng)
     if z is None:
         return None

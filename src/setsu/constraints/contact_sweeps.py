@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.contact_problem import Booleans, ContactProblem
 from setsu.constraints.stacked import Floats, dot, length_of, times
 
 __all__ = ["sweep_contacts"]
@@ -25,11 +26,10 @@ _BRACKETS = 3
 _HALVINGS = 40
 
 
-def sweep_contacts(
-    B: Floats, b: Floats, friction: Floats, bilateral: NDArray[np.bool_], slides_now: NDArray[np.bool_], sweeps: int
-) -> Floats:
-    """Return forces (N, c, 3) of c contacts in N states after a number of sweeps; arguments as `solve_contacts`."""
-    count, c = slides_now.shape
+def sweep_contacts(problem: ContactProblem, sweeps: int) -> Floats:
+    """Return forces (N, c, 3) of c contacts in N states after a number of sweeps."""
+    B, b, friction, bilateral, slides = problem
+    count, c = slides.shape
     force = np.zeros((count, c, 3))
     x = b.copy()
     for _ in range(sweeps):
@@ -37,7 +37,7 @@ def sweep_contacts(
         for k in range(c):
             own = B[:, k, :, k, :]
             rest = x[:, k] - times(own, force[:, k])
-            new = _one_contact(own, rest, float(friction[k]), bool(bilateral[k]), slides_now[:, k])
+            new = _one_contact(own, rest, float(friction[k]), bool(bilateral[k]), slides[:, k])
             change = new - force[:, k]
             x += np.einsum("nkij,nj->nki", B[:, :, :, k, :], change)
             force[:, k] = new
@@ -47,7 +47,7 @@ def sweep_contacts(
     return force
 
 
-def _one_contact(B: Floats, b: Floats, K: float, bilateral: bool, slides_now: NDArray[np.bool_]) -> Floats:
+def _one_contact(B: Floats, b: Floats, K: float, bilateral: bool, slides: Booleans) -> Floats:
     """Force (N, 3) of one contact under x = B f + b."""
     scale = np.trace(B, axis1=-2, axis2=-1)
     scale = np.where(scale > 0.0, scale, 1.0)
@@ -59,7 +59,7 @@ def _one_contact(B: Floats, b: Floats, K: float, bilateral: bool, slides_now: ND
     normal = sticking[:, 0] if not bilateral else np.abs(sticking[:, 0])
     holds = (normal >= 0.0) & (length_of(sticking[:, 1:]) <= K * normal)
     starting = _sliding(B, b, K * sign, _starting_direction(B, b, K * sign))
-    force = np.where(slides_now[:, None], sliding, np.where(holds[:, None], sticking, starting))
+    force = np.where(slides[:, None], sliding, np.where(holds[:, None], sticking, starting))
     if not bilateral:
         force = np.where(((b[:, 0] >= 0.0) | (force[:, 0] < 0.0))[:, None], 0.0, force)
     return force

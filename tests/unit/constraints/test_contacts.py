@@ -117,8 +117,23 @@ def test_jamming_names_the_critical_coefficient():
         assert below.normal_force[0] > 0.0
         if way > 0.0:
             continue
-        with pytest.raises(setsu.InputError, match=rf'contact "rod": friction jams.*critical value {critical:.5g}'):
+        with pytest.raises(setsu.InputError, match=rf'contact "rod": .*Painlevé.*critical value {critical:.5g}'):
             setsu.constrained_dynamics(m, *state, [contact(1.001 * critical)])
+
+
+def test_a_point_that_would_jam_lifts_off_when_its_rod_turns_fast():
+    """Beyond the critical K the rod has no forces while gravity presses it down; turning, its end rises by itself."""
+    m, q, contact = rod_on_floor(0.6)
+    z = 0.5 * np.cos(0.6)
+    fast = 1.01 * np.sqrt(G / z)
+    # The end is to slide in -x at 1 m/s: its own turning moves it by -z times the rate.
+    v = np.array([-1.0 + z * fast, 0.5 * np.sin(0.6) * fast, fast])
+    r = setsu.constrained_dynamics(m, q, v, np.zeros(3), [contact(2.0)])
+    assert r.touching.tolist() == [False]
+    np.testing.assert_allclose(r.acceleration, [0.0, -G, 0.0], atol=1e-12)
+    slow = np.array([-1.0, 0.0, 0.0])
+    with pytest.raises(setsu.InputError, match=r"no finite forces exist in this state \(Painlevé paradox"):
+        setsu.constrained_dynamics(m, q, slow, np.zeros(3), [contact(2.0)])
 
 
 def box(edge=0.2, mass=3.0):
