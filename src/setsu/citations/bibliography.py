@@ -123,6 +123,11 @@ _SOURCES = (
         "Zeitschrift für Mathematik und Physik", "46", "", "435-453",
     ),
     Source(
+        "nystrom1925", "article", ("E. J. Nyström",),
+        "Über die numerische Integration von Differentialgleichungen", 1925,
+        "Acta Societatis Scientiarum Fennicae", "50", "13", "1-54",
+    ),
+    Source(
         "cooper1972", "article", ("G. J. Cooper", "J. H. Verner"),
         "Some Explicit Runge-Kutta Methods of High Order", 1972, "SIAM Journal on Numerical Analysis", "9", "3",
         "389-405",

@@ -30,6 +30,7 @@ class Stages(NamedTuple):
     """A method and the work space of its stages; an empty A means the semi-implicit Euler method."""
 
     A: Floats  # (stages, stages)
+    E: Floats  # (stages, stages)
     b: Floats
     rotations: Ints  # first velocities of spherical joints
     motions: Ints  # first velocities of free joints
@@ -158,6 +159,8 @@ def _step(t, s, kernels, x, F, w, g, h, constrained):
                 if g.A[i, j] != 0.0:
                     phi += g.A[i, j] * g.slopes[j, d]
                     v += g.A[i, j] * g.slopes[j, nv + d]
+                if g.E[i, j] != 0.0:
+                    phi += h * g.E[i, j] * g.slopes[j, nv + d]
             g.phi[d] = h * phi
             s.v[d] = g.v0[d] + h * v
         if not _move_to(g, s):

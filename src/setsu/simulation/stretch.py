@@ -63,6 +63,7 @@ class Stretch:
         count = 0 if self._tableau is None else len(self._tableau.b)
         stages = Stages(
             A=np.zeros((0, 0)) if self._tableau is None else self._tableau.A,
+            E=np.zeros((0, 0)) if self._tableau is None else self._tableau.shifts,
             b=np.zeros(0) if self._tableau is None else self._tableau.b,
             rotations=np.array([w.start for b, w in pairs if isinstance(b.joint, Spherical)], dtype=np.int64),
             motions=np.array([w.start for b, w in pairs if isinstance(b.joint, Free)], dtype=np.int64),

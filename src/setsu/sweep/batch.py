@@ -7,7 +7,7 @@
 | ⊕ | setsu.integrate: addition for plain coordinates, rotations for quaternions |
 
     semi_implicit:  v' = v + h a(t, q, v),  q' = q ⊕ h v'                                          (1)
-    rk4:            k_i = (v_i, a_i) at t + c_i h,  (q, v)' = (q, v) + h/6 (k1 + 2 k2 + 2 k3 + k4)   (2)
+    rk4:            k_i = (v_i, a_i) at t + c_i h,  (q, v)' = (q, v) + h/6 (k1 + 2 k2 + 2 k3 + k4)   (2)  simulation/rk4
 
 The same steps as setsu.simulate takes for one run, on the same times. Runs are taken in blocks that stay in the cache.
 A run that grows without bound is put aside with the time it happened; the others do not notice.
@@ -32,6 +32,7 @@ from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.scenario import Prepared, Simulation
 from setsu.scenario.torques import TorqueLaw
 from setsu.simulation.joint_friction import has_dry_friction
+from setsu.simulation.rk4 import STAGE_POSITIONS
 from setsu.sweep.varied import VariedFunction
 
 __all__ = ["Outcome", "RunModel", "can_batch", "run_batch"]
@@ -232,13 +233,13 @@ def _semi_implicit(
 def _rk4(
     model: RunModel, law: TorqueLaw, q: Floats, v: Floats, t: float, h: float, usual: float
 ) -> tuple[Floats, Floats]:
-    f, half = model.accelerations, 0.5 * h
+    f, half, N = model.accelerations, 0.5 * h, h * h * STAGE_POSITIONS
     a1 = f(q, v, law(t, q, v, model.gravity))
-    q2, v2 = q + half * v, v + half * a1
+    q2, v2 = q + half * v + N[1, 0] * a1, v + half * a1
     a2 = f(q2, v2, law(t + half, q2, v2, model.gravity))
-    q3, v3 = q + half * v2, v + half * a2
+    q3, v3 = q + half * v + N[2, 0] * a1 + N[2, 1] * a2, v + half * a2
     a3 = f(q3, v3, law(t + half, q3, v3, model.gravity))
-    q4, v4 = q + h * v3, v + h * a3
+    q4, v4 = q + h * v + N[3, 0] * a1 + N[3, 1] * a2 + N[3, 2] * a3, v + h * a3
     a4 = f(q4, v4, law(t + h, q4, v4, model.gravity))
     return q + (h / 6.0) * (v + 2.0 * (v2 + v3) + v4), v + (h / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)  # (2)
 
