@@ -21,7 +21,7 @@ from setsu.contact.free_motion import (
     Motion,
     V,
 )
-from setsu.contact.scene import WRENCH, Problem, Scene
+from setsu.contact.scene import STOP, WRENCH, Problem, Scene
 from setsu.contact.step import accept, is_sliding, take_step
 from setsu.native.control_flow import compiled, part
 
@@ -30,8 +30,8 @@ __all__ = ["EVENT_KINDS", "DriveTables", "Records", "advance", "make_records"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-EVENT_KINDS = ("touch", "lift-off", "slip", "stick")
-_TOUCH, _LIFT, _SLIP, _STICK = range(4)
+EVENT_KINDS = ("touch", "lift-off", "slip", "stick", "stop", "release")
+_TOUCH, _LIFT, _SLIP, _STICK, _STOP, _RELEASE = range(6)
 
 
 class DriveTables(NamedTuple):
@@ -46,26 +46,27 @@ class Records(NamedTuple):
     """Rows of a recording: the state at a time and what acts in the step that begins there."""
 
     q: Floats  # (T, nq)
-    motion: Floats  # (T, 3, nv) velocity, acceleration, torque
+    motion: Floats  # (T, 4, nv) velocity, acceleration, torque, torque of joint stops
     points: Floats  # (T, n_points, 7) force (N), place (m), world axes; normal force
     wrench: Floats  # (T, n_bodies, 6) of contacts at body origins, N, N m
     totals: Floats  # (T, 12) work since t = 0 (J): actuators, joint friction, contact friction, normal forces;
     # then the worst of each entry of the certificate since the row before
-    events: Ints  # (room, 3) step, kind, point
+    events: Ints  # (room, 3) step, kind, point or number of points plus stop
     counts: Ints  # (2,) rows and events so far
     sums: Floats  # (12,) the totals so far
     now: Floats  # (10,) certificate of the present step
 
 
-def make_records(rows: int, nq: int, nv: int, n_points: int, n_bodies: int) -> Records:
+def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene) -> Records:
     """Return room for so many rows."""
+    n_points = len(scene.points)
     return Records(
         q=np.zeros((rows, nq)),
-        motion=np.zeros((rows, 3, nv)),
+        motion=np.zeros((rows, 4, nv)),
         points=np.zeros((rows, n_points, 7)),
         wrench=np.zeros((rows, n_bodies, 6)),
         totals=np.zeros((rows, 12)),
-        events=np.zeros((64 + 8 * n_points, 3), dtype=np.int64),
+        events=np.zeros((64 + 8 * (n_points + len(scene.stops)), 3), dtype=np.int64),
         counts=np.zeros(2, dtype=np.int64),
         sums=np.zeros(12),
         now=np.zeros(10),
@@ -84,7 +85,7 @@ def advance(
     last = len(times) - 1
     a = motion.vectors
     for k in range(first, stop):
-        if records.counts[1] > len(records.events) - len(scene.points):
+        if records.counts[1] > len(records.events) - len(scene.points) - len(scene.stops):
             return k, FINE
         h = times[k + 1] - times[k] if k < last else step
         for d in range(a.shape[1]):
@@ -131,6 +132,9 @@ def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h)
             place[3], place[4], place[5] = point_in_world(motion.poses, p.body, p.position)
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
+        if c.point == STOP:
+            s = scene.stops[c.face]
+            records.motion[row, 3, s.velocity] += s.sign * s.lever * c.impulse[0] / h
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
         out = records.points[row, c.point]
@@ -139,8 +143,9 @@ def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h)
             out[i] += (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
             out[3 + i] = c.position[i]
     for b in range(problem.counts[1]):
-        for i in range(6):
-            records.wrench[row, problem.bodies[b], i] = problem.vectors[WRENCH, 6 * b + i] / h
+        if problem.bodies[b] < records.wrench.shape[1]:
+            for i in range(6):
+                records.wrench[row, problem.bodies[b], i] = problem.vectors[WRENCH, 6 * b + i] / h
 
 
 @part
@@ -149,6 +154,8 @@ def _see_events(scene: Scene, problem: Problem, records: Records, k):
     # `touching` holds the state before, plus four times the present one.
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
+        if c.point == STOP and c.impulse[0] > 0.0:
+            scene.stops[c.face].touching += 2
         if c.point >= 0 and c.impulse[0] > 0.0:
             p = scene.points[c.point]
             p.touching = p.touching % 4 + 4 * max(p.touching // 4, 1 + is_sliding(c.velocity))
@@ -159,6 +166,17 @@ def _see_events(scene: Scene, problem: Problem, records: Records, k):
         if before == now:
             continue
         kind = _TOUCH if before == 0 else (_LIFT if now == 0 else (_SLIP if now == 2 else _STICK))
-        e = records.counts[1]
-        records.events[e, 0], records.events[e, 1], records.events[e, 2] = k, kind, index
-        records.counts[1] = e + 1
+        _note(records, k, kind, index)
+    for stop in range(len(scene.stops)):
+        s = scene.stops[stop]
+        before, now = s.touching % 2, s.touching // 2
+        s.touching = now
+        if before != now:
+            _note(records, k, _STOP if now == 1 else _RELEASE, len(scene.points) + stop)
+
+
+@part
+def _note(records: Records, k, kind, index):
+    e = records.counts[1]
+    records.events[e, 0], records.events[e, 1], records.events[e, 2] = k, kind, index
+    records.counts[1] = e + 1

@@ -5,23 +5,23 @@
 | h | step | s |
 | H, b | mass matrix, bias torque at the beginning of the step | |
 | u, kp, kd | torque without and gains of the joint servo; D, k damping and stiffness of the joints | |
-| G | rows of loops, couplings and surfaces; e their position error | |
 
     (H + h (kd + D) + h² (kp + k)) (v' - v) = h (u - b - h (kp + k) v)        (1)  u: servo at the old state included
-    G v' = -e / h                                                             (2)  the least change in kinetic metric
+
+then changed as little as loops, couplings and surfaces of the mechanism demand (held_rows.py).
 
 Dry friction of joints is a damper of the slope it has at the present speed. Cost: mass matrix, bias and factor.py.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact.factor import factorise, force_to_x, velocity_to_x, x_to_velocity
+from setsu.contact.factor import factorise, force_to_x, x_to_velocity
+from setsu.contact.held_rows import HeldRows, begin_rows, hold_rows
 from setsu.contact.scene import Scene
 from setsu.native.control_flow import part, run_bound
 
@@ -58,8 +58,7 @@ class Motion(NamedTuple):
     poses_next: Floats
     columns: Floats  # (6, nv)
     H: Floats
-    rows: Floats  # (k, nv) Jacobian of loops, couplings and surfaces
-    row_rate: Floats  # (k,) what their rates have to be
+    held: HeldRows  # loops, couplings and surfaces
     kernels: Ints  # (7, 7)
     energies: Floats  # (4,) kinetic and potential, of the state and of the next
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
@@ -90,49 +89,8 @@ def free_velocity(scene: Scene, motion: Motion, h):
     x_to_velocity(H, scene.parent, a[ROOT], x)
     for d in range(len(x)):
         a[V_FREE, d] = a[V, d] + x[d]
-    if len(motion.rows) > 0:
-        _hold_rows(scene, motion)
+    if len(motion.held.work.rows) > 0:
+        if not begin_rows(motion.held, motion.q, a[V], a[V_FREE], h):
+            return BAD_NUMBERS
+        hold_rows(motion.held, H, scene.parent, a[ROOT], x, a[V_FREE])
     return FINE
-
-
-@part
-def _hold_rows(scene: Scene, motion: Motion):
-    """Make the rows orthonormal in x, drop those that follow from others, and correct v_free to their rates."""
-    rows, rate = motion.rows, motion.row_rate
-    H, parent, root, x = motion.H, scene.parent, motion.vectors[ROOT], motion.vectors[X]
-    nv = len(x)
-    velocity_to_x(H, parent, root, motion.vectors[V_FREE], x)
-    largest = 0.0
-    for r in range(len(rows)):
-        force_to_x(H, parent, root, rows[r])
-        size = 0.0
-        for d in range(nv):
-            size += rows[r, d] * rows[r, d]
-        largest = max(largest, size)
-    for r in range(len(rows)):
-        G = rows[r]
-        size = 0.0
-        for d in range(nv):
-            size += G[d] * G[d]
-        for _ in range(2):  # twice is enough
-            for k in range(r):
-                s = 0.0
-                for d in range(nv):
-                    s += G[d] * rows[k, d]
-                for d in range(nv):
-                    G[d] -= s * rows[k, d]
-                rate[r] -= s * rate[k]
-        left = 0.0
-        for d in range(nv):
-            left += G[d] * G[d]
-        # Rows of rounding errors alone (a planar loop in space has some) hold nothing.
-        f = 1.0 / math.sqrt(left) if left > 1e-16 * size and left > 1e-20 * largest else 0.0
-        s = rate[r] = f * rate[r]
-        for d in range(nv):
-            G[d] *= f
-            s -= G[d] * x[d]
-        for d in range(nv):
-            x[d] += s * G[d]
-    x_to_velocity(H, parent, root, x)
-    for d in range(nv):
-        motion.vectors[V_FREE, d] = x[d]

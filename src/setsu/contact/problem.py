@@ -21,7 +21,8 @@ contact, nor harder to solve when contacts are redundant. Constraint rows G (loo
 
 from __future__ import annotations
 
-from setsu.contact.scene import BEFORE, FREE, TWIST, WRENCH, X_PART, Problem, Scene
+from setsu.contact.joint_stops import set_stop_map
+from setsu.contact.scene import BEFORE, FREE, STOP, TWIST, WRENCH, X_PART, Problem, Scene
 from setsu.native.control_flow import part
 
 __all__ = ["add_wrench", "in_x", "prepare", "reset_hub", "set_twists", "set_velocity"]
@@ -44,11 +45,15 @@ def _enter(scene: Scene, problem: Problem, body, poses, columns, H, root, rows, 
     scene.bodies[body].hub = k
     start, stop = scene.bodies[body].path_start, scene.bodies[body].path_stop
     X, nv, path = problem.root[k], len(v), scene.path
-    ox, oy, oz = poses[body, 0, 3], poses[body, 1, 3], poses[body, 2, 3]
+    ox = oy = oz = 0.0
+    if body < len(poses):
+        ox, oy, oz = poses[body, 0, 3], poses[body, 1, 3], poses[body, 2, 3]
     for i in range(6):
         for d in range(nv):
             X[i, d] = 0.0
-    for p in range(start, stop):
+    if body >= len(poses):
+        X[0, path[stop - 1]] = 1.0  # stands for a joint (joint_stops.py)
+    for p in range(start, stop if body < len(poses) else start):
         d = path[p]
         origin = scene.dof_body[d]
         rx, ry, rz = ox - poses[origin, 0, 3], oy - poses[origin, 1, 3], oz - poses[origin, 2, 3]
@@ -112,7 +117,10 @@ def prepare(scene: Scene, problem: Problem, first, poses, columns, H, root, rows
         if scene.bodies[c.body_a].hub < 0:
             _enter(scene, problem, c.body_a, poses, columns, H, root, rows, v, v_free)
         c.hub_a = scene.bodies[c.body_a].hub
-        _set_map(c.axes, poses, c.body_a, c.position, 1.0, c.map_a)
+        if c.point == STOP:
+            set_stop_map(scene, problem, index)
+        else:
+            _set_map(c.axes, poses, c.body_a, c.position, 1.0, c.map_a)
         c.hub_b = -1
         if c.body_b >= 0:
             if scene.bodies[c.body_b].hub < 0:

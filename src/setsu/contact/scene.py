@@ -20,6 +20,7 @@ __all__ = [
     "LOAD",
     "PAIR",
     "SOLUTION",
+    "STOP",
     "TWIST",
     "WRENCH",
     "X_PART",
@@ -27,6 +28,7 @@ __all__ = [
     "Scene",
     "make_problem",
     "make_scene",
+    "make_stops",
 ]
 
 Floats = NDArray[np.float64]
@@ -35,6 +37,9 @@ Records = Any
 
 # A point may touch a floor and two walls at once.
 _FACES_PER_POINT = 3
+
+# `point` of contacts that are none: between bodies, at the end of a joint's travel.
+STOP = -2
 
 # Rows of Problem.vectors: six numbers per body in contact, world axes at body origins.
 BEFORE = 0  # twists at the beginning of the step
@@ -68,6 +73,19 @@ _POINT = np.dtype(
         ("impulse", "f8", (_FACES_PER_POINT, 3)),
     ]
 )
+_STOP = np.dtype(
+    [
+        ("velocity", "i8"),  # which of the mechanism
+        ("coordinate", "i8"),
+        ("sign", "f8"),  # +1: lower limit, -1: upper limit
+        ("limit", "f8"),  # rad or m
+        ("lever", "f8"),  # m per rad, or 1
+        ("body", "i8"),  # that stands for the joint in Scene.bodies
+        ("listed", "i8"),  # 1: among the contacts of this step
+        ("touching", "i8"),  # 1: it pushed in the step before
+        ("impulse", "f8"),  # N s, of the step before
+    ]
+)
 _POLYGON = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("edge_start", "i8"), ("edge_stop", "i8")])
 _NODE = np.dtype([("low", "f8", 3), ("high", "f8", 3), ("first", "i8")])
 PAIR = np.dtype(
@@ -84,8 +102,8 @@ PAIR = np.dtype(
 )
 _CONTACT = np.dtype(
     [
-        ("point", "i8"),  # contact point, -1 for a pair of bodies
-        ("face", "i8"),  # polygon, or number of the pair
+        ("point", "i8"),  # contact point, -1 for a pair of bodies, STOP
+        ("face", "i8"),  # polygon, or number of the pair or stop
         ("body_a", "i8"),
         ("body_b", "i8"),  # -1: the environment
         ("hub_a", "i8"),
@@ -129,13 +147,14 @@ class Scene(NamedTuple):
     parent: Ints  # (nv,) velocity before this one on the way to the world
     dof_body: Ints  # (nv,) moving body of each velocity
     path: Ints
-    bodies: Records
+    bodies: Records  # those of the mechanism, then one for each joint with stops
     points: Records
     body_points: Ints  # points body after body
     polygons: Records
     edges: Floats  # (n_edges, 4) a·x <= d inside
     nodes: Records  # tree of boxes: halves at first and first + 1; leaf: first = -1 - polygon
     scratch: Ints  # (2, ...) stack of a walk over the tree, polygons found
+    stops: Records
 
 
 class Problem(NamedTuple):
@@ -156,8 +175,16 @@ class Problem(NamedTuple):
     product: Floats  # (6, nv)
 
 
-def make_scene(mechanism: Mechanism, environment: Environment) -> Scene:
-    """Return the arrays of a mechanism in an environment."""
+def make_stops(coordinate: Ints, velocity: Ints, sign: Floats, limit: Floats, lever: Floats) -> Records:
+    """Return the stops of joints, (n,) each; see joint_stops.py."""
+    stops = np.zeros(len(limit), dtype=_STOP)
+    stops["coordinate"], stops["velocity"], stops["sign"] = coordinate, velocity, sign
+    stops["limit"], stops["lever"] = limit, lever
+    return stops
+
+
+def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -> Scene:
+    """Return the arrays of a mechanism in an environment, with stops of its joints (make_stops)."""
     m, tables = mechanism, mechanism.tables
     dof_body = np.ascontiguousarray(tables.body[tables.dof_link], dtype=np.int64)
     last = np.full(m.n_bodies, -1)
@@ -172,7 +199,11 @@ def make_scene(mechanism: Mechanism, environment: Environment) -> Scene:
         paths.append(path[::-1])
     points = _points(m)
     members = [np.flatnonzero(points["body"] == index) for index in range(m.n_bodies)]
-    bodies = np.zeros(m.n_bodies, dtype=_BODY)
+    joints = np.unique(stops["velocity"])
+    stops["body"] = m.n_bodies + np.searchsorted(joints, stops["velocity"])
+    paths += [paths[body] for body in dof_body[joints]]
+    members += [np.zeros(0, dtype=np.int64) for _ in joints]
+    bodies = np.zeros(len(paths), dtype=_BODY)
     bodies["hub"] = -1
     bodies["path_start"], bodies["path_stop"] = _ranges(paths)
     bodies["point_start"], bodies["point_stop"] = _ranges(members)
@@ -198,16 +229,18 @@ def make_scene(mechanism: Mechanism, environment: Environment) -> Scene:
         edges=flat.edge,
         nodes=nodes,
         scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
+        stops=stops,
     )
 
 
-def make_problem(n_points: int, n_bodies: int, nv: int, n_pairs: int = 0) -> Problem:
-    """Return room for the contacts of a step: every point with three faces, and `n_pairs` between bodies."""
+def make_problem(scene: Scene, nv: int, n_pairs: int = 0) -> Problem:
+    """Return room for the contacts of a step: every point with three faces, all stops, `n_pairs` between bodies."""
+    n_points, n_bodies = len(scene.points), len(scene.bodies)
     n, d = max(1, n_bodies), max(6 * n_bodies, nv, 1)
     return Problem(
         counts=np.zeros(3, dtype=np.int64),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
-        contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + n_pairs), dtype=_CONTACT),
+        contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs), dtype=_CONTACT),
         bodies=np.zeros(n, dtype=np.int64),
         root=np.zeros((n, 6, max(1, nv))),
         coupling=np.zeros((6 * n, 6 * n)),

@@ -52,8 +52,10 @@ from setsu.contact.free_motion import (
     X,
     free_velocity,
 )
+from setsu.contact.held_rows import HELD, correct_rows, hold_rows
+from setsu.contact.joint_stops import find_stops, recall_stop, remember_stops, stop_gap
 from setsu.contact.problem import prepare, reset_hub
-from setsu.contact.scene import BEFORE, FREE, WRENCH, Problem, Scene
+from setsu.contact.scene import BEFORE, FREE, STOP, WRENCH, Problem, Scene
 from setsu.native.control_flow import part, run_bound
 
 __all__ = ["DEFAULT", "SUGIHARA2002", "accept", "is_sliding", "take_step"]
@@ -91,6 +93,8 @@ def _recall(scene: Scene, problem: Problem, first):
             c.impulse[k] = scene.points[c.point].impulse[known, k] if known >= 0 else 0.0
         if known >= 0:
             c.slides = scene.points[c.point].slides[known]
+        elif c.point == STOP:
+            recall_stop(scene, c)
         else:
             c.slides = 1 if c.before[1] ** 2 + c.before[2] ** 2 > _STICKING * _STICKING else 0
 
@@ -113,6 +117,7 @@ def _remember(scene: Scene, problem: Problem):
         p.slides[free] = is_sliding(c.velocity)
         for k in range(3):
             p.impulse[free, k] = c.impulse[k]
+    remember_stops(scene, problem)
 
 
 @part
@@ -197,7 +202,7 @@ def _apply(scene: Scene, problem: Problem, motion: Motion):
         root, b = problem.root[k], scene.bodies[problem.bodies[k]]
         for i in range(6):
             w = problem.vectors[WRENCH, 6 * k + i]
-            if len(motion.rows) > 0:
+            if len(motion.held.work.rows) > 0:
                 for d in range(len(x)):
                     x[d] += root[i, d] * w
             else:
@@ -248,6 +253,8 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
             x, y, z = point_in_world(motion.poses_next, p.body, p.position)
             n = c.axes[0]
             c.gap_next = n[0] * x + n[1] * y + n[2] * z - scene.polygons[c.face].offset - p.radius
+        elif c.point == STOP:
+            c.gap_next = stop_gap(scene, c.face, motion.q_next)
         else:
             c.gap_next = c.gap + h * (c.velocity[0] - c.shift[0])
         depth = max(depth, -c.gap_next)
@@ -334,6 +341,27 @@ def _finish_torque(motion: Motion, h):
 
 
 @part
+def _prepare(scene: Scene, problem: Problem, motion: Motion, first):
+    """Fill what the problem has to know of the contacts from `first` on."""
+    a, rows = motion.vectors, motion.held.work.rows
+    prepare(scene, problem, first, motion.poses, motion.columns, motion.H, a[ROOT], rows, a[V], a[V_FREE])
+
+
+@part
+def _rows_are_loose(scene: Scene, problem: Problem, motion: Motion, known, h):
+    """Whether the trial step leaves loops open; then the free motion is corrected, for the `known` contacts too."""
+    a = motion.vectors
+    if len(motion.held.work.rows) == 0 or correct_rows(motion.held, motion.q_next, a[V_NEXT], h) <= HELD:
+        return False
+    hold_rows(motion.held, motion.H, scene.parent, a[ROOT], a[X], a[V_FREE])
+    reset_hub(scene, problem)
+    count, problem.counts[0] = problem.counts[0], known
+    _prepare(scene, problem, motion, 0)
+    problem.counts[0] = count
+    return True
+
+
+@part
 def take_step(scene: Scene, problem: Problem, motion: Motion, h, solver, certificate):
     """Compute the velocity and configuration after one step, contact impulses and their certificate; see `accept`.
 
@@ -347,15 +375,14 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, solver, certifi
     reset_hub(scene, problem)
     find_near(scene, problem, motion.poses, _REACH if solver == DEFAULT else 0.0, _DEEPEST)
     add_pairs(problem)
+    find_stops(scene, problem, motion.q, motion.q, a[V_FREE], h, _REACH, True)
     slowest = max(_BOUNCING, 25.0 * h)
     residual, rounds, passes, known = 0.0, 0, 0, 0
     good = True
     for _ in range(_PASSES):
         passes += 1
         if problem.counts[0] > known:
-            prepare(
-                scene, problem, known, motion.poses, motion.columns, motion.H, a[ROOT], motion.rows, a[V], a[V_FREE]
-            )
+            _prepare(scene, problem, motion, known)
             _recall(scene, problem, known)
             _set_bounces(problem, known, h, slowest)
             known = problem.counts[0]
@@ -373,9 +400,10 @@ def take_step(scene: Scene, problem: Problem, motion: Motion, h, solver, certifi
             return BAD_NUMBERS
         if solver == SUGIHARA2002:
             break
-        if find_passed(scene, problem, motion.poses, motion.poses_next, _CLOSED) > 0:
-            continue
-        if _miss(scene, problem, motion, h) <= _CLOSED:
+        passed = find_passed(scene, problem, motion.poses, motion.poses_next, _CLOSED)
+        passed += find_stops(scene, problem, motion.q, motion.q_next, a[V], h, _CLOSED, False)
+        loose = _rows_are_loose(scene, problem, motion, known, h)
+        if passed == 0 and _miss(scene, problem, motion, h) <= _CLOSED and not loose:
             break
     problem.counts[0] = known
     _certify(problem, certificate)

@@ -1,8 +1,9 @@
 """A run with an environment: the time loop of setsu.contact, and its recording.
 
 Rows hold a state and what acts in the step that begins there: H a + b = tau + K f in every row. Torques that are
-plain functions are evaluated in Python before each step; everything else stays in compiled code. Loops, couplings and
-surface contacts of the mechanism are rows of the same problem, held at position level from step to step.
+plain functions, and contacts between bodies, are evaluated in Python before each step; everything else stays in
+compiled code. Loops, couplings and surface contacts of the mechanism are rows of the same problem, and so are ends of
+travel of joints. Loops open and close at the first step that begins at, or after, the time asked for.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.contact import SurfaceContact
-from setsu.constraints.system import constraint_system
 from setsu.contact.body_pairs import BodyPairs
 from setsu.contact.environment import Environment
-from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, potential_energy
+from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Free, Mechanism
-from setsu.simulation.events import EventReport
+from setsu.simulation.events import CloseLoop, EventReport, OpenLoop, initially_open
+from setsu.simulation.held_loops import HeldLoops
 from setsu.simulation.joint_servo import JointServo, ServoRun, single_coordinates
+from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.motion import mechanical_energy
+from setsu.simulation.pair_record import PairRecord
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.run import _axis_names as axis_names
 from setsu.simulation.torque import Torque, TorqueInput
@@ -34,8 +37,8 @@ Floats = NDArray[np.float64]
 
 CONTACT_SOLVERS = ("default", "sugihara2002")
 _STEPS_PER_CALL = 500
-# m: a point may start this deep inside the environment, no deeper.
-_DEEPEST_START = 1e-3
+# m: a point may start this deep inside the environment, no deeper; m or rad: a joint this far beyond its limit.
+_DEEPEST_START, _BEYOND_START = 1e-3, 1e-6
 
 
 class ContactRun:
@@ -52,11 +55,17 @@ class ContactRun:
         record_every: int,
         contact_solver: str = "default",
         body_contacts: bool = False,
+        changes: Sequence[CloseLoop | OpenLoop] = (),
+        joint_stops: bool = False,
     ) -> None:
         if contact_solver not in CONTACT_SOLVERS:
             raise InputError(
                 f"simulate: contact_solver: unknown {contact_solver!r}{nearest_names(contact_solver, CONTACT_SOLVERS)}"
             )
+        if joint_stops and contact_solver != "default":
+            raise InputError(f"simulate: joint_stops need contact_solver='default'; {contact_solver} knows points only")
+        if mechanism.has_bearings:
+            raise InputError("simulate: bearing_friction of joints cannot be combined with an environment")
         for contact in contacts:
             if contact.friction or not contact.bilateral:
                 raise InputError(
@@ -72,14 +81,19 @@ class ContactRun:
         self.environment, self.step, self.times, self.record_every = environment, step, times, record_every
         self.servo = ServoRun(torque, m) if isinstance(torque, JointServo) else None
         self.torque = Torque(m, None if isinstance(torque, JointServo) else torque)
-        self.system = constraint_system(m, contacts)
-        self.scene = scene.make_scene(m, environment)
+        self.loops = HeldLoops(m, contacts, initially_open(changes))
+        self._changes = [(int(np.searchsorted(times, c.time - 1e-9 * step)), c) for c in changes]
+        self.stops = JointStops(m, joint_stops)
+        s = self.stops
+        self.scene = scene.make_scene(
+            m, environment, scene.make_stops(s.coordinate, s.velocity, s.sign, s.limit, np.ones(len(s)))
+        )
         self.pairs = BodyPairs(m) if body_contacts else None
-        room = self.pairs.room if self.pairs else 0
-        self.problem = scene.make_problem(len(m.contact_points), m.n_bodies, m.nv, room)
+        self.pair_record = PairRecord(m)
+        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room if self.pairs else 0)
         self.motion, self._bound = self._bind()
         rows = (len(times) - 1) // record_every + 2
-        self.records = advance.make_records(rows, m.nq, m.nv, len(m.contact_points), m.n_bodies)
+        self.records = advance.make_records(rows, m.nq, m.nv, m.n_bodies, self.scene)
         self.tables = self._tables()
         self.events: list[EventReport] = []
         self.done = 0
@@ -90,31 +104,35 @@ class ContactRun:
         return float(self.times[min(self.done, len(self.times) - 1)])
 
     def begin(self, q: Floats, v: Floats) -> None:
-        """Set the state at t = 0; InputError when a point is deep inside a polygon."""
+        """Set the state at t = 0; InputError when a point is deep inside a polygon, or a constraint violated."""
         self.motion.q[:], self.motion.vectors[self._stepping.V] = q, v
         self.motion.poses[:] = body_poses(self.mechanism, q)
         self.motion.energies[:2] = kinetic_energy(self.mechanism, q, v), potential_energy(self.mechanism, q)
         self._refuse_deep_start()
+        self.loops.refuse_violations(q, v)
+        self._begin_at_stops(q)
 
     def go(self, progress: Callable[[str, float], None]) -> None:
         """Take all steps."""
         stop = len(self.times)
         by_step = (
             self.torque.depends_on_state
-            or self.system.n_rows > 0
             or self.pairs is not None
             or (self.servo is not None and self.servo.needs_state)
         )
         while self.done < stop:
-            first = self.done
+            self._change_loops()
+            first, row = self.done, int(self.records.counts[0])
             if by_step:
                 self._prepare_step()
-            target = min(stop, self.done + (1 if by_step else _STEPS_PER_CALL))
+            target = min(stop, self.done + (1 if by_step else _STEPS_PER_CALL), *(k for k, _ in self._changes))
             self.done, status = self._advance.advance(
                 self.scene, self.problem, self.motion, self.tables, self.records, self.times, self.step, first, target,
                 self.record_every, self._solver,
             )  # fmt: skip
             self._fetch_events()
+            if self.pairs is not None and self.done > first:
+                self._keep_pairs(first, row)
             if status != self._stepping.FINE:
                 raise InputError(self._problem(status))
             if not by_step or self.done % _STEPS_PER_CALL == 0:
@@ -125,13 +143,14 @@ class ContactRun:
         m, r = self.mechanism, self.records
         count = int(r.counts[0])
         q, points, wrench, totals = r.q[:count], r.points[:count], r.wrench[:count], r.totals[:count]
-        v, acceleration, torque = (r.motion[:count, k].copy() for k in range(3))
+        v, acceleration, torque, stop_torque = (r.motion[:count, k].copy() for k in range(4))
         force, normal_force = points[:, :, :3].copy(), points[:, :, 6].copy()
-        loops, external = self._loop_forces(q, v, acceleration, torque, wrench)
+        steps = np.minimum(np.arange(count) * self.record_every, len(self.times) - 1)
+        time = self.times[steps]
+        loops, external = self.loops.forces(time, q, v, acceleration, torque + stop_torque, wrench)
         energy = np.asarray(mechanical_energy(m, q, v)) if count else np.zeros(0)
         entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
         rest = energy - energy[:1] - np.sum(entries, axis=0)
-        steps = np.minimum(np.arange(count) * self.record_every, len(self.times) - 1)
         return Recording(
             name=m.name,
             integrator="semi_implicit",
@@ -142,7 +161,7 @@ class ContactRun:
             coordinate_names=axis_names(m, "nq"),
             contact_names=point_names(m),
             loop_names=tuple(loop.name for loop in m.loops),
-            time=self.times[steps].copy(),
+            time=time,
             q=q.copy(),
             v=v,
             acceleration=acceleration,
@@ -153,11 +172,12 @@ class ContactRun:
             contact_force=force,
             loop_wrench=loops,
             energy=energy,
-            constraint_error=totals[:, 4].copy(),
+            constraint_error=np.maximum(totals[:, 4], self.loops.errors(time, q)),
             ledger=EnergyLedger(*(entry.copy() for entry in entries), integration=rest),
             events=tuple(self.events),
             mechanism=m,
-            contact_log=ContactLog(points[:, :, 3:6].copy(), *totals[:, 4:].T.copy()),
+            contact_log=ContactLog(points[:, :, 3:6].copy(), stop_torque, *totals[:, 4:].T.copy()),
+            body_contacts=self.pair_record.contacts(count) if self.pairs is not None else None,
             environment=self.environment,
         )
 
@@ -193,8 +213,7 @@ class ContactRun:
             poses_next=poses_next,
             columns=columns,
             H=H,
-            rows=np.zeros((self.system.n_rows, m.nv)),
-            row_rate=np.zeros(self.system.n_rows),
+            held=self.loops.compiled,
             kernels=np.array([call.handle for call in bound]),
             energies=energies,
             free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
@@ -228,6 +247,18 @@ class ContactRun:
                         f'"{polygon.name}"; expected at most {_DEEPEST_START:g} m (lift the mechanism at t = 0)'
                     )
 
+    def _begin_at_stops(self, q: Floats) -> None:
+        """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
+        m, stops = self.mechanism, self.stops
+        for gap, name in zip(stops.gaps(q), stops.names, strict=True):
+            if gap < -_BEYOND_START:
+                raise InputError(
+                    f"simulate: q0 is {-gap:.6g} (m or rad) beyond the {name}; expected a state within the limits"
+                )
+        if len(stops) and m.total_mass > 0.0:
+            inertia = np.diag(mass_matrix(m, q))[stops.velocity]
+            self.scene.stops["lever"] = np.sqrt(inertia / m.total_mass)
+
     # Steps ---------------------------------------------------------------------------------------------------------
 
     def _prepare_step(self) -> None:
@@ -242,13 +273,30 @@ class ContactRun:
         if self.pairs is not None:
             speed = float(np.abs(v).max(initial=0.0))
             self.problem.counts[2] = self.pairs.find(motion.poses, speed, self.step, self.problem.pairs)
-        if self.system.n_rows:
-            jacobian, error = self.system.jacobian_and_error(q)
-            h = self.times[min(self.done + 1, len(self.times) - 1)] - self.time
-            motion.rows[:], motion.row_rate[:] = jacobian, -error / (h if h > 0.0 else self.step)
+
+    def _change_loops(self) -> None:
+        """Close and open the loops whose time has come, by plastic impacts."""
+        m, motion = self.mechanism, self.motion
+        q, v = motion.q, motion.vectors[self._stepping.V]
+        while self._changes and self._changes[0][0] <= self.done:
+            _, change = self._changes.pop(0)
+            report = self.loops.change(change, self.time, q, v)
+            self.events.append(report)
+            v += report.velocity_jump
+            motion.energies[0] = kinetic_energy(m, q, v)
+            self.records.sums[3] -= report.energy_lost
+
+    def _keep_pairs(self, step: int, row: int) -> None:
+        """Keep what the step just taken says of contacts between bodies; `row`: the recording's, if it has one."""
+        contacts = self.problem.contacts[: self.problem.counts[0]]
+        self.events.extend(self.pair_record.see(contacts, float(self.times[step])))
+        if self.records.counts[0] > row:
+            last = len(self.times) - 1
+            h = float(self.times[step + 1] - self.times[step]) if step < last else self.step
+            self.pair_record.keep(contacts, h, row)
 
     def _fetch_events(self) -> None:
-        none, names = np.zeros(0), point_names(self.mechanism)
+        none, names = np.zeros(0), (*point_names(self.mechanism), *self.stops.names)
         kinds = self._advance.EVENT_KINDS
         for step, kind, point in self.records.events[: self.records.counts[1]].tolist():
             self.events.append(EventReport(float(self.times[step]), kinds[kind], names[point], none, none))
@@ -270,23 +318,6 @@ class ContactRun:
             along = np.abs(force @ polygon.normal - normal) <= 1e-9 * (1.0 + normal)
             parts = np.where((near & along & (normal > 0.0))[..., None], normal[..., None] * polygon.normal, parts)
         return parts
-
-    def _loop_forces(self, q: Floats, v: Floats, a: Floats, torque: Floats, wrench: Floats) -> tuple[Floats, Floats]:
-        """Loop wrenches (T, n_loops, 6), and contact and loop forces as wrenches on the bodies (T, n_bodies, 6)."""
-        m, system = self.mechanism, self.system
-        loops, external = np.zeros((len(q), len(m.loops), 6)), wrench.copy()
-        if not (m.loops and len(q)):
-            return loops, external
-        from setsu.dynamics import inverse_dynamics
-
-        rows = system.linearise(q, v)
-        missing = inverse_dynamics(m, q, v, a, wrench) - torque
-        k = system.n_loop_rows
-        for t in range(len(q)):
-            multipliers = np.linalg.lstsq(rows.jacobian[t].T, missing[t], rcond=1e-9)[0][:k]
-            np.add.at(loops[t], system.loops.row_loop, rows.loop_wrench[t] * multipliers[:, None])
-        external += system.body_wrenches(rows, loops, np.zeros((len(q), len(system.contacts), 3)))
-        return loops, external
 
 
 def point_names(m: Mechanism) -> tuple[str, ...]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact import Environment, Polygon
+from setsu.contact.support import center_of_pressure, plane_axes, support_margin, support_polygon
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
 from setsu.viewers import view
 
-if TYPE_CHECKING:
-    from setsu.contact import Environment
-
-__all__ = ["ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
+__all__ = ["BodyContacts", "ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
 
 Floats = NDArray[np.float64]
 
@@ -48,16 +47,18 @@ class EnergyLedger:
 
 @dataclass(frozen=True)
 class ContactLog:
-    """What a run with an environment says of its contacts, besides their forces; (T,) each but for `position`.
+    """What a run with an environment says of its contacts, besides their forces; (T,) each but for the first two.
 
-    position (T, n_contacts, 3): where each contact point, or its force, is, m. The rest is the certificate of the steps
-    since the row before, the worst of them: depth: how far a point is inside the environment, m; cone: by how much an
-    impulse leaves its friction cone, N s; complementarity: normal impulse times normal velocity, J; dissipation: power
-    of friction short of the largest one, J; residual: of the solver, in parts of the largest impulse; rounds: linear
-    solves; passes: solves with new points or bent ways; unconverged: 1 where the solver did not reach 1e-10.
+    position (T, n_contacts, 3): where each contact point, or its force, is, m. stop_torque (T, nv): of joint stops, N m
+    or N. The rest is the certificate of the steps since the row before, the worst of them: depth: how far a point is
+    inside the environment, m; cone: by how much an impulse leaves its friction cone, N s; complementarity: normal
+    impulse times normal velocity, J; dissipation: power of friction short of the largest one, J; residual: of the
+    solver, in parts of the largest impulse; rounds: linear solves; passes: solves with new points or bent ways;
+    unconverged: 1 where the solver did not reach 1e-10.
     """
 
     position: Floats
+    stop_torque: Floats
     depth: Floats
     cone: Floats
     complementarity: Floats
@@ -66,6 +67,22 @@ class ContactLog:
     rounds: Floats
     passes: Floats
     unconverged: Floats
+
+
+@dataclass(frozen=True)
+class BodyContacts:
+    """Contacts between bodies of a mechanism, for the pairs that touched; world axes.
+
+    pairs: names of two bodies each. force (T, n_pairs, 3): on the first body by the second, N. moment (T, n_pairs, 3):
+    likewise, about `position`, N m. position (T, n_pairs, 3): center of pressure of the pair, m, NaN while apart.
+    normal_force (T, n_pairs): N.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    force: Floats
+    moment: Floats
+    position: Floats
+    normal_force: Floats
 
 
 @dataclass(frozen=True)
@@ -79,7 +96,7 @@ class Recording:
     included; constraint_error (T,): largest violation of loops, couplings and contacts at position level, m or rad;
     ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
-    with an environment; environment: what could be touched.
+    with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them.
     """
 
     name: str
@@ -108,21 +125,45 @@ class Recording:
     mechanism: Mechanism | None = None
     contact_log: ContactLog | None = None
     environment: Environment | None = None
+    body_contacts: BodyContacts | None = None
 
-    def center_of_pressure(self) -> Floats:
-        """Return the point (T, 3), m, about which the contact forces have no horizontal moment, on the plane z = 0.
+    def center_of_pressure(self, plane: Polygon | None = None) -> Floats:
+        """Return the point (T, 3), m, in a plane about which contact forces have no moment but across the plane.
 
-        For forces on a floor at z = 0 it is the zero-moment point. NaN where nothing presses.
+        plane: a polygon in it; the floor z = 0, where this is the zero-moment point, if not given. NaN where nothing
+        presses on the plane.
         """
+        position = self._contact_positions("center_of_pressure")
+        return center_of_pressure(position, self.contact_force, *_plane(plane))
+
+    def support_polygon(self, row: int = -1, plane: Polygon | None = None) -> Floats:
+        """Return the corners (k, 3), m, of the hull of the points that press at a row of the recording.
+
+        They go around counter-clockwise in the plane, as for `center_of_pressure`; fewer than three when at most two
+        points press.
+        """
+        points, origin, axes = self._in_plane("support_polygon", plane)
+        return origin + support_polygon(points[row, self.normal_force[row] > 0.0]) @ axes
+
+    def support_margin(self, plane: Polygon | None = None) -> Floats:
+        """Return how far the center of pressure is inside the support polygon (T,), m; NaN where there is none.
+
+        A polygon of less than three corners has no inside.
+        """
+        points, origin, axes = self._in_plane("support_margin", plane)
+        center = (self.center_of_pressure(plane) - origin) @ axes.T
+        return support_margin(center, points, self.normal_force > 0.0)
+
+    def _in_plane(self, what: str, plane: Polygon | None) -> tuple[Floats, Floats, Floats]:
+        """Contact points in axes of a plane (T, n, 2), its origin (3,) and these axes (2, 3)."""
+        normal, offset = _plane(plane)
+        axes = plane_axes(normal)
+        return self._contact_positions(what) @ axes.T, offset * normal, axes
+
+    def _contact_positions(self, what: str) -> Floats:
         if self.contact_log is None:
-            raise InputError("center_of_pressure: expected a recording of a run with an environment")
-        f, p = self.contact_force, self.contact_log.position
-        vertical = f[:, :, 2].sum(axis=1)
-        pressed = vertical > 0.0
-        center = np.full((len(self.time), 3), np.nan)
-        moment = (p[:, :, :2] * f[:, :, 2:] - p[:, :, 2:] * f[:, :, :2]).sum(axis=1)
-        center[pressed, :2], center[pressed, 2] = moment[pressed] / vertical[pressed, None], 0.0
-        return center
+            raise InputError(f"{what}: expected a recording of a run with an environment")
+        return self.contact_log.position
 
     def __len__(self) -> int:
         return len(self.time)
@@ -168,6 +209,14 @@ class Recording:
         Options are those of the studio: block=False returns at once, open_browser=False opens no page, port=8080.
         """
         return view(self, **options)
+
+
+def _plane(polygon: Polygon | None) -> tuple[Floats, float]:
+    if polygon is None:
+        return np.array([0.0, 0.0, 1.0]), 0.0
+    if not isinstance(polygon, Polygon):
+        raise InputError(f"Recording: plane: expected a Polygon, got {polygon!r:.80}")
+    return polygon.normal, polygon.offset
 
 
 class SimulationStopped(InputError):  # noqa: N818  (says what happened, as KeyboardInterrupt does)

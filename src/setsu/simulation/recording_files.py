@@ -13,7 +13,7 @@ from setsu.contact import Environment, Polygon
 from setsu.errors import InputError, ModelFileError
 from setsu.mechanism.native_text import from_text, to_text
 from setsu.simulation.events import EventReport
-from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
+from setsu.simulation.recording import BodyContacts, ContactLog, EnergyLedger, Recording
 
 __all__ = ["load", "save", "to_xarray"]
 
@@ -36,7 +36,21 @@ ARRAYS: dict[str, tuple[tuple[str, ...], str]] = {
 _NAMES = ("joint_names", "body_names", "velocity_names", "coordinate_names", "contact_names", "loop_names")
 _LEDGER = tuple(entry.name for entry in fields(EnergyLedger))
 _LOG = tuple(entry.name for entry in fields(ContactLog))
-_LOG_UNITS = {"position": "m", "depth": "m", "cone": "N s", "complementarity": "J", "dissipation": "J"}
+_LOG_AXES = {"position": ("contact", "xyz"), "stop_torque": ("velocity",)}
+_LOG_UNITS = {
+    "position": "m",
+    "stop_torque": "N m or N",
+    "depth": "m",
+    "cone": "N s",
+    "complementarity": "J",
+    "dissipation": "J",
+}
+_PAIRS: dict[str, tuple[tuple[str, ...], str]] = {
+    "force": (("pair", "xyz"), "N"),
+    "moment": (("pair", "xyz"), "N m"),
+    "position": (("pair", "xyz"), "m"),
+    "normal_force": (("pair",), "N"),
+}
 
 
 def to_xarray(recording: Recording) -> Any:
@@ -51,9 +65,14 @@ def to_xarray(recording: Recording) -> Any:
     for name in _LEDGER:
         variables[f"ledger_{name}"] = (("time",), getattr(recording.ledger, name), {"units": "J"})
     for name in _LOG if recording.contact_log is not None else ():
-        axes = ("time", "contact", "xyz") if name == "position" else ("time",)
         values = getattr(recording.contact_log, name)
-        variables[f"contact_log_{name}"] = (axes, values, {"units": _LOG_UNITS.get(name, "1")})
+        variables[f"contact_log_{name}"] = (
+            ("time", *_LOG_AXES.get(name, ())),
+            values,
+            {"units": _LOG_UNITS.get(name, "1")},
+        )
+    for name, (axes, unit) in _PAIRS.items() if recording.body_contacts is not None else ():
+        variables[f"body_contacts_{name}"] = (("time", *axes), getattr(recording.body_contacts, name), {"units": unit})
     coordinates = {
         "time": ("time", recording.time, {"units": "s"}),
         "coordinate": list(recording.coordinate_names),
@@ -64,6 +83,8 @@ def to_xarray(recording: Recording) -> Any:
         "wrench": ["fx", "fy", "fz", "nx", "ny", "nz"],
         "xyz": ["x", "y", "z"],
     }
+    if recording.body_contacts is not None:
+        coordinates["pair"] = [" - ".join(pair) for pair in recording.body_contacts.pairs]
     return xarray.Dataset(variables, coordinates, {"title": recording.name, "setsu": _header(recording)})
 
 
@@ -75,6 +96,8 @@ def save(recording: Recording, path: Path) -> Path:
             arrays.update({f"ledger_{name}": getattr(recording.ledger, name) for name in _LEDGER})
             if recording.contact_log is not None:
                 arrays.update({f"contact_log_{name}": getattr(recording.contact_log, name) for name in _LOG})
+            if recording.body_contacts is not None:
+                arrays.update({f"body_contacts_{name}": getattr(recording.body_contacts, name) for name in _PAIRS})
             np.savez_compressed(path, header=np.array(_header(recording)), **arrays)
         elif path.suffix == ".nc":
             _require_h5netcdf()
@@ -133,7 +156,9 @@ def _header(recording: Recording) -> str:
             {"vertices": polygon.vertices.tolist(), "name": polygon.name, "unbounded": polygon.unbounded}
             for polygon in recording.environment.polygons
         ]
-    return json.dumps({"format": FORMAT, **settings, "events": events, "mechanism": model, "environment": polygons})
+    pairs = None if recording.body_contacts is None else recording.body_contacts.pairs
+    content = {"events": events, "mechanism": model, "environment": polygons, "body_contacts": pairs}
+    return json.dumps({"format": FORMAT, **settings, **content})
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
@@ -153,6 +178,10 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
     log = None
     if "contact_log_depth" in arrays:
         log = ContactLog(**{name: arrays.pop(f"contact_log_{name}") for name in _LOG})
+    pairs, between = header.pop("body_contacts", None), None
+    if pairs is not None:
+        values = {name: arrays.pop(f"body_contacts_{name}") for name in _PAIRS}
+        between = BodyContacts(tuple((first, second) for first, second in pairs), **values)
     names = {key: tuple(header.pop(key)) for key in _NAMES}
     return Recording(
         **header,
@@ -163,6 +192,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
         mechanism=mechanism,
         contact_log=log,
         environment=environment,
+        body_contacts=between,
     )
 
 

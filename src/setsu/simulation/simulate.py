@@ -93,7 +93,7 @@ def simulate(
         raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
     chosen_integrator(integrator)
     if environment is not None:
-        _refuse_with_environment(environment, integrator, events, joint_stops, baumgarte)
+        _refuse_with_environment(environment, integrator, baumgarte)
         held = checked_contacts(mechanism, contacts, "simulate")
         contact_run = ContactRun(
             _able_to_touch(mechanism),
@@ -105,6 +105,8 @@ def simulate(
             record_every,
             contact_solver,
             bool(body_contacts),
+            checked_events(mechanism, events, float(duration)),
+            bool(joint_stops),
         )
         contact_run.begin(q, v)
         with _Bar(progress) as report:
@@ -145,9 +147,7 @@ def _able_to_touch(m: Mechanism) -> Mechanism:
     return found
 
 
-def _refuse_with_environment(
-    environment: object, integrator: str, events: Sequence[object], joint_stops: bool, baumgarte: float | None
-) -> None:
+def _refuse_with_environment(environment: object, integrator: str, baumgarte: float | None) -> None:
     """Contact runs take semi-implicit steps; what they cannot do is refused by name."""
     if not isinstance(environment, Environment):
         raise InputError(f"simulate: environment: expected an Environment, got {environment!r:.80}")
@@ -155,9 +155,11 @@ def _refuse_with_environment(
         raise InputError(
             f"simulate: integrator {integrator!r} cannot step over impacts; with an environment it is 'semi_implicit'"
         )
-    for given, what in ((list(events), "events"), (joint_stops, "joint_stops"), (baumgarte, "baumgarte")):
-        if given:
-            raise InputError(f"simulate: {what} cannot be combined with an environment")
+    if baumgarte is not None:
+        raise InputError(
+            "simulate: baumgarte cannot be combined with an environment: loops hold at the end of every step there, by "
+            "the contact solve itself, which has no gains"
+        )
 
 
 def _motion(

@@ -8,6 +8,7 @@ import pytest
 import setsu
 
 BOX = setsu.sample_mechanisms.floating_box((0.2, 0.2, 0.1), 1.0)
+SLIDING = setsu.SurfaceContact("box", (0, 0, 0), setsu.Plane((0, 0, 1), 0.05), friction=0.2, name="rub")
 REST = np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.0, 1.0])
 
 
@@ -33,7 +34,9 @@ def test_a_start_inside_the_ground_names_point_and_polygon() -> None:
         ({"environment": "floor"}, "expected an Environment"),
         ({"integrator": "rk8"}, "cannot step over impacts"),
         ({"contact_solver": "defualt"}, "unknown 'defualt'"),
-        ({"joint_stops": True}, "joint_stops"),
+        ({"baumgarte": 10.0}, "baumgarte cannot be combined with an environment: loops hold at the end of every step"),
+        ({"events": [setsu.OpenLoop(0.01, "pin")]}, "unknown loop 'pin'"),
+        ({"contacts": [SLIDING]}, 'contact "rub": with an environment expected bilateral=True and friction=0'),
         ({"torque": setsu.JointServo(1.0, 1.0, np.zeros(5))}, "expected shape"),
         ({"torque": setsu.JointServo(np.ones(6), 1.0, np.zeros(6))}, "expected zeros"),
     ],
