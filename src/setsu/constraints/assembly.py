@@ -256,25 +256,33 @@ def _damped(G: Floats, e: Floats, damping: Floats) -> Floats:
 
 
 def _refuse(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], state: int) -> None:
+    """Say which loops and couplings stay open, the widest first, and by how much."""
     error = system.position_error(q)
-    worst = int(np.argmax(np.abs(error) / system.row_units))
     where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
-    head = f"close_loops: {system.mechanism.name} cannot be closed{where}"
-    if worst >= system.n_loop_rows:
-        name = system.mechanism.couplings[worst - system.n_loop_rows].name
-        raise ClosingError(f'{head}: coupling "{name}" stays off by {error[worst]:.6g}', q, error)
-    t = system.loops
-    loop = int(t.row_loop[worst])
-    rows = t.row_loop == loop
-    turning = np.abs(t.row_wrench[:, :3]).max(axis=-1) == 0.0
-    own = error[: system.n_loop_rows]
-    gap, angle = (float(np.linalg.norm(own[rows & side])) for side in (~turning, turning))
+    size, owner = np.abs(error) / system.row_units, [*system.loops.row_loop.tolist()]
+    owner += [-1 - k for k in range(len(system.mechanism.couplings))]
+    widest = dict.fromkeys(owner[row] for row in np.argsort(-size) if size[row] > 1e-3 * size.max())
+    gaps = [_gap(system, error, one) for one in widest]
     raise ClosingError(
-        f'{head}: loop "{t.names[loop]}" stays open by {1e3 * gap:.4g} mm and {np.degrees(angle):.4g} degrees at best; '
+        f"close_loops: {system.mechanism.name} cannot be closed{where}: {', '.join(gaps)} at best; "
         "expected lengths, fixed joints and limits that let it close (the error holds the best configuration)",
         q,
         error,
     )
+
+
+def _gap(system: ConstraintSystem, error: Floats, owner: int) -> str:
+    """How far a loop (its number), or a coupling (-1 less its number), is from closed."""
+    if owner < 0:
+        coupling = -1 - owner
+        name = system.mechanism.couplings[coupling].name
+        return f'coupling "{name}" stays off by {abs(error[system.n_loop_rows + coupling]):.6g}'
+    t = system.loops
+    rows = t.row_loop == owner
+    turning = np.abs(t.row_wrench[:, :3]).max(axis=-1) == 0.0
+    own = error[: system.n_loop_rows]
+    gap, angle = (float(np.linalg.norm(own[rows & side])) for side in (~turning, turning))
+    return f'loop "{t.names[owner]}" stays open by {1e3 * gap:.4g} mm and {np.degrees(angle):.4g} degrees'
 
 
 def _range(where: slice) -> range:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from setsu.constraints.constrained_dynamics import constrained_dynamics_with
+from setsu.constraints.constrained_dynamics import constrained_dynamics
 from setsu.dynamics import compiled as tree_functions
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import require_mechanism
@@ -42,5 +42,5 @@ def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:
     others = {}
     if _CONSTRAINED in wanted:
         refuse_bearings(mechanism, f"compile {_CONSTRAINED}")
-        others[_CONSTRAINED] = partial(constrained_dynamics_with, True, mechanism)
+        others[_CONSTRAINED] = partial(constrained_dynamics, mechanism, specialised=True)
     return tree_functions.compile(mechanism, [name for name in wanted if name != _CONSTRAINED], others)

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
-from setsu.constraints.constrained_dynamics import held_tolerance, loop_joint_forces
 from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.dense_dynamics import held_tolerance, loop_joint_forces
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces
 from setsu.constraints.stacked import Floats, dot, length_of, times, transposed_times
@@ -107,6 +107,8 @@ def constrained_inverse_dynamics(
         raise InputError(f'constrained_inverse_dynamics: frame: expected "world" or "body", got {frame!r}')
     drives = _Drives(system, actuated, weights)
     n_contacts = len(system.contacts)
+    if normal_force is not None and not n_contacts:
+        raise InputError("constrained_inverse_dynamics: normal_force: expected contacts that press with it, got none")
     given = np.zeros(n_contacts) if normal_force is None else normal_force
     if n_contacts == 1 and np.ndim(given) == 0:
         given = np.reshape(given, (1,))
@@ -199,7 +201,7 @@ class _Drives:
         try:
             self.joints = velocity_indices(m, unknown, what)
         except InputError:
-            known = (*m.joint_names, *coordinate_names(m), *loop_joints)
+            known = tuple(dict.fromkeys((*m.joint_names, *coordinate_names(m), *loop_joints)))
             bad = next(name for name in unknown if name not in known)
             raise InputError(f"{what}: unknown joint {bad!r} in {m.name}{nearest_names(str(bad), known)}") from None
         driven = [loop_joints[name] for name in names if name in loop_joints]
@@ -207,7 +209,7 @@ class _Drives:
         self.count = len(self.joints) + len(self.loop_axes)
         owners = [*(coordinate_names(m)[k] for k in self.joints), *(t.names[t.free_loop[k]] for k in self.loop_axes)]
         self.weights = np.ones(self.count)
-        for name, weight in dict(weights or {}).items():
+        for name, weight in _weights(weights).items():
             mine = [k for k, owner in enumerate(owners) if owner == name or owner.startswith(f"{name}[")]
             if not mine:
                 raise InputError(
@@ -229,7 +231,21 @@ class _Drives:
 
 
 def _listed(actuated: Sequence[str]) -> list[str]:
-    return [actuated] if isinstance(actuated, str) else list(actuated)
+    try:
+        return [actuated] if isinstance(actuated, str) else list(actuated)
+    except TypeError:
+        raise InputError(
+            f"constrained_inverse_dynamics: actuated: expected a list of joint names, got {actuated!r:.80}"
+        ) from None
+
+
+def _weights(weights: Mapping[str, float] | None) -> Mapping[str, float]:
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InputError(
+            "constrained_inverse_dynamics: weights: expected a weight per joint name, as {"
+            f'"joint1": 2.0}}, got {weights!r:.80}'
+        )
+    return weights or {}
 
 
 def _share(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.assembly import close_loops
-from setsu.constraints.constrained_dynamics import held_tolerance
+from setsu.constraints.dense_dynamics import held_tolerance
 from setsu.constraints.held_motion import singular_values_kept
 from setsu.constraints.stacked import Floats
 from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices

@@ -8,11 +8,9 @@ Symbols:
 
     loop row       G = w_bᵀ J_b - w_aᵀ J_a,  γ from loop_motion (5)                           (1)
     coupling row   G = its factors, γ = 0                                                     (2)
-    contact row    n = ∂C/∂r / |∂C/∂r|,  G = nᵀ J_p                                           (3)
-                   γ = nᵀ dJ_p/dt v + vᵀ J_pᵀ (∂²C/∂r∂r) J_p v / |∂C/∂r|                      (4)
+    contact row    the surface's normal, from contact_rows                                    (3)
 
-Source: nishiguchi2014 (1), (11), (12), (22), for any number of contacts; J_b, J_a, J_p are Jacobians of body origins
-(6 x nv) and of the contact point (3 x nv), world axes. Rows come in the order loops, couplings, contacts.
+J_b, J_a are Jacobians of body origins (6 x nv), world axes. Rows come in the order loops, couplings, contacts.
 Cost: one Jacobian per body that takes part, then products over all rows at once.
 Refuses: contradictory couplings, a surface without a normal at the contact point.
 """
@@ -27,9 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact, checked_contacts
+from setsu.constraints.contact_rows import ContactRows
+from setsu.constraints.coupling_rows import CouplingRows
 from setsu.constraints.loop_joints import LoopTables, loop_tables
 from setsu.constraints.loop_motion import LoopMotion, LoopPlaces, loop_coordinates, loop_motion, loop_places
-from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
+from setsu.constraints.stacked import Floats, cross, length_of, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
@@ -79,20 +79,6 @@ class ForceGeometry(NamedTuple):
     contact_arm: Floats  # (..., c, 3)
 
 
-class _ContactMotion(NamedTuple):
-    """Contact points: distance (..., c), normals, arms, velocities (..., c, 3), Jacobians (..., c, 3, nv),
-    accelerations at a = 0 (..., c, 3), rows of the normals (..., c, nv) and their velocity terms (..., c)."""
-
-    distance: Floats
-    normal: Floats
-    arm: Floats
-    velocity: Floats
-    jacobian: Floats
-    velocity_term: Floats
-    normal_jacobian: Floats
-    normal_term: Floats
-
-
 class ConstraintSystem:
     """The constraints of a mechanism, evaluated at any states; made by `constraint_system`.
 
@@ -102,20 +88,16 @@ class ConstraintSystem:
     def __init__(self, mechanism: Mechanism, contacts: tuple[SurfaceContact, ...]) -> None:
         self.mechanism, self.contacts = mechanism, contacts
         self.loops: LoopTables = loop_tables(mechanism)
-        self.coupling_jacobian, self.coupling_offset = _coupling_rows(mechanism)
-        _refuse_contradiction(mechanism, self.coupling_jacobian, self.coupling_offset)
-        self.names = (
-            *self.loops.row_names,
-            *(f'coupling "{coupling.name}"' for coupling in mechanism.couplings),
-            *(f'contact "{contact.name}": normal' for contact in contacts),
-        )
+        self.couplings = CouplingRows(mechanism)
+        self.contact_rows = ContactRows(mechanism, contacts)
+        self.names = (*self.loops.row_names, *self.couplings.names, *self.contact_rows.names)
         self.n_loop_rows = len(self.loops.row_names)
         self.n_held = self.n_loop_rows + len(mechanism.couplings)
         self.n_rows = self.n_held + len(contacts)
-        self.contact_body = np.array([mechanism.frame(c.body).body for c in contacts], dtype=np.int64)
-        self.contact_point = np.array([_point_on_carrier(mechanism, c) for c in contacts]).reshape(-1, 3)
-        self.friction = np.array([contact.friction for contact in contacts])
-        self.bilateral = np.array([contact.bilateral for contact in contacts], dtype=bool)
+        self.coupling_jacobian, self.coupling_offset = self.couplings.jacobian, self.couplings.offset
+        self.single_coordinates, self.single_velocities = self.couplings.coordinates, self.couplings.velocities
+        self.contact_body, self.contact_point = self.contact_rows.body, self.contact_rows.point
+        self.friction, self.bilateral = self.contact_rows.friction, self.contact_rows.bilateral
         involved = {*self.loops.body_a.tolist(), *self.loops.body_b.tolist(), *self.contact_body.tolist()} - {-1}
         self._involved = sorted(int(body) for body in involved)
         self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
@@ -125,8 +107,6 @@ class ConstraintSystem:
         self._onto_a = _incidence(self.loops.body_a, mechanism.n_bodies)
         self._onto_b = _incidence(self.loops.body_b, mechanism.n_bodies)
         self._onto_contact_body = _incidence(self.contact_body, mechanism.n_bodies)
-        self.single_coordinates = _single_coordinates(mechanism)
-        self.single_velocities = _single_velocities(mechanism)
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
         self.length = _characteristic_length(mechanism, self.loops)
         self.velocity_units = _velocity_units(mechanism, self.length)
@@ -141,7 +121,8 @@ class ConstraintSystem:
 
     def position_error(self, q: Floats) -> Floats:
         """Return the position error of all rows, (..., n), for checked coordinates (..., nq)."""
-        return self._join(q, loop_places(self.loops, self._poses(q)).error, self._distances(q))
+        poses = self._poses(q)
+        return self._join(q, loop_places(self.loops, poses).error, self.contact_rows.distances(poses))
 
     def jacobian_and_error(self, q: Floats) -> tuple[Floats, Floats]:
         """Return G (..., n, nv) and the position error (..., n): what a projection needs, without velocities."""
@@ -153,9 +134,10 @@ class ConstraintSystem:
             parts.append(self._coupling_jacobian(q))
         distance = np.zeros((*q.shape[:-1], 0))
         if self.contacts:
-            points, arms = self._contact_points(poses)
-            distance, normal, _ = self._surfaces(points)
-            parts.append(transposed_times(self._contact_jacobian(arms, J), normal))
+            points, arms = self.contact_rows.points(poses)
+            distance, normal, _ = self.contact_rows.surfaces(points)
+            J_p = self.contact_rows.jacobian(arms, self._of_contact_bodies(J))
+            parts.append(transposed_times(J_p, normal))
         return np.concatenate(parts, axis=-2), self._join(q, places.error, distance)
 
     def force_geometry(self, q: Floats) -> ForceGeometry:
@@ -165,8 +147,8 @@ class ConstraintSystem:
         wrench = places.in_world(np.concatenate([places.wrench, places.free], axis=-2), self._row_and_free_loop)
         normal = arms = np.zeros((*q.shape[:-1], 0, 3))
         if self.contacts:
-            points, arms = self._contact_points(poses)
-            normal = self._surfaces(points)[1]
+            points, arms = self.contact_rows.points(poses)
+            normal = self.contact_rows.surfaces(points)[1]
         return ForceGeometry(places, wrench[..., :k, :], wrench[..., k:, :], normal, arms)
 
     def linearise(self, q: Floats, v: Floats) -> Linearisation:
@@ -180,7 +162,7 @@ class ConstraintSystem:
         J = self._body_jacobians(q)
         wrench = places.in_world(np.concatenate([places.wrench, places.free], axis=-2), self._row_and_free_loop)
         G_loop = self._loop_jacobian(places, wrench, self._row_and_free_loop, J)  # (1)
-        contact = self._contact_motion(poses, velocities, accelerations, J)
+        contact = self.contact_rows.motion(poses, velocities, accelerations, self._of_contact_bodies(J))
         jacobians = [G_loop[..., :k, :], contact.normal_jacobian]
         terms = [motion.velocity_term, contact.normal_term]
         if m.couplings:
@@ -270,56 +252,14 @@ class ConstraintSystem:
     def _coupling_jacobian(self, q: Floats) -> Floats:
         return np.broadcast_to(self.coupling_jacobian, (*q.shape[:-1], *self.coupling_jacobian.shape))
 
-    def _contact_motion(self, poses: Floats, velocities: Floats, accelerations: Floats, J: Floats) -> _ContactMotion:
-        """Geometry and motion of the contact points."""
-        batch, nv = poses.shape[:-3], self.mechanism.nv
-        if not self.contacts:
-            vectors, numbers = np.zeros((*batch, 0, 3)), np.zeros((*batch, 0))
-            rows, columns = np.zeros((*batch, 0, nv)), np.zeros((*batch, 0, 3, nv))
-            return _ContactMotion(numbers, vectors, vectors, vectors, columns, vectors, rows, numbers)
-        points, arms = self._contact_points(poses)
-        distance, normal, curvature = self._surfaces(points)
-        J_p = self._contact_jacobian(arms, J)
-        V, A = velocities[..., self.contact_body, :], accelerations[..., self.contact_body, :]
-        swing = cross(V[..., 3:], arms)
-        speed = V[..., :3] + swing
-        acceleration = A[..., :3] + cross(A[..., 3:], arms) + cross(V[..., 3:], swing)
-        gamma = dot(normal, acceleration) + dot(speed, times(curvature, speed))  # (4)
-        return _ContactMotion(
-            distance, normal, arms, speed, J_p, acceleration, transposed_times(J_p, normal), gamma
-        )  # (3)
-
-    def _contact_points(self, poses: Floats) -> tuple[Floats, Floats]:
-        """World positions of the contact points and their arms from the bodies' origins, (..., c, 3)."""
-        carriers = poses[..., self.contact_body, :, :]
-        arms = times(carriers[..., :3, :3], self.contact_point)
-        return carriers[..., :3, 3] + arms, arms
-
-    def _contact_jacobian(self, arms: Floats, J: Floats) -> Floats:
-        """Jacobians of the contact points, (..., c, 3, nv)."""
-        J_rows = J[..., self._place_of[self.contact_body], :, :]
-        return J_rows[..., :3, :] + _cross_rows(J_rows[..., 3:, :], arms)
-
-    def _surfaces(self, points: Floats) -> tuple[Floats, Floats, Floats]:
-        """Distance (..., c), normal (..., c, 3) and curvature (..., c, 3, 3) of each contact's surface."""
-        batch = points.shape[:-2]
-        distance, normal = np.zeros((*batch, len(self.contacts))), np.zeros((*batch, len(self.contacts), 3))
-        curvature = np.zeros((*batch, len(self.contacts), 3, 3))
-        for k, contact in enumerate(self.contacts):
-            found = contact.surface.frame(points[..., k, :], f'contact "{contact.name}"')
-            distance[..., k], normal[..., k, :], curvature[..., k, :, :] = found[:3]
-        return distance, normal, curvature
-
-    def _distances(self, q: Floats) -> Floats:
-        if not self.contacts:
-            return np.zeros((*q.shape[:-1], 0))
-        return self._surfaces(self._contact_points(self._poses(q))[0])[0]
+    def _of_contact_bodies(self, J: Floats) -> Floats:
+        """Of the Jacobians of all bodies that take part those of the contacts' bodies, (..., c, 6, nv)."""
+        return J[..., self._place_of[self.contact_body], :, :]
 
     def _join(self, q: Floats, loops: Floats, contacts: Floats) -> Floats:
         if not self.mechanism.couplings and not self.contacts:
             return loops
-        couplings = q[..., self.single_coordinates] @ self.coupling_jacobian[:, self.single_velocities].T
-        return np.concatenate([loops, couplings + self.coupling_offset, contacts], axis=-1)
+        return np.concatenate([loops, self.couplings.error(q), contacts], axis=-1)
 
 
 def constraint_system(mechanism: Mechanism, contacts: Iterable[SurfaceContact] = ()) -> ConstraintSystem:
@@ -357,40 +297,6 @@ def _incidence(rows: Ints, count: int) -> Floats:
     return (np.arange(count)[:, None] == rows).astype(np.float64)
 
 
-def _coupling_rows(m: Mechanism) -> tuple[Floats, Floats]:
-    rows = np.zeros((len(m.couplings), m.nv))
-    for k, coupling in enumerate(m.couplings):
-        for name, factor in coupling.factors:
-            rows[k, m.v_slices[m.joint_index(name)].start] += factor
-    return rows, np.array([coupling.offset for coupling in m.couplings], dtype=np.float64)
-
-
-def _refuse_contradiction(m: Mechanism, rows: Floats, offset: Floats) -> None:
-    """Couplings contradict each other when a combination of them leaves 0 = a number other than 0."""
-    if not len(rows):
-        return
-    length = np.linalg.norm(rows, axis=1)
-    U, s, _ = np.linalg.svd(rows / length[:, None])
-    rank = int(np.sum(s > len(rows) * 1e-12))
-    for combination in U[:, rank:].T:
-        left = float(combination @ (offset / length))
-        if abs(left) > 1e-9 * max(1.0, float(np.abs(offset / length).max())):
-            names = [f'"{c.name}"' for c, part in zip(m.couplings, combination, strict=True) if abs(part) > 1e-9]
-            raise InputError(
-                f"couplings {' and '.join(names)} of {m.name} contradict each other: "
-                f"together they ask for 0 = {abs(left):.6g}; expected relations that some configuration satisfies"
-            )
-
-
-def _single_coordinates(m: Mechanism) -> list[int]:
-    """Coordinates of joints with one of them: those a coupling may name."""
-    return [where.start for body, where in zip(m.moving, m.q_slices, strict=True) if body.joint.nv == 1]
-
-
-def _single_velocities(m: Mechanism) -> list[int]:
-    return [where.start for body, where in zip(m.moving, m.v_slices, strict=True) if body.joint.nv == 1]
-
-
 def _characteristic_length(m: Mechanism, loops: LoopTables) -> float:
     """Largest distance between neighbouring joints (m), against which position errors are small or not."""
     offsets = [body.pose.translation for body in m.bodies] + [body.center_of_mass for body in m.bodies]
@@ -406,11 +312,6 @@ def _velocity_units(m: Mechanism, length: float) -> Floats:
     return units
 
 
-def _point_on_carrier(m: Mechanism, contact: SurfaceContact) -> Floats:
-    T = m.frame(contact.body).pose.matrix
-    return T[:3, :3] @ np.array(contact.point) + T[:3, 3]
-
-
 def _at_origin(wrench: Floats, arm: Floats) -> Floats:
     """Wrench (..., 6) at a point as one at the origin that the arm (..., 3) starts from."""
     return np.concatenate([wrench[..., :3], wrench[..., 3:] + cross(arm, wrench[..., :3])], axis=-1)
@@ -419,10 +320,3 @@ def _at_origin(wrench: Floats, arm: Floats) -> Floats:
 def _with_world(motion: Floats) -> Floats:
     """Append the world, which does not move, to (..., n_bodies, 6)."""
     return np.concatenate([motion, np.zeros((*motion.shape[:-2], 1, 6))], axis=-2)
-
-
-def _cross_rows(columns: Floats, arm: Floats) -> Floats:
-    """Cross products of the columns of (..., 3, nv) with an arm (..., 3)."""
-    x, y, z = (arm[..., k, None] for k in range(3))
-    a, b, c = (columns[..., k, :] for k in range(3))
-    return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis=-2)

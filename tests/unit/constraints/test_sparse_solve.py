@@ -7,7 +7,7 @@ import pytest
 
 import setsu
 from setsu.benchmarks.loops_problems import four_bar_problem
-from setsu.constraints.constrained_dynamics import _Motion
+from setsu.constraints.dense_dynamics import DenseMotion, States
 from setsu.constraints.loop_network import loop_network
 from setsu.constraints.row_tables import row_tables
 from setsu.constraints.sparse_dynamics import sparse_solver
@@ -36,9 +36,8 @@ def test_sparse_and_dense_solves_agree(name: str, loaded: bool) -> None:
     wrenches = external if loaded else None
     got = setsu.constrained_dynamics(m, q, v, tau, external_wrenches=wrenches)
     free = np.zeros((1, len(system.loops.free_loop)))
-    dense = _Motion(
-        system, q[None], v[None], tau[None], free, None if wrenches is None else wrenches[None], "default", ()
-    ).solve(0.0, None, "world")
+    states = States(q[None], v[None], tau[None], free, None if wrenches is None else wrenches[None])
+    dense = DenseMotion(system, states, "default", ()).solve(0.0, None, "world")
     for key, array in dense.items():
         scale = 1.0 + np.abs(array).max(initial=0.0)
         np.testing.assert_allclose(getattr(got, key), array[0], atol=1e-10 * scale, err_msg=key)
@@ -65,7 +64,8 @@ def test_loops_of_all_joint_types_with_couplings_drives_and_friction_in_loops_ag
     system = constraint_system(m)
     assert sparse_solver(system) is not None
     got = setsu.constrained_dynamics(m, q, v, tau, loop_torque=along)
-    dense = _Motion(system, q[None], v[None], tau[None], along[None], None, "default", ()).solve(0.0, None, "world")
+    states = States(q[None], v[None], tau[None], along[None], None)
+    dense = DenseMotion(system, states, "default", ()).solve(0.0, None, "world")
     np.testing.assert_allclose(got.acceleration, dense["acceleration"][0], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(got.joint_wrenches, dense["joint_wrenches"][0], rtol=1e-8, atol=1e-8)
 
