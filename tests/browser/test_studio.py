@@ -14,7 +14,9 @@ from browser.stranger import wait_until
 from playwright.sync_api import Browser, Locator, Page
 
 import setsu
+from setsu import scenario
 from setsu.studio.application import Studio
+from setsu.studio.uploads import open_file
 
 ROOT = Path(__file__).resolve().parents[2]
 ARM = ROOT / "examples" / "models" / "arm.urdf"
@@ -257,3 +259,68 @@ def _check_page(path: Path, chromium: Browser, recording: setsu.Recording) -> No
     assert not faults
     assert colors > 50
     assert not re.search(r'(src|href)="https?:', path.read_text())
+
+
+def test_a_scenario_run_in_the_page_is_the_scenario_of_the_file(
+    page: Page, shown_studio: Studio, screenshot: Screenshot
+) -> None:
+    path = ROOT / "examples" / "scenarios" / "dropped_box.toml"
+    shown_studio.open(open_file(path))
+    tab(page, "Scenario")
+    # The page shows the file's velocities, and showing them changes none of the settings.
+    page.get_by_text("free = 0.5 0.0 0.0 0.0 1.0 0.0").wait_for()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_text("101 states until t = 1 s").wait_for()
+    expected = scenario.run(scenario.load(path))
+    assert shown_studio.recording is not None
+    for name in ("time", "q", "v", "acceleration", "contact_force"):
+        np.testing.assert_array_equal(getattr(shown_studio.recording, name), getattr(expected, name))
+    tab(page, "Contact")
+    enter(page, "Time (s)", "0.5")
+    screenshot("12_slope")
+
+
+def test_polygons_can_be_hidden(page: Page, shown_studio: Studio, screenshot: Screenshot) -> None:
+    stairs = setsu.Environment.floor() + setsu.Environment.stairs(3, 0.1, 0.2, 0.8, (0.3, 0.0, 0.0))
+    box = setsu.sample_mechanisms.floating_box()
+    start, moving = [0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 1.0], [1.2, 0.0, 0.0, 0.0, 0.0, 0.0]
+    recording = setsu.simulate(box, start, moving, duration=0.5, step=2e-3, environment=stairs)
+    shown_studio.open_mechanism(box)
+    shown_studio.set_recording(recording)
+    shown_studio.replay.go_to(0.4)  # type: ignore[union-attr]
+    tab(page, "Pose")
+    page.get_by_text("Show", exact=True).click()
+    screenshot("13_stairs")
+    assert shown_studio.scene is not None
+    drawn = shown_studio.scene._layers["ground"]
+    assert len(drawn) == len(stairs.polygons) + 1  # and their edges
+    field(page, "Ground polygons").click()
+    assert wait_until(lambda: not any(handle.visible for handle in drawn), pause=page.wait_for_timeout)
+    assert all(handle.visible for handle in shown_studio.scene._layers["normals"])
+    field(page, "Ground polygons").click()
+    page.get_by_text("Show", exact=True).click()
+
+
+def test_a_walk_is_replayed_from_its_file(
+    page: Page, shown_studio: Studio, tmp_path: Path, screenshot: Screenshot
+) -> None:
+    from setsu.control.humanoid import Biped, Walk, plan_walk
+
+    robot = setsu.sample_mechanisms.hoap1_like()
+    motion = plan_walk(Biped(robot), Walk(steps=2, stride=0.03, step_time=0.6, double_support=0.15, height=0.225))
+    servo = setsu.JointServo(300.0, 4.0, motion.position, motion.velocity, motion.feed_forward)
+    recording = setsu.simulate(
+        robot, motion.q[0], np.zeros(robot.nv), duration=2.4, torque=servo, environment=setsu.Environment.floor(),
+        record_every=10,
+    )  # fmt: skip
+    choose_file(page, recording.save(tmp_path / "walk.nc"))
+    page.get_by_text("hoap1-like humanoid: 21 moving bodies").wait_for()
+    tab(page, "Contact")
+    tab(page, "Forces")
+    enter(page, "Time (s)", "1.5")
+    # Only the corners of the soles touch; the zero moment point is under one foot.
+    page.get_by_text("8 of 176 points touch something in this run").first.wait_for()
+    assert page.locator("svg[aria-label='Zero moment point at z = 0 (m)']").is_visible()
+    assert shown_studio.recording is not None
+    assert shown_studio.recording.environment == setsu.Environment.floor()
+    screenshot("14_walk")

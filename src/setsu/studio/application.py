@@ -28,7 +28,7 @@ from setsu.studio.readout import box, forces_table, matrix_picture, summary_tabl
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
-from setsu.studio.scene import LAYERS, Scene, light_and_ground
+from setsu.studio.scene import LAYERS, Scene, add_ground, add_light
 from setsu.studio.server import open_server
 from setsu.studio.state import Moment, moment_at_rest, moment_of_recording
 from setsu.studio.uploads import ENDINGS, LARGEST_UPLOAD, Opened, open_upload
@@ -107,7 +107,10 @@ class Studio:
             for key, _, _ in LAYERS:
                 self.scene.set_visible(key, bool(self._layers[key].value))
             self._add_panels(opened)
-            q = self._closed_start(m) if opened.prepared is None else opened.prepared.q0
+            if opened.recording is not None:
+                q = opened.recording.q[0]
+            else:
+                q = self._closed_start(m) if opened.prepared is None else opened.prepared.q0
             self._look_at(*size_of(m, q))
             self.pose.set_pose(q)
             self._show(moment_at_rest(m, q, let_go=self._let_go))
@@ -149,7 +152,8 @@ class Studio:
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large", brand_color=(38, 92, 140))
         # White light alone, not viser's picture of a warehouse: arrows then have the colours of their curves.
         self.server.scene.configure_environment_map(None)
-        light_and_ground(self.server.scene, 1.0)
+        add_light(self.server.scene)
+        add_ground(self.server.scene, "/ground", 1.0, np.zeros(3))
         self._look_at(np.array([0.0, 0.0, 0.3]), 1.0)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(390)

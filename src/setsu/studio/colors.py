@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import colorsys
 
-__all__ = ["CONTACT", "GROUND", "LOOP", "SURFACE", "contact_color", "hex_color", "joint_color", "paler"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CONTACT", "GROUND", "LOOP", "SURFACE", "contact_color", "hex_color", "joint_color", "linear_light", "paler"]
 
 Color = tuple[int, int, int]
 
@@ -51,6 +54,15 @@ def paler(color: Color, part: float = 0.55) -> Color:
     """Mix a colour with light grey: part 0 keeps it, 1 is grey."""
     red, green, blue = (round(entry + part * (222 - entry)) for entry in color)
     return red, green, blue
+
+
+def linear_light(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return colours (n, 3) as light: viser takes those of arrows for it, of everything else for what a screen shows.
+
+    >>> linear_light(np.array([[0, 128, 255]], dtype=np.uint8)).tolist()
+    [[0, 56, 255]]
+    """
+    return np.round(255.0 * (colors / 255.0) ** 2.2).astype(np.uint8)
 
 
 def hex_color(color: Color) -> str:

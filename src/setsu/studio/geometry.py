@@ -132,7 +132,7 @@ def _from_numbers(m: Mechanism, body: Body, radius: float) -> list[Any]:
             ends.append(center)
         half, axes = ellipsoid_of(body)
         # The box of equal inertia: its half lengths are those of the ellipsoid times sqrt(3/5).
-        box = trimesh.creation.box(extents=np.clip(2.0 * np.sqrt(0.6) * half, thick, 0.8 * radius))
+        box = _box(np.clip(2.0 * np.sqrt(0.6) * half, thick, 0.8 * radius))
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = axes, center
         box.apply_transform(pose)
@@ -145,6 +145,13 @@ def _thickness(body: Body) -> float:
         return 0.0
     half, _ = ellipsoid_of(body)
     return 0.5 * float(np.min(half))
+
+
+def _box(edges: Any) -> Any:
+    """A box with edges (m); each side has corners of its own, so that it is shaded as a plane."""
+    solid = trimesh.creation.box(extents=edges)
+    solid.unmerge_vertices()
+    return solid
 
 
 def _capsule(start: Floats, end: Floats, radius: float) -> Any:
@@ -182,7 +189,7 @@ class _MeshReader:
         """Return the shape as a trimesh in the frame of its body, or None when it cannot be shown."""
         make = trimesh.creation
         if shape.kind == "box":
-            solid = make.box(extents=shape.size)
+            solid = _box(shape.size)
         elif shape.kind == "sphere":
             solid = make.icosphere(subdivisions=2, radius=shape.size[0])
         elif shape.kind == "cylinder":

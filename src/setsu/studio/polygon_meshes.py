@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from setsu.contact import Polygon
 from setsu.spatial import axis_to_z_rotation
 
-__all__ = ["drawn_corners", "fan_of_triangles"]
+__all__ = ["drawn_corners", "fan_of_triangles", "plane_axes"]
 
 Floats = NDArray[np.float64]
 
@@ -28,14 +28,24 @@ def drawn_corners(polygon: Polygon, center: Floats, half: float) -> Floats:
     if abs(n[2]) > 1e-6:
         # Below the centre and not beside it, so that a slope lies under the mechanism.
         foot = center - np.array([0.0, 0.0, (float(n @ center) - polygon.offset) / n[2]])
-    # The third axis is the normal; the first one points down the slope, so that the square lies as one expects.
-    down = np.array([n[0], n[1], 0.0])
-    x, y = axis_to_z_rotation((float(n[0]), float(n[1]), float(n[2])))[:, :2].T
-    if np.linalg.norm(down) > 1e-9:
-        y = np.cross(n, down)
-        y /= np.linalg.norm(y)
-        x = np.cross(y, n)
+    x, y = plane_axes(n)[:, :2].T
     return np.array([foot + half * (a * x + b * y) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+
+
+def plane_axes(normal: Floats) -> Floats:
+    """Return a rotation (3, 3) whose third column is the unit normal; the first points down the slope, if there is one.
+
+    >>> plane_axes(np.array([0.0, 0.0, 1.0])).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    down = np.array([normal[0], normal[1], 0.0])
+    if np.linalg.norm(down) < 1e-9:
+        return axis_to_z_rotation((0.0, 0.0, float(np.sign(normal[2]))))
+    y = np.cross(normal, down)
+    if np.linalg.norm(y) < 1e-9:  # a wall
+        y = np.cross(normal, (0.0, 0.0, 1.0))
+    y /= np.linalg.norm(y)
+    return np.column_stack([np.cross(y, normal), y, normal])
 
 
 def fan_of_triangles(count: int) -> NDArray[np.int64]:

@@ -63,7 +63,9 @@ def forces_table(mechanism: Mechanism, moment: Moment) -> str:
     rows = []
     for k, name in enumerate(m.joint_names):
         torque = moment.torque[m.v_slices[k]]
-        shown = f"{torque[0]:.3f}" if len(torque) == 1 else " ".join(f"{entry:.2f}" for entry in torque)
+        # Three numbers a line: the columns beside have to stay in sight.
+        rows_of_three = [" ".join(f"{entry:.2f}" for entry in torque[i : i + 3]) for i in range(0, len(torque), 3)]
+        shown = f"{torque[0]:.3f}" if len(torque) == 1 else "<br>".join(rows_of_three)
         mark = f'<i style="display:inline-block;width:9px;height:9px;background:{hex_color(joint_color(k))}"></i>'
         rows.append(
             f"<tr><td>{mark}</td><td>{html.escape(name[:28])}</td>"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from setsu.dynamics import body_poses, inverse_dynamics, kinetic_energy, potential_energy
 from setsu.mechanism import Free, Helical, Mechanism, Prismatic, Revolute
 from setsu.simulation import EnergyLedger, Recording
-from setsu.studio.colors import LOOP, contact_color, joint_color
+from setsu.studio.colors import LOOP, contact_color, joint_color, paler
 from setsu.studio.plots import Curve, Plot
 
 __all__ = ["GROUPS", "plots_of", "zero_moment_point"]
@@ -31,11 +31,12 @@ def plots_of(mechanism: Mechanism, recording: Recording) -> dict[str, list[Plot]
 
 
 def _motion(m: Mechanism, rec: Recording) -> list[Plot]:
-    of_coordinate = [k for k, body in enumerate(m.moving) for _ in range(body.joint.nq)]
-    of_velocity = [k for k, body in enumerate(m.moving) for _ in range(body.joint.nv)]
+    # Several coordinates of one joint are shades of its colour.
+    of_coordinate = [(k, part) for k, body in enumerate(m.moving) for part in range(body.joint.nq)]
+    of_velocity = [(k, part) for k, body in enumerate(m.moving) for part in range(body.joint.nv)]
     position, speed, force = _units(m)
     curves = lambda names, values, owner: tuple(  # noqa: E731
-        Curve(name, joint_color(owner[k]), values[:, k]) for k, name in enumerate(names)
+        Curve(name, paler(joint_color(owner[k][0]), 0.13 * owner[k][1]), values[:, k]) for k, name in enumerate(names)
     )
     return [
         Plot("Joint coordinates", position, curves(rec.coordinate_names, rec.q, of_coordinate)),
@@ -67,16 +68,15 @@ def _contact(m: Mechanism, rec: Recording) -> list[Plot]:
     if not rec.contact_names or rec.normal_force.shape[1:] == (0,):
         return [Plot("Normal force", "N", (), "no contact in this run: add one in the tab Scenario")]
     friction = np.linalg.norm(rec.friction_force, axis=-1)
-    names = rec.contact_names
+    touching = np.flatnonzero(rec.normal_force.any(axis=0) | friction.any(axis=0)).tolist()
+    count = len(rec.contact_names)
+    remark = "" if len(touching) == count else f"{len(touching)} of {count} points touch something in this run"
+    curves = lambda values, dashed: tuple(  # noqa: E731
+        Curve(rec.contact_names[k], contact_color(k), values[:, k], dashed=dashed) for k in touching
+    )
     plots = [
-        Plot(
-            "Normal force", "N", tuple(Curve(n, contact_color(k), rec.normal_force[:, k]) for k, n in enumerate(names))
-        ),
-        Plot(
-            "Friction force, size",
-            "N",
-            tuple(Curve(n, contact_color(k), friction[:, k], dashed=True) for k, n in enumerate(names)),
-        ),
+        Plot("Normal force", "N", curves(rec.normal_force, False), remark),
+        Plot("Friction force, size", "N", curves(friction, True), remark),
     ]
     point = zero_moment_point(m, rec)
     if point is not None:

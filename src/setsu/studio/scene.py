@@ -19,15 +19,18 @@ from setsu.constraints import SurfaceContact
 from setsu.contact import Environment
 from setsu.mechanism import Mechanism
 from setsu.spatial import axis_to_z_rotation
-from setsu.studio.colors import GROUND, LOOP, SURFACE, contact_color, joint_color, paler
+from setsu.studio.colors import GROUND, LOOP, SURFACE, contact_color, joint_color, linear_light, paler
 from setsu.studio.geometry import Look, ellipsoid_of, look_of, size_of
-from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles
+from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles, plane_axes
 from setsu.studio.state import Moment, moment_at_rest
 from setsu.studio.surface_meshes import surface_mesh
 
-__all__ = ["LAYERS", "Scene", "light_and_ground"]
+__all__ = ["LAYERS", "Scene", "add_ground", "add_light"]
 
 Floats = NDArray[np.float64]
+
+GROUND_BELOW = -2e-3
+"""Height of the ground that is drawn for want of one, in sizes of the mechanism: a little below floors at z = 0."""
 
 # Key, label, shown at first.
 LAYERS = (
@@ -78,6 +81,8 @@ class Scene:
         with self._atomic():
             for handle in self._layers[layer]:
                 handle.visible = visible
+            if layer in ("forces", "moments") and self._moment is not None:
+                self._show_arrows(self._moment)
             # Centres of mass and ellipsoids lie inside the links: look through them while those are shown.
             see_through = self.visible["masses"] or self.visible["inertias"]
             for handle, mesh in zip(self._layers["links"], self.look.meshes, strict=True):
@@ -119,19 +124,28 @@ class Scene:
         drawn: list[tuple[str, Any]] = []
         self._forget(self._ground)
         arrows, edges, length = [], [], 0.15 * self.radius
-        for number, polygon in enumerate(environment.polygons if environment is not None else ()):
+        polygons = environment.polygons if environment is not None else ()
+        for number, polygon in enumerate(polygons):
             corners = drawn_corners(polygon, self.center, 3.0 * self.radius)
-            faces = fan_of_triangles(len(corners))
-            drawn.append(("ground", self._sheet(f"/polygons/{number:03d}", corners, faces, 0.3, "ground")))
-            middle = corners.mean(axis=0)
-            arrows.append([middle, middle + length * polygon.normal])
-            edges.append(np.stack([corners, np.roll(corners, -1, axis=0)], axis=1))
-        if arrows:
-            shown = self.visible["ground"]
+            name, place = f"/polygons/{number:03d}", corners.mean(axis=0)
+            if polygon.unbounded:
+                wxyz = transforms.SO3.from_matrix(plane_axes(polygon.normal)).wxyz
+                drawn.append(("ground", add_ground(self._scene, name, self.radius, place, wxyz, tint=0.3)))
+                # Beside the mechanism, which stands in the middle.
+                place = 0.75 * place + 0.25 * corners[0]
+            else:
+                faces = fan_of_triangles(len(corners))
+                drawn.append(("ground", self._sheet(name, corners, faces, 0.3, "ground")))
+                edges.append(np.stack([corners, np.roll(corners, -1, axis=0)], axis=1))
+            arrows.append([place, place + length * polygon.normal])
+        # A plane without end takes the place of the ground that is drawn for want of one.
+        self._grid.visible = not any(polygon.unbounded for polygon in polygons)
+        if edges:
             drawn.append(("ground", self._scene.add_line_segments(
-                "/polygons/edges", np.concatenate(edges), SURFACE, visible=shown, thickness=1.5,
+                "/polygons/edges", np.concatenate(edges), SURFACE, visible=self.visible["ground"], thickness=1.5,
                 thickness_units="screen",
             )))  # fmt: skip
+        if arrows:
             drawn.append(("normals", self._scene.add_arrows(
                 "/polygons/normals", np.array(arrows), paler(SURFACE, 0.2), shaft_radius=0.004 * self.radius,
                 head_radius=0.012 * self.radius, head_length=0.04 * self.radius, visible=self.visible["normals"],
@@ -142,7 +156,8 @@ class Scene:
         m, scene = self.mechanism, self._scene
         scene.reset()
         size = self.radius
-        light_and_ground(scene, size)
+        add_light(scene)
+        self._grid = add_ground(scene, "/ground", size, np.array([0.0, 0.0, GROUND_BELOW * size]))
         scene.add_frame("/mechanism", show_axes=False)
         scene.add_frame(
             "/mechanism/world", axes_length=0.12 * size, axes_radius=0.004 * size, origin_radius=0.006 * size
@@ -239,14 +254,21 @@ class Scene:
         longest = 3.0 * self.radius
         force = _clipped(wrench[:, :3] * self.force_scale * self._factor, longest)
         turn = _clipped(wrench[:, 3:] * self.moment_scale * self._factor, longest)
-        self._arrows["forces"].points = np.stack([place, place + force], axis=1).astype(np.float32)
-        self._arrows["forces"].colors = color
+        self._draw("forces", place, place + force, color)
         # A moment carries two heads: a full arrow and one that ends a head earlier.
         second = turn - _clipped(turn, 0.05 * self.radius)
+        pale = np.array([paler(tuple(entry), 0.35) for entry in color.tolist() * 2], np.uint8)
         ends = np.concatenate([place + turn, place + second])
-        twice = np.concatenate([place, place])
-        self._arrows["moments"].points = np.stack([twice, ends], axis=1).astype(np.float32)
-        self._arrows["moments"].colors = np.array([paler(tuple(entry), 0.35) for entry in color.tolist() * 2], np.uint8)
+        self._draw("moments", np.concatenate([place, place]), ends, pale)
+
+    def _draw(self, name: str, starts: Floats, ends: Floats, colors: Any) -> None:
+        """Set arrows; those too short to be seen are left out, since viser draws their heads in full size."""
+        seen = np.linalg.norm(ends - starts, axis=1) > 0.01 * self.radius
+        handle = self._arrows[name]
+        handle.visible = bool(self.visible[name] and seen.any())
+        if seen.any():
+            handle.points = np.stack([starts[seen], ends[seen]], axis=1).astype(np.float32)
+            handle.colors = linear_light(colors[seen])
 
     def _add_arrows(self, name: str) -> Any:
         thin = 0.75 if name == "moments" else 1.0
@@ -292,7 +314,7 @@ class Scene:
     def _sheet(self, name: str, vertices: Floats, faces: Any, opacity: float, layer: str) -> Any:
         return self._scene.add_mesh_simple(
             name, vertices, faces, color=SURFACE, opacity=opacity, side="double", cast_shadow=False,
-            visible=self.visible[layer],
+            receive_shadow=False, visible=self.visible[layer],
         )  # fmt: skip
 
     def _keep(self, layer: str, handle: Any) -> None:
@@ -310,16 +332,21 @@ class Scene:
         drawn.clear()
 
 
-def light_and_ground(scene: Any, size: float) -> None:
-    """Add white light and the grid on the ground around a mechanism of this size (m)."""
-    scene.add_light_hemisphere("/light", sky_color=(255, 255, 255), ground_color=(200, 200, 205), intensity=1.6)
+def add_light(scene: Any) -> None:
+    """Add white light from all sides."""
+    scene.add_light_hemisphere("/light", sky_color=(255, 255, 255), ground_color=(200, 200, 205), intensity=1.8)
+
+
+def add_ground(
+    scene: Any, name: str, size: float, place: Floats, wxyz: Any = (1.0, 0.0, 0.0, 0.0), tint: float = 0.0
+) -> Any:
+    """Add a grid around a mechanism of this size (m); place (3,) m and wxyz: where its plane is; tint: its opacity."""
     whole = 10.0 ** np.floor(np.log10(size))
     cell = whole / (2.0 if size < 3.0 * whole else 1.0)
-    scene.add_grid(
-        "/ground", 40.0 * cell, 40.0 * cell, cell_size=cell, section_size=5.0 * cell, cell_color=(228, 231, 235),
-        section_color=GROUND, fade_distance=14.0 * size, shadow_opacity=0.18,
-        # A little below z = 0, where floors are drawn.
-        position=(0.0, 0.0, -2e-3 * size),
+    return scene.add_grid(
+        name, 40.0 * cell, 40.0 * cell, cell_size=cell, section_size=5.0 * cell, cell_color=(228, 231, 235),
+        section_color=GROUND, fade_distance=14.0 * size, shadow_opacity=0.18, plane_color=SURFACE, plane_opacity=tint,
+        position=place, wxyz=wxyz,
     )  # fmt: skip
 
 

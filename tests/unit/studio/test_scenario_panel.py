@@ -173,3 +173,33 @@ def test_velocities_nobody_can_mean_are_refused_in_words(studio: Studio, text: s
     with pytest.raises(setsu.SetsuError) as problem:
         studio.start_run()
     assert message in str(problem.value)
+
+
+def test_every_polygon_is_drawn_with_its_normal(studio: Studio, tmp_path: Path) -> None:
+    path = tmp_path / "steps.toml"
+    path.write_text(STEPS)
+    studio.open(open_file(path))
+    assert studio.scene is not None
+    layers = studio.scene._layers
+    # A slope without end, two polygons, and the edges of these two.
+    assert len(layers["ground"]) == 4
+    environment = studio.scenario.prepared(studio.pose.q).options["environment"]
+    (arrows,) = layers["normals"]
+    along = np.diff(arrows.points, axis=1)[:, 0]
+    normals = np.array([polygon.normal for polygon in environment.polygons])
+    np.testing.assert_allclose(along / np.linalg.norm(along, axis=1)[:, None], normals, atol=1e-6)
+    assert studio.scenario.ground is not None
+    studio.scenario.ground.kind.value = "nothing"
+    studio._show_ground()
+    assert not layers["ground"]
+    assert not layers["normals"]
+
+
+def test_forces_too_small_to_be_seen_have_no_arrow(studio: Studio) -> None:
+    # In free fall nothing passes through any joint.
+    box = setsu.sample_mechanisms.floating_box()
+    recording = setsu.simulate(box, [0, 0, 2, 0, 0, 0, 1], np.zeros(6), duration=0.02, step=0.01)
+    studio.open_mechanism(box)
+    studio.set_recording(recording)
+    assert studio.scene is not None
+    assert not studio.scene._arrows["forces"].visible
