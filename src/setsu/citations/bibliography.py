@@ -149,12 +149,41 @@ _SOURCES = (
         "munthekaas1998", "article", ("H. Munthe-Kaas",), "Runge-Kutta methods on Lie groups", 1998,
         "BIT Numerical Mathematics", "38", "", "92-111",
     ),
-    # Contact, identification, sampling.
+    # Contact.
     Source(
         "alart1991", "article", ("P. Alart", "A. Curnier"),
         "A mixed formulation for frictional contact problems prone to Newton like solution methods", 1991,
         "Computer Methods in Applied Mechanics and Engineering", "92", "3", "353-375",
     ),
+    # Humanoids.
+    Source(
+        "vukobratovic2004", "article", ("M. Vukobratović", "B. Borovac"),
+        "Zero-Moment Point: Thirty Five Years of its Life", 2004, "International Journal of Humanoid Robotics", "1",
+        "1", "157-173",
+    ),
+    Source(
+        "kajita2003", "inproceedings",
+        ("S. Kajita", "F. Kanehiro", "K. Kaneko", "K. Fujiwara", "K. Harada", "K. Yokoi", "H. Hirukawa"),
+        "Biped walking pattern generation by using preview control of zero-moment point", 2003,
+        "IEEE International Conference on Robotics and Automation", "", "", "1620-1626",
+    ),
+    Source(
+        "yamashita2001", "article", ("N. Yamashita", "M. Fukushima"),
+        "On the Rate of Convergence of the Levenberg-Marquardt Method", 2001, "Computing Supplementa", "15", "",
+        "239-249",
+    ),
+    Source(
+        "sugihara2011", "article", ("T. Sugihara",),
+        "Solvability-Unconcerned Inverse Kinematics by the Levenberg-Marquardt Method", 2011,
+        "IEEE Transactions on Robotics", "27", "5", "984-991",
+    ),
+    Source(
+        "chu2004", "article", ("E. K.-W. Chu", "H.-Y. Fan", "W.-W. Lin", "C.-S. Wang"),
+        "Structure-preserving algorithms for periodic discrete-time algebraic Riccati equations", 2004,
+        "International Journal of Control", "77", "8", "767-788",
+    ),
+    Source("raibert1986", "book", ("M. H. Raibert",), "Legged Robots That Balance", 1986, "MIT Press"),
+    # Identification, sampling.
     Source(
         "swevers1997", "article", ("J. Swevers", "C. Ganseman", "D. B. Tükel", "J. De Schutter", "H. Van Brussel"),
         "Optimal robot excitation and identification", 1997, "IEEE Transactions on Robotics and Automation", "13", "5",

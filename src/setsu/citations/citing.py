@@ -11,7 +11,7 @@ from setsu.errors import InputError, nearest_names
 
 __all__ = ["CHOICES", "CITED", "Citation", "citation"]
 
-# Sources of each public function, whatever its options.
+# Sources of each public function, whatever its options; those of setsu.control.humanoid by their plain names.
 CITED: dict[str, tuple[str, ...]] = {
     "body_poses": ("featherstone2008",),
     "body_velocities": ("featherstone2008",),
@@ -48,6 +48,14 @@ CITED: dict[str, tuple[str, ...]] = {
     "generate": ("kawasaki1995",),
     "compile": ("kawasaki1995",),
     "sweep": ("munthekaas1998",),
+    "plan_footsteps": ("kajita2003",),
+    "plan_walk": ("kajita2003", "chu2004", "yamashita2001", "sugihara2011", "vukobratovic2004"),
+    "plan_jump": ("yamashita2001", "sugihara2011", "vukobratovic2004"),
+    "solve_postures": ("yamashita2001", "sugihara2011"),
+    "standing_posture": ("yamashita2001", "sugihara2011"),
+    "zero_moment_point": ("vukobratovic2004",),
+    "PreviewController": ("kajita2003", "chu2004"),
+    "Landing": ("raibert1986",),
 }
 
 # Function and option -> sources of each value; the first value is the default.
@@ -104,13 +112,15 @@ def citation(*functions: Callable[..., Any] | str, **options: str) -> Citation:
     """Return the sources of the methods behind functions of the library, and the library itself.
 
     Args:
-        functions: public functions or their names; without any, all sources.
+        functions: public functions, those of setsu.control.humanoid too, or their names; without any, all sources.
         options: the options that choose a method, as in the call: method, formulation, integrator, contact_solver,
             sampling; the defaults of the functions otherwise.
 
     >>> import setsu
     >>> print(*(source.key for source in setsu.citation(setsu.forward_dynamics).sources))
     featherstone1983 featherstone2008 setsu
+    >>> print(*(source.key for source in setsu.citation(setsu.control.humanoid.PreviewController).sources))
+    kajita2003 chu2004 setsu
     >>> print(setsu.citation("simulate", integrator="rk8").bibtex.splitlines()[0])
     @article{cooper1972,
     """

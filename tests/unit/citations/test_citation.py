@@ -10,10 +10,11 @@ import pytest
 import setsu
 from setsu.citations.bibliography import BIBLIOGRAPHY
 from setsu.citations.citing import CHOICES, CITED
+from setsu.control import humanoid
 
 
 def test_every_cited_function_is_public_and_every_source_known() -> None:
-    assert set(CITED) <= set(setsu.__all__)
+    assert set(CITED) <= {*setsu.__all__, *humanoid.__all__}
     used = {key for keys in CITED.values() for key in keys}
     used |= {key for values in CHOICES.values() for keys in values.values() for key in keys}
     assert used | {"setsu"} == set(BIBLIOGRAPHY)
@@ -31,6 +32,11 @@ def test_options_choose_the_source() -> None:
     assert "sugihara2002" in str(setsu.citation("simulate", contact_solver="sugihara2002"))
     both = setsu.citation("mass_matrix", setsu.regressor, method="unit_vector")
     assert [source.key for source in both.sources] == ["yamamoto2022", "walker1982", "atkeson1986", "setsu"]
+
+
+def test_humanoid_motions_name_their_sources() -> None:
+    walk = setsu.citation(humanoid.plan_walk, "Landing")
+    assert {"kajita2003", "vukobratovic2004", "raibert1986"} < {source.key for source in walk.sources}
 
 
 def test_every_entry_of_bibtex_is_whole() -> None:
