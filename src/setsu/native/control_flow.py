@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
 from setsu.native.processor import processor_identity
@@ -69,6 +69,24 @@ def _prepared_folder() -> str:
 
 _FOLDER = _prepared_folder()
 
+
+class _Notice(event.Listener):
+    """Says once, to a person at a terminal, why nothing seems to happen while code is made."""
+
+    given = False
+
+    def on_start(self, event: Any) -> None:
+        ours = event.data["dispatcher"].py_func.__module__.startswith("setsu.")
+        if ours and not self.given and sys.stderr.isatty():
+            self.given = True
+            where = f" It is kept in {_FOLDER}." if _FOLDER else ""
+            print(f"setsu: making code for this processor, once; up to half a minute.{where}", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say."""
+
+
+event.register("numba:compile", _Notice())
 
 _OPTIONS = {
     "nogil": True,

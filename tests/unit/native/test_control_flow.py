@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+
+import numba
 import numpy as np
 import pytest
+from numba.core import event
 
 import setsu
 from setsu.dynamics.catalogue import native_function
+from setsu.native import control_flow
 from setsu.native.control_flow import compiled, run_bound
 
 
@@ -59,3 +64,28 @@ def test_a_bad_number_is_reported_by_the_tile_it_stands_in() -> None:
     v[11, 2] = np.nan
     bound = native_function(m, "forward_dynamics").bind([q, v, tau], [a])
     assert _once(bound.handle) // 2 in range(4, 12)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_person_at_a_terminal_is_told_once_that_code_is_made(monkeypatch) -> None:
+    def twice(x):
+        return 2.0 * x
+
+    def thrice(x):
+        return 3.0 * x
+
+    for listener in event._registered["numba:compile"]:
+        if isinstance(listener, control_flow._Notice):
+            monkeypatch.setattr(listener, "given", False)
+    terminal, pipe = _Terminal(), io.StringIO()
+    for stream in (pipe, terminal):
+        monkeypatch.setattr("sys.stderr", stream)
+        for function in (twice, thrice):
+            function.__module__ = "setsu.example"
+            numba.njit(function)(1.0)
+    assert pipe.getvalue() == ""
+    assert terminal.getvalue().count("making code for this processor") == 1
