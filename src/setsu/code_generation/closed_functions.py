@@ -8,6 +8,7 @@
     τ = Dᵀ tau,  J D,  Dᵀ M D,  Dᵀ C D,  Dᵀ Y restricted to the minimum parameters                     (1)
     M = ∂τ/∂a,  bias = τ at a = 0,  M a = τ - bias by M = L diag(d) Lᵀ                                  (2)
     ∂a/∂q = -M^-1 ∂τ/∂q,  ∂a/∂v = -M^-1 ∂τ/∂v,  ∂a/∂τ = M^-1                                           (3)
+    drive inertia, friction and springs of loop joints: τ += Dᵀ times what they add to the tree        (4)
 
 (2) and (3) differentiate the shortest inverse dynamics (inverse_dynamics_program), so they hold the minimum parameters
 too. Source: kawasaki1995 (9)-(11). Derivatives are refused where a joint has several coordinates.
@@ -17,12 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.code_generation.loop_rows import dot, free_axes, has_joint_forces, passive_torques
 from setsu.code_generation.symmetric_solve import factors, solve
 from setsu.dynamics.catalogue import KERNELS
 from setsu.errors import InputError
 from setsu.kernels.interpreter import run
 from setsu.mechanism import Mechanism
 from setsu.mechanism.tables import Inertias
+from setsu.minimum_parameters import MinimumParameters
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import Drives, Inputs
 from setsu.native.straight import Trace
@@ -43,6 +49,7 @@ ARGUMENTS = {
 }
 """Functions made of the inverse dynamics, with their arguments."""
 
+Floats = NDArray[np.float64]
 Rows = list[list[Scalar]]
 
 
@@ -51,28 +58,32 @@ def closed_trace(
     function: str,
     drives: Drives,
     inertias: Inertias,
-    independent: Sequence[int],
+    found: MinimumParameters,
     target: int = -1,
 ) -> Trace:
     """Return a function of a closed mechanism as a program over u, du, ddu or torques of the drives.
 
-    independent: columns of the regressor that are kept. target: body of a Jacobian.
+    found: its minimum parameters; the regressor has their columns. target: body of a Jacobian.
     """
     if function in ARGUMENTS:
-        trace = _from_inverse_dynamics(mechanism, function, drives, inertias)
+        trace = _from_inverse_dynamics(mechanism, function, drives, inertias, found.reference)
     else:
-        trace = _from_tree(mechanism, function, drives, independent, target)
+        trace = _from_tree(mechanism, function, drives, found.independent.tolist(), target)
     flat = [value for values in trace.outputs.values() for value in values]
     graph, short = simplified(trace.graph, flat)
     left = iter(short)
     return Trace(graph, {name: [next(left) for _ in values] for name, values in trace.outputs.items()})
 
 
-def _from_inverse_dynamics(m: Mechanism, function: str, drives: Drives, inertias: Inertias) -> Trace:
+def _from_inverse_dynamics(m: Mechanism, function: str, drives: Drives, inertias: Inertias, reference: Floats) -> Trace:
     n = len(drives.v)
     passive = function != "gravity_torque"
     program = inverse_dynamics_program(m.tables, inertias, drives, passive=passive)
     graph, torques = program.graph, program.torques
+    if passive and has_joint_forces(m):
+        state = _tree_state(m, drives, graph)
+        added = passive_torques(free_axes(m, *state[:2], reference), *state[1:], m.nv)  # (4)
+        torques = [torque + dot(weights, added) for torque, weights in zip(torques, drives.weights, strict=True)]
     q, v, a, tau = ([graph.input((name, k)) for k in range(n)] for name in ("q", "v", "a", "tau"))
     rest = {("a", k): 0.0 for k in range(n)}
     if function == "inverse_dynamics":
@@ -112,24 +123,11 @@ def _refuse_quaternions(m: Mechanism, drives: Drives, function: str) -> None:
 
 def _from_tree(m: Mechanism, function: str, drives: Drives, independent: Sequence[int], target: int) -> Trace:
     """A function of the tree at q = D u + b, projected (1)."""
-    t = m.tables
     kernel = KERNELS[function]()
     graph = Graph()
-    inputs = Inputs(graph, drives.places(t))
-    q: list[Scalar] = [0.0] * m.nq
-    rates: dict[str, list[Scalar]] = {"v": [0.0] * m.nv, "a": [0.0] * m.nv}
-    for k, place in enumerate(drives.q):
-        q[place] = graph.input(("q", k))
-    for d, form in enumerate(drives.forms):
-        if form is None:
-            for name, values in rates.items():
-                values[d] = graph.input((name, drives.v.index(d)))
-            continue
-        q[int(t.q_index[t.dof_link[d]])] = inputs.coordinate(form)
-        for name, values in rates.items():
-            values[d] = inputs.rate(name, form)
+    q, v, a = _tree_state(m, drives, graph)
     point = [graph.input(("point", k)) for k in range(3)]
-    found = run(kernel, t, {"q": q, **rates, "point": point}, target=target)
+    found = run(kernel, m.tables, {"q": q, "v": v, "a": a, "point": point}, target=target)
     D = drives.weights
     outputs: dict[str, list[Scalar]] = {}
     for array in kernel.outputs:
@@ -145,6 +143,25 @@ def _from_tree(m: Mechanism, function: str, drives: Drives, independent: Sequenc
             case _:
                 outputs[array.name] = values
     return Trace(graph, outputs)
+
+
+def _tree_state(m: Mechanism, drives: Drives, graph: Graph) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """q, v, a of all joints as expressions of those of the drives."""
+    t = m.tables
+    inputs = Inputs(graph, drives.places(t))
+    q: list[Scalar] = [0.0] * m.nq
+    rates: dict[str, list[Scalar]] = {"v": [0.0] * m.nv, "a": [0.0] * m.nv}
+    for k, place in enumerate(drives.q):
+        q[place] = graph.input(("q", k))
+    for d, form in enumerate(drives.forms):
+        if form is None:
+            for name, values in rates.items():
+                values[d] = graph.input((name, drives.v.index(d)))
+            continue
+        q[int(t.q_index[t.dof_link[d]])] = inputs.coordinate(form)
+        for name, values in rates.items():
+            values[d] = inputs.rate(name, form)
+    return q, rates["v"], rates["a"]
 
 
 def _project(rows: Rows, D: Sequence[Sequence[float]]) -> Rows:

@@ -1,163 +1,225 @@
-"""Inverse and forward dynamics of mechanisms whose loops close by no linear relation, as programs of fixed length.
+"""Dynamics of mechanisms whose loops close by no linear relation, as programs of fixed length, with derivatives.
 
 | symbol | meaning |
 |---|---|
-| G | rows of the loops and couplings, G v = 0; G_a, G_d its columns of the actuated and of the other rates |
-| g | G's rate times v: G a + g = 0 |
+| G, g, e | of the loops and couplings: G v = 0, G a + g = 0, position errors (loop_rows.py) |
+| G_a, G_d | columns of the actuated and of the other rates |
 | J, c | all accelerations from the actuated ones, a = J a_a + c |
+| u | coordinates of the actuated joints; δ: change when u, its rate or its acceleration changes |
 
     K = G_dᵀ G_d = L diag(d) Lᵀ                                              K y = x solved by substitution    (1)
     τ = tau_a - G_aᵀ G_d K^-1 tau_d                                          tau of the tree at q, v, a        (2)
     J = [1; -K^-1 G_dᵀ G_a],  c = [0; -K^-1 G_dᵀ g]                                                            (3)
     Jᵀ M J a_a = τ - Jᵀ (bias + M c)                                                                           (4)
+    by u:         δq = J,  G δv = -δ(G) v,  G δa = -δ(G) a - δg,  δv_a = δa_a = 0                              (5)
+    by its rate:  δv = J,  G δa = -δg;       by its acceleration:  δa = J                                      (6)
+    forward:      δa = (5), (6) at τ's δ, then minus J (Jᵀ M J)^-1 δτ                                          (7)
+    closing:      δq_d = -K^-1 G_dᵀ e, then v_d = -K^-1 G_dᵀ G_a v_a         one Newton step                   (8)
 
 Arguments are those of the whole tree, in a closed state, because no program of fixed length finds the other joints.
 Redundant rows (planar loops in space) do no harm: K is regular wherever the actuated joints determine the motion. Its
-condition is that of G_d squared. Source: kawasaki1995 (9)-(11) with J from the loops. Refuses loops closed by universal
-and helical joints.
+condition is that of G_d squared. Source: kawasaki1995 (9)-(11) with J from the loops; the rest differentiates it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.code_generation.coordinate_rates import coordinate_rates
+from setsu.code_generation.loop_rows import dot, free_axes, loop_rows, passive_torques, total
 from setsu.code_generation.symmetric_solve import factors, solve
 from setsu.constraints.system import constraint_system
 from setsu.errors import InputError
 from setsu.kernels.composite_body_link import mass_matrix_link
 from setsu.kernels.interpreter import run
-from setsu.kernels.loop_closures import loop_kinematics
-from setsu.kernels.newton_euler_link import bias_torque
-from setsu.mechanism import Cylindrical, Fixed, Joint, Mechanism, Planar, Prismatic, Revolute, Spherical
+from setsu.mechanism import Mechanism
 from setsu.minimum_parameters.assembly_branch import branch_points, free_velocities
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
 from setsu.native.straight import Trace
-from setsu.spatial import axis_to_z_rotation
-from setsu.symbolic import Expression, Graph, Op, Scalar
+from setsu.symbolic import Expression, Graph, Scalar, directional
 from setsu.symbolic.simplification import simplified
-from setsu.symbolic.substitution import apply_operation
+from setsu.symbolic.substitution import substituted, taken_over
 
-__all__ = ["closed_states", "nonlinear_trace"]
+__all__ = ["NONLINEAR", "closed_states", "closing_trace", "nonlinear_trace"]
 
 Floats = NDArray[np.float64]
-Rows = list[list[Scalar]]
+Column = list[Scalar]
 
-# Which parts of the motion a joint holds: of its travel and of its turn, across and along its axis.
-_HELD: dict[type[Joint], tuple[str, str]] = {
-    Revolute: ("xyz", "xy"),
-    Prismatic: ("xy", "xyz"),
-    Cylindrical: ("xy", "xy"),
-    Spherical: ("xyz", ""),
-    Planar: ("z", "xy"),
-    Fixed: ("xyz", "xyz"),
+NONLINEAR = {
+    "inverse_dynamics": "q v a",
+    "forward_dynamics": "q v tau",
+    "inverse_dynamics_derivatives": "q v a",
+    "forward_dynamics_derivatives": "q v tau",
 }
+"""Functions that are made here, with their arguments; tau is that of the actuated joints."""
 
 
-def nonlinear_trace(m: Mechanism, function: str, rates: list[int]) -> Trace:
-    """Return "inverse_dynamics" (torques of the actuated rates) or "forward_dynamics" (accelerations of all)."""
-    graph = Graph()
-    q = [graph.input(("q", k)) for k in range(m.nq)]
-    v = [graph.input(("v", k)) for k in range(m.nv)]
-    others = [d for d in range(m.nv) if d not in rates]
-    G, g = _rows(m, q, v)
-    G_a, G_d = ([[row[d] for d in part] for row in G] for part in (rates, others))
-    if len(others) > len(G) or len(others) != m.nv - len(rates):
-        raise InputError(f"generate: {m.name}: {len(rates)} actuated rates do not determine the motion")
-    K = factors([[_sum(x[i] * x[j] for x in G_d) for j in range(len(others))] for i in range(len(others))])  # (1)
-    if function == "inverse_dynamics":
-        a = [graph.input(("a", k)) for k in range(m.nv)]
-        tau = _tree_torques(m, graph, {"q": q, "v": v, "a": a})
-        y = solve(K, [tau[d] for d in others])
-        force = [_sum(x * z for x, z in zip(row, y, strict=True)) for row in G_d]
-        outputs = [tau[d] - _sum(row[k] * f for row, f in zip(G_a, force, strict=True)) for k, d in enumerate(rates)]
-        name = "tau"  # (2)
-    else:
-        outputs, name = _accelerations(m, graph, q, v, rates, others, (G_a, G_d, g), K), "a"
-    short, outputs = simplified(graph, outputs)
-    return Trace(short, {name: outputs})
+def nonlinear_trace(m: Mechanism, function: str, rates: list[int], reference: Floats) -> Trace:
+    """Return one of NONLINEAR: torques of the actuated rates, accelerations of all, or their derivatives.
+
+    Derivatives have a column per actuated rate; rows are those of what is differentiated.
+    """
+    loops = _Loops(m, rates, reference, shortest=function == "inverse_dynamics")
+    outputs = {
+        "inverse_dynamics": lambda: {"tau": loops.torques()},
+        "forward_dynamics": lambda: {"a": loops.accelerations()},
+        "inverse_dynamics_derivatives": loops.torque_derivatives,
+        "forward_dynamics_derivatives": loops.acceleration_derivatives,
+    }[function]()
+    return _shortened(loops.graph, outputs)
 
 
-def _accelerations(
-    m: Mechanism, graph: Graph, q: list, v: list, rates: list[int], others: list[int], rows: tuple, K: tuple
-) -> list[Scalar]:
-    G_a, G_d, g = rows
+def closing_trace(m: Mechanism, rates: list[int], reference: Floats) -> Trace:
+    """Return q_next, v_next (all joints) of one Newton step that closes the loops, actuated joints kept (8)."""
+    loops = _Loops(m, rates, reference)
+    if any(e is None for e in loops.rows.e):
+        raise InputError(f"generate: {m.name}: no code that closes a loop by a helical joint")
     n = len(rates)
+    off = loops.whole([0.0] * n, loops.follow([e for e in loops.rows.e if e is not None]))
+    q = [x + d for x, d in zip(loops.q, coordinate_rates(m.tables, loops.q, off), strict=True)]
+    v_a = [loops.v[d] for d in rates]
+    v = loops.whole(v_a, loops.follow([dot(row, v_a) for row in loops.G_a]))
+    return _shortened(loops.graph, {"q_next": q, "v_next": v})
 
-    def follow(right: list[Scalar]) -> list[Scalar]:
+
+def _shortened(graph: Graph, outputs: dict[str, Column]) -> Trace:
+    short, values = simplified(graph, [value for part in outputs.values() for value in part])
+    left = iter(values)
+    return Trace(short, {name: [next(left) for _ in part] for name, part in outputs.items()})
+
+
+class _Loops:
+    """A mechanism with its loops on symbols q, v, a of all joints and tau of the actuated ones."""
+
+    def __init__(self, m: Mechanism, rates: list[int], reference: Floats, *, shortest: bool = False) -> None:
+        """shortest: take pains to write the tree's torques with few operations."""
+        self.m, self.rates, self.graph = m, rates, Graph()
+        self.others = [d for d in range(m.nv) if d not in rates]
+        self.q: list[Any] = [self.graph.input(("q", k)) for k in range(m.nq)]
+        self.v: list[Any] = [self.graph.input(("v", k)) for k in range(m.nv)]
+        self.a: list[Any] = [self.graph.input(("a", k)) for k in range(m.nv)]
+        self.tau = [self.graph.input(("tau", k)) for k in range(len(rates))]
+        self.rows = loop_rows(m, self.q, self.v)
+        G = self.rows.G
+        if len(self.others) > len(G) or len(self.others) != m.nv - len(rates):
+            raise InputError(f"generate: {m.name}: {len(rates)} actuated rates do not determine the motion")
+        self.G_a, self.G_d = ([[row[d] for d in part] for row in G] for part in (rates, self.others))
+        columns = range(len(self.others))
+        self.K = factors([[total(x[i] * x[j] for x in self.G_d) for j in columns] for i in columns])  # (1)
+        self.axes = free_axes(m, self.q, self.v, reference)
+        unit = np.eye(len(rates)).tolist()
+        self.J = [self.whole(unit[k], self.follow([row[k] for row in self.G_a])) for k in range(len(rates))]  # (3)
+        self.tree = self._tree_torques(shortest)
+
+    def follow(self, right: Sequence[Scalar]) -> Column:
+        """-K^-1 G_dᵀ right: what the other rates do where G_a demands `right`."""
+        columns = range(len(self.others))
         return [
-            -x
-            for x in solve(K, [_sum(row[i] * r for row, r in zip(G_d, right, strict=True)) for i in range(len(others))])
+            -x for x in solve(self.K, [total(r[i] * x for r, x in zip(self.G_d, right, strict=True)) for i in columns])
         ]
 
-    def whole(driven: list[Scalar], rest: list[Scalar]) -> list[Scalar]:
-        full: list[Scalar] = [0.0] * m.nv
-        for place, value in zip([*rates, *others], [*driven, *rest], strict=True):
+    def whole(self, driven: Sequence[Scalar], rest: Sequence[Scalar]) -> Column:
+        """All rates from those of the actuated joints and those of the others."""
+        full: Column = [0.0] * self.m.nv
+        for place, value in zip([*self.rates, *self.others], [*driven, *rest], strict=True):
             full[place] = value
         return full
 
-    unit: Rows = [[1.0 if i == k else 0.0 for i in range(n)] for k in range(n)]
-    J = [whole(unit[k], follow([row[k] for row in G_a])) for k in range(n)]  # (3), one column after the other
-    c = whole([0.0] * n, follow(g))
-    flat = run(mass_matrix_link(), m.tables, {"q": q})["M"]
-    M = [flat[k : k + m.nv] for k in range(0, len(flat), m.nv)]
-    bias = run(bias_torque(straight=True), m.tables, {"q": q, "v": v})["tau"]
-    held = [b + _dot(row, c) for b, row in zip(bias, M, strict=True)]
-    MJ = [[_dot(row, column) for row in M] for column in J]
-    tau = [graph.input(("tau", k)) for k in range(n)]
-    right = [t - _dot(column, held) for t, column in zip(tau, J, strict=True)]
-    driven = solve(factors([[_dot(J[i], MJ[j]) for j in range(n)] for i in range(n)]), right)  # (4)
-    return [_sum(J[k][d] * driven[k] for k in range(n)) + c[d] for d in range(m.nv)]
+    def _tree_torques(self, shortest: bool) -> Column:
+        """Torques of the cut tree, and what loop joints add to them."""
+        t = self.m.tables
+        program = inverse_dynamics_program(t, t.regrouped, tree_drives(t), shortest=shortest)
+        inputs = {
+            (name, k): x for name, part in zip("qva", (self.q, self.v, self.a), strict=True) for k, x in enumerate(part)
+        }
+        torques = taken_over(self.graph, program.graph, program.torques, inputs)
+        added = passive_torques(self.axes, self.v, self.a, self.m.nv)
+        return [torque + more for torque, more in zip(torques, added, strict=True)]
+
+    def torques(self) -> Column:
+        """τ of the actuated joints (2)."""
+        y = solve(self.K, [self.tree[d] for d in self.others])
+        force = [dot(row, y) for row in self.G_d]
+        return [self.tree[d] - total(row[k] * f for row, f in zip(self.G_a, force, strict=True))
+                for k, d in enumerate(self.rates)]  # fmt: skip
+
+    def _inertia(self) -> tuple[list[Column], tuple]:
+        """M, and the factors of Jᵀ M J."""
+        nv = self.m.nv
+        flat = run(mass_matrix_link(), self.m.tables, {"q": self.q})["M"]
+        M = [list(flat[k : k + nv]) for k in range(0, nv * nv, nv)]
+        for axis in self.axes:
+            for i in range(nv):
+                M[i] = [x + axis.armature * axis.F[i] * f for x, f in zip(M[i], axis.F, strict=True)]
+        MJ = [[dot(row, column) for row in M] for column in self.J]
+        n = range(len(self.rates))
+        return M, factors([[dot(self.J[i], MJ[j]) for j in n] for i in n])
+
+    def accelerations(self) -> Column:
+        """Accelerations of all joints under the torques of the actuated ones (4)."""
+        M, held = self._inertia()
+        n = range(len(self.rates))
+        c = self.whole([0.0] * len(self.rates), self.follow(self.rows.g))
+        bias = substituted(self.graph, self.tree, {("a", k): 0.0 for k in range(self.m.nv)})
+        load = [b + dot(row, c) for b, row in zip(bias, M, strict=True)]
+        driven = solve(held, [t - dot(column, load) for t, column in zip(self.tau, self.J, strict=True)])
+        return [total(self.J[k][d] * driven[k] for k in n) + c[d] for d in range(self.m.nv)]
+
+    def _changes(self) -> dict[str, list[tuple[dict[Expression, Scalar], Column]]]:
+        """By name "dq", "dv", "da" and actuated rate: how q, v, a change, and δa."""
+        graph, rows, rest = self.graph, self.rows, [0.0] * len(self.rates)
+        speed = [dot(row, self.v) for row in rows.G]
+        demand = [dot(row, self.a) + g for row, g in zip(rows.G, rows.g, strict=True)]
+        found: dict[str, list[tuple[dict[Expression, Scalar], Column]]] = {"dq": [], "dv": [], "da": []}
+        for column in self.J:
+            place = dict(zip(self.q, coordinate_rates(self.m.tables, self.q, column), strict=True))
+            dv = self.whole(rest, self.follow(directional(graph, speed, place)))  # (5)
+            by_u = place | dict(zip(self.v, dv, strict=True))
+            by_rate = dict(zip(self.v, column, strict=True))  # (6)
+            for name, change in (("dq", by_u), ("dv", by_rate)):
+                da = self.whole(rest, self.follow(directional(graph, demand, change)))
+                found[name].append((change | dict(zip(self.a, da, strict=True)), da))
+            found["da"].append((dict(zip(self.a, column, strict=True)), column))
+        return found
+
+    def torque_derivatives(self) -> dict[str, Column]:
+        """Derivatives of τ by u, its rates and its accelerations, row by row."""
+        torques = self.torques()
+        return {
+            name: _row_by_row([directional(self.graph, torques, change) for change, _ in changes])
+            for name, changes in self._changes().items()
+        }
+
+    def acceleration_derivatives(self) -> dict[str, Column]:
+        """Derivatives of all accelerations by u, its rates and the torques, row by row (7)."""
+        graph, n = self.graph, range(len(self.rates))
+        held = self._inertia()[1]
+        torques, moving = self.torques(), {("a", k): x for k, x in enumerate(self.accelerations())}
+        outputs: dict[str, Column] = {}
+        for name, changes in self._changes().items():
+            columns = []
+            for change, da in changes if name != "da" else []:
+                slopes = substituted(graph, [*directional(graph, torques, change), *da], moving)
+                back = solve(held, slopes[: len(self.rates)])
+                columns.append([slopes[len(self.rates) + d] - total(self.J[k][d] * back[k] for k in n)
+                                for d in range(self.m.nv)])  # fmt: skip
+            if columns:
+                outputs[name] = _row_by_row(columns)
+        unit = np.eye(len(self.rates)).tolist()
+        driven = [solve(held, column) for column in unit]
+        outputs["dtau"] = _row_by_row(
+            [[total(self.J[k][d] * column[k] for k in n) for d in range(self.m.nv)] for column in driven]
+        )
+        return outputs
 
 
-def _tree_torques(m: Mechanism, graph: Graph, inputs: dict[str, list]) -> list[Scalar]:
-    """Torques of the cut tree, moved to this graph."""
-    program = inverse_dynamics_program(m.tables, m.tables.regrouped, tree_drives(m.tables))
-    values: dict[int, Any] = {}
-    source = program.graph
-    for index in source.needed(program.torques):
-        op, args = source.ops[index], source.args[index]
-        if op is Op.INPUT:
-            values[index] = inputs[args[0][0]][args[0][1]]
-        elif op is Op.CONSTANT:
-            values[index] = args[0]
-        else:
-            values[index] = apply_operation(graph, op, [values[arg] for arg in args])
-    return [values[t.index] if isinstance(t, Expression) else t for t in program.torques]
-
-
-def _rows(m: Mechanism, q: list, v: list) -> tuple[Rows, list[Scalar]]:
-    """G and g, rows that vanish left out."""
-    G: Rows = []
-    g: list[Scalar] = []
-    moved = run(loop_kinematics(), m.tables, {"q": q, "v": v})
-    for number, loop in enumerate(m.loops):
-        held = _HELD.get(type(loop.joint))
-        if held is None:
-            kind = type(loop.joint).__name__
-            raise InputError(f"generate: loop {loop.name} of {m.name}: no code for loops closed by a {kind} joint")
-        axes = axis_to_z_rotation(loop.joint.axis)
-        base = 6 * number
-        columns = [moved["loop_J"][(base + i) * m.nv : (base + i + 1) * m.nv] for i in range(6)]
-        bias = moved["bias"][base : base + 6]
-        for part, letters in enumerate(held):
-            for letter in letters:
-                direction = axes[:, "xyz".index(letter)].tolist()
-                G.append([_dot(direction, [columns[3 * part + i][d] for i in range(3)]) for d in range(m.nv)])
-                g.append(_dot(direction, bias[3 * part : 3 * part + 3]))
-    first = {body.joint.name: where.start for body, where in zip(m.moving, m.v_slices, strict=True)}
-    for coupling in m.couplings:
-        row: list[Scalar] = [0.0] * m.nv
-        for joint, factor in coupling.factors:
-            row[first[joint]] = float(factor)
-        G.append(row)
-        g.append(0.0)
-    kept = [k for k, row in enumerate(G) if any(isinstance(x, Expression) or x != 0.0 for x in row)]
-    return [G[k] for k in kept], [g[k] for k in kept]
+def _row_by_row(columns: list[Column]) -> Column:
+    return [value for row in zip(*columns, strict=True) for value in row]
 
 
 def closed_states(m: Mechanism, reference: Floats) -> Callable[[int, int], list[Floats]]:
@@ -177,14 +239,3 @@ def closed_states(m: Mechanism, reference: Floats) -> Callable[[int, int], list[
         return [np.array(part) for part in zip(*states, strict=True)]
 
     return draw
-
-
-def _sum(values: Any) -> Scalar:
-    total: Scalar = 0.0
-    for value in values:
-        total = total + value
-    return total
-
-
-def _dot(a: Any, b: Any) -> Scalar:
-    return _sum(x * y for x, y in zip(a, b, strict=True))

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from setsu.code_generation.closed_functions import ARGUMENTS, closed_trace
 from setsu.code_generation.closed_mechanism import actuated_rates, linear_drives, minimum_inertias
-from setsu.code_generation.nonlinear_loops import closed_states, nonlinear_trace
+from setsu.code_generation.nonlinear_loops import NONLINEAR, closed_states, nonlinear_trace
 from setsu.constraints.states import coordinate_names
 from setsu.dynamics.catalogue import KERNELS, PROGRAMS, native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.minimum_parameters import minimum_parameters
+from setsu.minimum_parameters.assembly_branch import reference_configuration
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
 from setsu.native.straight import Trace
@@ -89,7 +90,6 @@ def traced_function(
             raise InputError(
                 f"generate: {mechanism.name} has springs between points beside loops, which code cannot have"
             )
-        _refuse_loop_forces(mechanism, function)
         return _closed(mechanism, function, actuated, target)
     if actuated is not None:
         raise InputError(f"generate: actuated: {mechanism.name} has no loops or couplings: every joint is driven")
@@ -125,22 +125,14 @@ def _target(m: Mechanism, function: str, body: str | None) -> int:
     return m.body_names.index(body)
 
 
-def _refuse_loop_forces(m: Mechanism, function: str) -> None:
-    if function not in ARGUMENTS or function in ("mass_matrix", "gravity_torque"):
-        return
-    for loop in m.loops:
-        for name in ("damping", "coulomb", "stiffness", "armature"):
-            if np.any(np.asarray(getattr(loop.joint, name, 0.0), dtype=float)):
-                raise InputError(f"generate: {function} of {m.name}: loop joint {loop.name} has {name}, code has none")
-
-
 def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target: int) -> TracedFunction:
     rates = actuated_rates(m, actuated)
-    found = minimum_parameters(m)
-    drives = linear_drives(m, found.reference, rates)
+    reference = reference_configuration(m, None, "generate")
+    drives = linear_drives(m, reference, rates)
     if drives is None:
-        return _nonlinear(m, function, rates, found.reference, target)
-    trace = closed_trace(m, function, drives, minimum_inertias(m, found), found.independent.tolist(), target)
+        return _nonlinear(m, function, rates, reference, target)
+    found = minimum_parameters(m, q=reference)
+    trace = closed_trace(m, function, drives, minimum_inertias(m, found), found, target)
     lengths = {"q": len(drives.q), "v": len(rates), "a": len(rates), "tau": len(rates), "point": 3}
     arguments = ARGUMENTS[function].split() if function in ARGUMENTS else [a.name for a in KERNELS[function]().inputs]
     names = coordinate_names(m)
@@ -155,21 +147,18 @@ def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target:
 
 def _nonlinear(m: Mechanism, function: str, rates: list[int], reference: Floats, target: int) -> TracedFunction:
     """Loops that close by a nonlinear equation: arguments are those of all joints."""
+    if function not in NONLINEAR:
+        return replace(_tree(m, function, target), remark=", of the tree its loops are cut into")
     names = coordinate_names(m)
     driven = ", ".join(names[rate] for rate in rates)
-    draw = closed_states(m, reference)
-    if function == "inverse_dynamics":
-        inputs = (("q", m.nq), ("v", m.nv), ("a", m.nv))
-        remark = f", closed; arguments of all joints, torques of {driven}"
-        return TracedFunction(m, inputs, nonlinear_trace(m, function, rates), remark=remark, draw=draw)
-    if function == "forward_dynamics":
-        inputs = (("q", m.nq), ("v", m.nv), ("tau", len(rates)))
-        remark = f", closed; torques of {driven}"
-        return TracedFunction(m, inputs, nonlinear_trace(m, function, rates), remark=remark, draw=draw)
+    lengths = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": len(rates)}
+    remark = f", closed; arguments of all joints, driven by {driven}"
     if function.endswith("derivatives"):
-        names_of_loops = ", ".join(element.name for element in (*m.loops, *m.couplings)[:3])
-        raise InputError(
-            f"generate: {function} of {m.name}: its loops ({names_of_loops}) close by no linear relation between the "
-            "joints; derivatives are made for trees and for loops that do"
-        )
-    return replace(_tree(m, function, target), remark=", of the tree its loops are cut into")
+        remark += ", a column per driven coordinate"
+    return TracedFunction(
+        mechanism=m,
+        inputs=tuple((name, lengths[name]) for name in NONLINEAR[function].split()),
+        trace=nonlinear_trace(m, function, rates, reference),
+        remark=remark,
+        draw=closed_states(m, reference),
+    )

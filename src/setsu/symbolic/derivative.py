@@ -1,4 +1,4 @@
-"""Derivatives of a graph, in forward order: one pass over the nodes per input, sharing what the passes have in common.
+"""Derivatives of a graph, in forward order: one pass over the nodes per direction, sharing what passes have in common.
 
     d(a b) = da b + a db,  d(a / b) = (da - (a/b) db) / b,  d cos a = -sin a da,  d sin a = cos a da,
     d sqrt a = da / (2 sqrt a),  d select(c, a, b) = select(c, da, db)
@@ -8,11 +8,11 @@ A selection counts as locally constant in its condition: at a switching point th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from setsu.symbolic.graph import Expression, Graph, Op, Scalar
 
-__all__ = ["differentiate"]
+__all__ = ["differentiate", "directional"]
 
 
 def differentiate(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Expression]) -> list[list[Scalar]]:
@@ -28,14 +28,29 @@ def differentiate(graph: Graph, outputs: Sequence[Scalar], inputs: Sequence[Expr
     order = graph.needed(outputs)
     columns = []
     for wanted in inputs:
-        slopes = _slopes(graph, order, wanted.index)
+        slopes = _slopes(graph, order, {wanted.index: 1.0})
         columns.append([slopes.get(o.index, 0.0) if isinstance(o, Expression) else 0.0 for o in outputs])
     return [list(row) for row in zip(*columns, strict=True)] if inputs else [[] for _ in outputs]
 
 
-def _slopes(graph: Graph, order: list[int], wanted: int) -> dict[int, Scalar]:
-    """Derivative of each node by one input; nodes that do not depend on it are left out."""
-    slopes: dict[int, Scalar] = {wanted: 1.0}
+def directional(graph: Graph, outputs: Sequence[Scalar], direction: Mapping[Expression, Scalar]) -> list[Scalar]:
+    """Return the slopes of the outputs where the inputs change by `direction`, inputs not named there not at all.
+
+    >>> from setsu.symbolic import Graph
+    >>> graph = Graph()
+    >>> x, y = graph.input("x"), graph.input("y")
+    >>> [slope] = directional(graph, [x * y], {x: 1.0})
+    >>> slope is y
+    True
+    """
+    start = {node.index: slope for node, slope in direction.items() if isinstance(slope, Expression) or slope != 0}
+    slopes = _slopes(graph, graph.needed(outputs), start)
+    return [slopes.get(o.index, 0.0) if isinstance(o, Expression) else 0.0 for o in outputs]
+
+
+def _slopes(graph: Graph, order: list[int], start: dict[int, Scalar]) -> dict[int, Scalar]:
+    """Derivative of each node in a direction given by inputs; nodes that do not change are left out."""
+    slopes = dict(start)
     for index in order:
         op, args = graph.ops[index], graph.args[index]
         if op <= Op.CONSTANT or not any(arg in slopes for arg in args):

@@ -22,6 +22,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from setsu.symbolic.frequencies import Frequencies
 from setsu.symbolic.graph import Expression, Graph, Op, Scalar
 from setsu.symbolic.substitution import apply_operation
 
@@ -29,6 +30,8 @@ __all__ = ["simplified"]
 
 _LARGE = 1200
 _ROUNDS = 8
+# Pairs grow as the square of a sum's length; longer ones (inverses of matrices written out) keep their terms.
+_LONGEST = 100
 
 # A value: sign, number of a node. A node: ("number", value), ("leaf", key), ("call", op, values), ("sum", terms),
 # ("product", factors); terms: ((node, ±1), ...) sorted by node, factors: sorted nodes, a constant among them at most.
@@ -345,23 +348,17 @@ class _Forms:
             if self.nodes[node][0] == kind:
                 content = self.nodes[node][1]
                 bags[node] = dict(content) if kind == "sum" else Counter(content)
-        pairs: Counter[tuple] = Counter()
-        where: dict[tuple, set[int]] = {}
+        pairs = Frequencies()
         for node, bag in bags.items():
             for pair in self._pairs(kind, bag):
-                pairs[pair] += 1
-                where.setdefault(pair, set()).add(node)
-        while pairs:
-            most = max(pairs.values())
-            if most < 2:
-                break
-            pair = rng.choice(sorted(pair for pair, count in pairs.items() if count == most))
+                pairs.add(pair, node)
+        while (pair := pairs.most_frequent(rng)) is not None:
             first, second, relative = pair
             if kind == "sum":
                 made = self.node(("sum", ((first, 1), (second, relative))))
             else:
                 made = self.node(("product", (first, second)))
-            users = sorted(where[pair])
+            users = sorted(pairs.users(pair))
             if made not in bags:
                 bags[made] = {first: 1, second: relative} if kind == "sum" else Counter((first, second))
             for user in users:
@@ -369,8 +366,7 @@ class _Forms:
                 if user == made or made in bag:
                     continue
                 for old in self._pairs(kind, bag):
-                    pairs[old] -= 1
-                    where[old].discard(user)
+                    pairs.remove(old, user)
                 if kind == "sum":
                     sign = bag.pop(first)
                     del bag[second]
@@ -383,12 +379,13 @@ class _Forms:
                         if bag[part] <= 0:
                             del bag[part]
                 for fresh in self._pairs(kind, bag):
-                    pairs[fresh] += 1
-                    where.setdefault(fresh, set()).add(user)
-            del pairs[pair], where[pair]
+                    pairs.add(fresh, user)
+            pairs.forget(pair)
         self._replace(kind, bags)
 
     def _pairs(self, kind: str, bag: dict[int, int] | Counter[int]) -> list[tuple[int, int, int]]:
+        if len(bag) > _LONGEST:
+            return []
         parts = sorted(bag)
         if kind == "sum":
             return [(a, b, bag[a] * bag[b]) for k, a in enumerate(parts) for b in parts[k + 1 :]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from setsu.symbolic.graph import Expression, Graph, Op, Scalar
 
-__all__ = ["apply_operation", "substituted"]
+__all__ = ["apply_operation", "substituted", "taken_over"]
 
 
 def substituted(graph: Graph, outputs: Sequence[Scalar], values: Mapping[Any, Scalar]) -> list[Scalar]:
@@ -18,11 +18,17 @@ def substituted(graph: Graph, outputs: Sequence[Scalar], values: Mapping[Any, Sc
     >>> substituted(graph, [x * y + x], {"y": 0.0})[0] is x
     True
     """
+    return taken_over(graph, graph, outputs, values)
+
+
+def taken_over(graph: Graph, source: Graph, outputs: Sequence[Scalar], values: Mapping[Any, Scalar]) -> list[Scalar]:
+    """Return outputs of the graph `source` as expressions of `graph`, inputs replaced as in `substituted`."""
     results: dict[int, Scalar] = {}
-    for index in graph.needed(outputs):
-        op, args = graph.ops[index], graph.args[index]
+    for index in source.needed(outputs):
+        op, args = source.ops[index], source.args[index]
         if op is Op.INPUT:
-            results[index] = values.get(args[0], graph.expression(index))
+            known = values.get(args[0])
+            results[index] = graph.input(args[0]) if known is None else known
         elif op is Op.CONSTANT:
             results[index] = args[0]
         else:
