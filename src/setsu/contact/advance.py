@@ -11,19 +11,26 @@ from setsu.contact.detection import point_in_world
 from setsu.contact.free_motion import (
     ACCELERATION,
     APPLIED,
+    BAD_NUMBERS,
     COULOMB,
     DAMPING,
     FINE,
+    KINETIC,
+    POSES_NOW,
     POSITION,
+    POTENTIAL,
     TORQUE,
     V_NEXT,
     VELOCITY,
     Motion,
     V,
 )
+from setsu.contact.held_rows import HeldRows
+from setsu.contact.memory import is_sliding
 from setsu.contact.scene import STOP, WRENCH, Problem, Scene
-from setsu.contact.step import accept, is_sliding, take_step
-from setsu.native.control_flow import compiled, part
+from setsu.contact.step import accept, take_step
+from setsu.contact.tree import NOW, Tree, kinetic_energy, set_inertias, weight_energy
+from setsu.native.control_flow import compiled, part, run_bound
 
 __all__ = ["EVENT_KINDS", "DriveTables", "Records", "advance", "make_records"]
 
@@ -75,8 +82,8 @@ def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene) -> Re
 
 @compiled
 def advance(
-    scene: Scene, problem: Problem, motion: Motion, tables: DriveTables, records: Records, times, step, first, stop,
-    record_every, solver,
+    scene: Scene, tree: Tree, problem: Problem, motion: Motion, tables: DriveTables, records: Records, held: HeldRows,
+    times, step, first, stop, record_every, solver,
 ):  # fmt: skip
     """Take the steps from the states number `first` up to `stop` (exclusive); return (next state, status).
 
@@ -84,6 +91,12 @@ def advance(
     """
     last = len(times) - 1
     a = motion.vectors
+    if run_bound(motion.kernels[POSES_NOW]) >= 0:
+        return first, BAD_NUMBERS
+    set_inertias(tree, motion.poses, motion.columns, NOW)
+    motion.energies[KINETIC] = kinetic_energy(tree, a[V], NOW)
+    if motion.elastic[0] == 0:
+        motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
     for k in range(first, stop):
         if records.counts[1] > len(records.events) - len(scene.points) - len(scene.stops):
             return k, FINE
@@ -92,13 +105,13 @@ def advance(
             a[TORQUE, d] = tables.torque[min(k, len(tables.torque) - 1), d]
             a[POSITION, d] = tables.position[min(k, len(tables.position) - 1), d]
             a[VELOCITY, d] = tables.velocity[min(k, len(tables.velocity) - 1), d]
-        status = take_step(scene, problem, motion, h, solver, records.now)
+        status = take_step(scene, tree, problem, motion, held, h, solver, records.now)
         if status != FINE:
             return k, status
         for i in range(8):
             records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
         if k % record_every == 0 or k == last:
-            _record(scene, problem, motion, records, h)
+            _record(scene, tree, problem, motion, records, h)
         _see_events(scene, problem, records, k)
         if k < last:
             for d in range(a.shape[1]):
@@ -108,12 +121,12 @@ def advance(
                 records.sums[1] -= h * slope * a[V_NEXT, d] * mean
             records.sums[2] += records.now[8]
             records.sums[3] += records.now[9]
-            accept(scene, problem, motion)
+            accept(scene, tree, problem, motion)
     return stop, FINE
 
 
 @part
-def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h):
+def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records: Records, h):
     row, a = records.counts[0], motion.vectors
     records.counts[0] = row + 1
     for i in range(len(motion.q)):
@@ -142,27 +155,41 @@ def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h)
         for i in range(3):
             out[i] += (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
             out[3 + i] = c.position[i]
-    for b in range(problem.counts[1]):
-        if problem.bodies[b] < records.wrench.shape[1]:
-            for i in range(6):
-                records.wrench[row, problem.bodies[b], i] = problem.vectors[WRENCH, 6 * b + i] / h
+    for k in range(problem.counts[1]):
+        if problem.bodies[k] < records.wrench.shape[1]:
+            _record_wrench(tree, problem, motion, records, k, h)
+
+
+@part
+def _record_wrench(tree: Tree, problem: Problem, motion: Motion, records: Records, k, h):
+    """Wrench of the contacts of a body, at its own origin."""
+    body, w, o = problem.bodies[k], problem.vectors[WRENCH], 6 * k
+    out = records.wrench[records.counts[0] - 1, body]
+    T, base = motion.poses[body], motion.poses[body if problem.counts[3] == 1 else tree.reference[body]]
+    x, y, z = base[0, 3] - T[0, 3], base[1, 3] - T[1, 3], base[2, 3] - T[2, 3]
+    out[0], out[1], out[2] = w[o] / h, w[o + 1] / h, w[o + 2] / h
+    out[3] = (w[o + 3] + y * w[o + 2] - z * w[o + 1]) / h
+    out[4] = (w[o + 4] + z * w[o] - x * w[o + 2]) / h
+    out[5] = (w[o + 5] + x * w[o + 1] - y * w[o]) / h
 
 
 @part
 def _see_events(scene: Scene, problem: Problem, records: Records, k):
     """Compare what each point does now with what it did in the step before."""
-    # `touching` holds the state before, plus four times the present one.
+    touching = scene.touching
+    # It holds the state before, plus four times the present one.
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point == STOP and c.impulse[0] > 0.0:
             scene.stops[c.face].touching += 2
         if c.point >= 0 and c.impulse[0] > 0.0:
-            p = scene.points[c.point]
-            p.touching = p.touching % 4 + 4 * max(p.touching // 4, 1 + is_sliding(c.velocity))
+            was = touching[c.point]
+            touching[c.point] = was % 4 + 4 * max(was // 4, 1 + is_sliding(c.velocity))
     for index in range(len(scene.points)):
-        p = scene.points[index]
-        before, now = p.touching % 4, p.touching // 4
-        p.touching = now
+        if touching[index] == 0:
+            continue
+        before, now = touching[index] % 4, touching[index] // 4
+        touching[index] = now
         if before == now:
             continue
         kind = _TOUCH if before == 0 else (_LIFT if now == 0 else (_SLIP if now == 2 else _STICK))

@@ -9,12 +9,42 @@
 | residual | largest entry of F (newton_solver.py) in parts of the largest impulse | the solver is done |
 
 v is the velocity at the end of the step, measured from what the contact was asked for (gap over step, restitution).
-The entries are filled in step.py and kept in `Recording.contact_log`, the worst since the row before.
+The entries are kept in `Recording.contact_log`, the worst since the row before.
 """
 
 from __future__ import annotations
 
-__all__ = ["ENTRIES"]
+import math
+
+from setsu.contact.scene import Problem
+from setsu.native.control_flow import part
+
+__all__ = ["ENTRIES", "add_up_work", "certify"]
 
 ENTRIES = ("depth", "cone", "complementarity", "dissipation", "residual", "rounds", "passes", "unconverged")
 """Names of the entries, in order."""
+
+
+@part
+def certify(problem: Problem, certificate):
+    """Cone, complementarity and dissipation residuals of the impulses (certificate.py)."""
+    cone = together = dissipation = 0.0
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        f, v, mu = c.impulse, c.velocity, c.friction
+        ft, vt = math.sqrt(f[1] * f[1] + f[2] * f[2]), math.sqrt(v[1] * v[1] + v[2] * v[2])
+        cone = max(cone, ft - mu * f[0], -f[0])
+        together = max(together, abs(f[0] * v[0]), -v[0] * c.scale * abs(v[0]))
+        dissipation = max(dissipation, abs(f[1] * v[1] + f[2] * v[2] + mu * f[0] * vt))
+    certificate[1], certificate[2], certificate[3] = cone, together, dissipation
+
+
+@part
+def add_up_work(problem: Problem, certificate):
+    """Work of contact friction and of normal impulses in this step (J), with the mean of old and new velocity."""
+    certificate[8] = certificate[9] = 0.0
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        for k in range(3):
+            work = 0.5 * c.impulse[k] * (c.before[k] + c.velocity[k] - c.shift[k])
+            certificate[9 if k == 0 else 8] += work

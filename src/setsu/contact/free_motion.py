@@ -10,7 +10,8 @@
 
 then changed as little as loops, couplings and surfaces of the mechanism demand (held_rows.py).
 
-Dry friction of joints is a damper of the slope it has at the present speed. Cost: mass matrix, bias and factor.py.
+Dry friction of joints is a damper of the slope it has at the present speed. Cost: bias and one pass over the tree
+(articulated.py); with such rows, or bodies that touch each other, the mass matrix and its factors (factor.py).
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.articulated import factor_free, free_sweep
 from setsu.contact.factor import factorise, force_to_x, x_to_velocity
 from setsu.contact.held_rows import HeldRows, begin_rows, hold_rows
 from setsu.contact.scene import Scene
+from setsu.contact.tree import NOW, Tree
 from setsu.native.control_flow import part, run_bound
 
 __all__ = ["BAD_NUMBERS", "FINE", "NOT_POSITIVE", "VECTORS", "Motion", "free_velocity"]
@@ -35,9 +38,9 @@ FINE, BAD_NUMBERS, NOT_POSITIVE = 0, 1, 2
 # Rows of Motion.vectors, all (nv,): the state, torques and gains, then what a step works out.
 VECTORS = 17
 V, TORQUE, KP, KD, POSITION, VELOCITY, DAMPING, STIFFNESS, COULOMB = range(9)
-BIAS, ROOT, X, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION = range(9, VECTORS)
+BIAS, ROOT, CHANGE, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION = range(9, VECTORS)
 # Rows of Motion.kernels.
-MASS_MATRIX, BIAS_TORQUE, JOINT_AXES, INTEGRATE, BODY_POSES, KINETIC_ENERGY, POTENTIAL_ENERGY = range(7)
+MASS_MATRIX, BIAS_TORQUE, POSES_NOW, INTEGRATE, POSES_NEXT, POTENTIAL_ENERGY = range(6)
 # Entries of Motion.energies (J).
 KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT = range(4)
 
@@ -56,21 +59,22 @@ class Motion(NamedTuple):
     coordinate: Ints  # (nv,) where in q, -1 for velocities without a single coordinate
     poses: Floats  # (n_bodies, 4, 4) at q
     poses_next: Floats
-    columns: Floats  # (6, nv)
+    columns: Floats  # (6, nv) joint axes at q
+    columns_next: Floats
     H: Floats
-    held: HeldRows  # loops, couplings and surfaces
-    kernels: Ints  # (7, 7)
+    kernels: Ints  # (6, 7)
     energies: Floats  # (4,) kinetic and potential, of the state and of the next
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
+    body_twists: Floats  # (2, nv, 6) beyond each velocity, at the beginning and at the end without contacts (tree.py)
+    elastic: Ints  # (1,) whether springs keep energy
 
 
 @part
-def free_velocity(scene: Scene, motion: Motion, h):
+def free_velocity(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, dense):
     """Velocity at the end of the step without contacts (1) into V_FREE; FINE or what is wrong."""
-    for kernel in (MASS_MATRIX, BIAS_TORQUE, JOINT_AXES):
-        if run_bound(motion.kernels[kernel]) >= 0:
-            return BAD_NUMBERS
-    H, a, x = motion.H, motion.vectors, motion.vectors[X]
+    if run_bound(motion.kernels[BIAS_TORQUE]) >= 0:
+        return BAD_NUMBERS
+    a, x, inertia = motion.vectors, motion.vectors[CHANGE], tree.joint_inertia
     for d in range(len(x)):
         v, dry, kp, kd = a[V, d], a[COULOMB, d], a[KP, d], a[KD, d]
         sign = 1.0 if v > 0.0 else (-1.0 if v < 0.0 else 0.0)
@@ -81,16 +85,44 @@ def free_velocity(scene: Scene, motion: Motion, h):
             u += kp * (a[POSITION, d] - motion.q[motion.coordinate[d]])
         spring = kp + a[STIFFNESS, d]
         x[d] = h * (u - a[BIAS, d] + dry * sign - slope * v - h * spring * v)
-        H[d, d] += h * (kd + a[DAMPING, d] + slope) + h * h * spring
+        inertia[1, d] = inertia[0, d] + h * (kd + a[DAMPING, d] + slope) + h * h * spring
         a[APPLIED, d] = u
+    if dense:
+        return _free_dense(scene, tree, motion, held, h)
+    if not factor_free(tree):
+        return NOT_POSITIVE
+    for d in range(len(x)):
+        tree.pull[d] = x[d]
+    free_sweep(tree)
+    for d in range(len(x)):
+        a[V_FREE, d] = a[V, d] + tree.change[d]
+        p, s, now, free, y, v = (
+            tree.parent[d], tree.axes[NOW, d], motion.body_twists[0, d], motion.body_twists[1, d], tree.twists[d],
+            a[V, d],
+        )  # fmt: skip
+        for i in range(6):
+            now[i] = s[i] * v + (motion.body_twists[0, p, i] if p >= 0 else 0.0)
+            free[i] = now[i] + y[i]
+    return FINE
+
+
+@part
+def _free_dense(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h):
+    """The same with the mass matrix and its factors."""
+    for kernel in (MASS_MATRIX, POSES_NOW):
+        if run_bound(motion.kernels[kernel]) >= 0:
+            return BAD_NUMBERS
+    H, a, x = motion.H, motion.vectors, motion.vectors[CHANGE]
+    for d in range(len(x)):
+        H[d, d] += tree.joint_inertia[1, d] - tree.joint_inertia[0, d]
     if not factorise(H, scene.parent, a[ROOT]):
         return NOT_POSITIVE
     force_to_x(H, scene.parent, a[ROOT], x)
     x_to_velocity(H, scene.parent, a[ROOT], x)
     for d in range(len(x)):
         a[V_FREE, d] = a[V, d] + x[d]
-    if len(motion.held.work.rows) > 0:
-        if not begin_rows(motion.held, motion.q, a[V], a[V_FREE], h):
+    if len(held.work.rows) > 0:
+        if not begin_rows(held, motion.q, a[V], a[V_FREE], h):
             return BAD_NUMBERS
-        hold_rows(motion.held, H, scene.parent, a[ROOT], x, a[V_FREE])
+        hold_rows(held, H, scene.parent, a[ROOT], x, a[V_FREE])
     return FINE

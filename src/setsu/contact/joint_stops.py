@@ -19,7 +19,7 @@ from __future__ import annotations
 from setsu.contact.scene import STOP, Problem, Scene
 from setsu.native.control_flow import part
 
-__all__ = ["find_stops", "recall_stop", "remember_stops", "set_stop_map", "stop_gap"]
+__all__ = ["find_stops", "recall_stop", "remember_stops", "stop_gap"]
 
 
 @part
@@ -38,9 +38,11 @@ def _add(scene: Scene, problem: Problem, stop, gap):
     c.point, c.face, c.body_a, c.body_b, c.gap = STOP, stop, s.body, -1, gap
     c.static_friction = c.kinetic_friction = c.restitution = 0.0
     for i in range(3):
-        c.position[i] = 0.0
+        c.position[i] = c.arm_a[i] = 0.0
         for j in range(3):
             c.axes[i, j] = 0.0
+    # The normal is the joint's motion, in metres; there are no tangents.
+    c.axes[0, 0] = s.sign * s.lever
 
 
 @part
@@ -61,19 +63,11 @@ def find_stops(scene: Scene, problem: Problem, q, q_next, v, h, reach, first):
 
 
 @part
-def set_stop_map(scene: Scene, problem: Problem, index):
-    """The normal of a stop is the joint's motion, in metres; it has no tangents."""
-    c = problem.contacts[index]
-    for r in range(6):
-        for k in range(3):
-            c.map_a[r, k] = 0.0
-    c.map_a[0, 0] = scene.stops[c.face].sign * scene.stops[c.face].lever
-
-
-@part
 def recall_stop(scene: Scene, c):
     """Start from the impulse of the step before."""
-    c.slides, c.impulse[0] = 0, scene.stops[c.face].impulse
+    c.slides, c.impulse[0], c.impulse[1], c.impulse[2] = 0, scene.stops[c.face].impulse, 0.0, 0.0
+    for k in range(3):
+        c.curvature[k] = c.bend[k] = 0.0
 
 
 @part

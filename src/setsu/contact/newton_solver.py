@@ -4,7 +4,7 @@
 |---|---|---|
 | λ_i, v_i | impulse and velocity of contact i: normal, tangents; v = Pᵀ y + shift + ε λ | N s, m/s |
 | ρ_i | impulse per velocity of the contact, a factor times 3 / tr W_ii | kg |
-| ε | compliance, 1e-6 of the mean tr W_ii / 3: makes the impulses of redundant contacts unique, the least ones | 1/kg |
+| ε | compliance, 5e-7 of the mean tr W_ii / 3: makes the impulses of redundant contacts unique, the least ones | 1/kg |
 | μ_i | friction coefficient in force | |
 
     z = λ - ρ v                                                               (1)
@@ -31,12 +31,13 @@ import math
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
 from setsu.contact.scene import TWIST, Problem
+from setsu.contact.tree import Tree
 from setsu.native.control_flow import part
 
 __all__ = ["set_trial", "solve", "take_trial"]
 
 _ACCURACY = 1e-10
-_COMPLIANCE = 1e-6
+_COMPLIANCE = 5e-7
 # Newton steps before the safe way is taken; full ones: the residual of (6) may climb before it falls.
 _BOLD = 6
 # The safe way: compliances from the first one down to the real one, and how far each but the last is solved.
@@ -48,9 +49,9 @@ _SHORTEST = 0.01
 
 
 @part
-def _residual(problem: Problem, eps, factor):
+def _residual(tree: Tree, problem: Problem, eps, factor):
     """Velocities and F for the trial impulses; return its largest entry (N s) and the sum of squares."""
-    set_twists(problem)
+    set_twists(tree, problem)
     worst = total = 0.0
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
@@ -162,22 +163,22 @@ def _largest_impulse(problem: Problem):
 
 
 @part
-def _newton(problem: Problem, eps, factor, goal, most, careful):
+def _newton(tree: Tree, problem: Problem, eps, factor, goal, most, careful):
     """Newton's method from `impulse` until |F| <= goal; return (|F|, rounds). Careful: with steps that lower |F|."""
     set_trial(problem, 0.0)
-    worst, total = _residual(problem, eps, factor)
+    worst, total = _residual(tree, problem, eps, factor)
     rounds = 0
     while worst > goal and rounds < most:
         rounds += 1
         for index in range(problem.counts[0]):
             _blocks(problem, index, eps, factor)
-        if not linear_step(problem):
+        if not linear_step(tree, problem):
             break
         _keep_on_cones(problem)
         length, best, best_total = 1.0, 1.0, math.inf
         while True:
             set_trial(problem, length)
-            worst, now = _residual(problem, eps, factor)
+            worst, now = _residual(tree, problem, eps, factor)
             if now < best_total:
                 best, best_total = length, now
             if not careful or now < (1.0 - 0.1 * length) * total or length <= _SHORTEST:
@@ -185,7 +186,7 @@ def _newton(problem: Problem, eps, factor, goal, most, careful):
             length *= 0.4
         if length != best:
             set_trial(problem, best)
-            worst, now = _residual(problem, eps, factor)
+            worst, now = _residual(tree, problem, eps, factor)
         total = now
         take_trial(problem)
     return worst, rounds
@@ -210,7 +211,7 @@ def _set_start(problem: Problem):
 
 
 @part
-def _solve_carefully(problem: Problem, eps, goal):
+def _solve_carefully(tree: Tree, problem: Problem, eps, goal):
     """Try every factor of ρ from `start`; leave the best impulses there; return (|F|, rounds)."""
     best, rounds = math.inf, 0
     for index in range(problem.counts[0]):
@@ -222,10 +223,10 @@ def _solve_carefully(problem: Problem, eps, goal):
             c = problem.contacts[index]
             for k in range(3):
                 c.impulse[k] = c.kept_start[k]
-        _, more = _newton(problem, eps, factor, goal, _CAREFUL, True)
+        _, more = _newton(tree, problem, eps, factor, goal, _CAREFUL, True)
         rounds += more
         set_trial(problem, 0.0)
-        worst, _ = _residual(problem, eps, 1.0)
+        worst, _ = _residual(tree, problem, eps, 1.0)
         if worst < best:
             best = worst
             _set_start(problem)
@@ -235,7 +236,7 @@ def _solve_carefully(problem: Problem, eps, goal):
 
 
 @part
-def solve(problem: Problem):
+def solve(tree: Tree, problem: Problem):
     """Find the impulses; `shift`, `friction` and a start in `impulse` are given. Return (residual, rounds, converged).
 
     The residual is |F| in parts of the largest impulse at hand. WRENCH and TWIST are those of the result.
@@ -251,16 +252,16 @@ def solve(problem: Problem):
     largest = _largest_impulse(problem)
     accuracy = _ACCURACY * largest
     _set_start(problem)
-    worst, rounds = _newton(problem, _COMPLIANCE * unit, 1.0, accuracy, _BOLD, False)
+    worst, rounds = _newton(tree, problem, _COMPLIANCE * unit, 1.0, accuracy, _BOLD, False)
     if not worst <= accuracy:
         soft = _SOFTEST
         while soft > 1.5 * _COMPLIANCE:
-            _, more = _solve_carefully(problem, soft * unit, _ROUGH * largest)
+            _, more = _solve_carefully(tree, problem, soft * unit, _ROUGH * largest)
             rounds += more
             soft *= _HARDENING
-        worst, more = _solve_carefully(problem, _COMPLIANCE * unit, accuracy)
+        worst, more = _solve_carefully(tree, problem, _COMPLIANCE * unit, accuracy)
         rounds += more
         _take_start(problem)
         set_trial(problem, 0.0)
-        worst, _ = _residual(problem, _COMPLIANCE * unit, 1.0)
+        worst, _ = _residual(tree, problem, _COMPLIANCE * unit, 1.0)
     return worst / largest, rounds, worst <= accuracy

@@ -56,7 +56,6 @@ _BODY = np.dtype(
         ("point_stop", "i8"),
         ("center", "f8", 3),  # ball around all contact points, body frame, m
         ("radius", "f8"),
-        ("hub", "i8"),  # position among the bodies in contact, -1: not one of them
     ]
 )
 _POINT = np.dtype(
@@ -67,10 +66,12 @@ _POINT = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
-        ("touching", "i8"),  # 0 apart, 1 sticking, 2 sliding, in the step before
         ("face", "i8", _FACES_PER_POINT),  # what it touched then, -1: nothing
         ("slides", "i8", _FACES_PER_POINT),
+        ("steps", "i8", _FACES_PER_POINT),  # how many steps it has touched it
         ("impulse", "f8", (_FACES_PER_POINT, 3)),
+        ("bend", "f8", (_FACES_PER_POINT, 3)),  # of the contact's way, and one step earlier
+        ("former", "f8", (_FACES_PER_POINT, 3)),
     ]
 )
 _STOP = np.dtype(
@@ -114,10 +115,9 @@ _CONTACT = np.dtype(
         ("gap_next", "f8"),  # m, at its end
         ("position", "f8", 3),  # m, world, where the force acts
         ("axes", "f8", (3, 3)),  # rows: normal towards body a, two tangents
-        ("map_a", "f8", (6, 3)),  # impulse in these axes -> wrench impulse on the body at its origin
-        ("map_b", "f8", (6, 3)),
-        ("own", "f8", (3, 3)),  # velocity of the contact for unit impulses in it
-        ("scale", "f8"),  # kg: impulse per velocity, 3 / trace of own
+        ("arm_a", "f8", 3),  # m, world axes, from the reference point of the body
+        ("arm_b", "f8", 3),
+        ("scale", "f8"),  # kg: impulse per velocity of this contact alone
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
@@ -125,6 +125,9 @@ _CONTACT = np.dtype(
         ("before", "f8", 3),  # m/s, in the contact axes, at the beginning of the step
         ("free", "f8", 3),  # without contact impulses
         ("curvature", "f8", 3),  # what the straight step misses, over the step
+        ("bend", "f8", 3),  # the same without what the contact's compliance adds, and one step earlier
+        ("former", "f8", 3),
+        ("steps", "i8"),  # how many steps the contact has been closed
         ("shift", "f8", 3),  # added to the velocity: gap over step, restitution, curvature
         ("velocity", "f8", 3),  # after the solve, shift included
         ("impulse", "f8", 3),  # N s
@@ -149,6 +152,7 @@ class Scene(NamedTuple):
     path: Ints
     bodies: Records  # those of the mechanism, then one for each joint with stops
     points: Records
+    touching: Ints  # (n_points,) 0 apart, 1 sticking, 2 sliding, in the step before
     body_points: Ints  # points body after body
     polygons: Records
     edges: Floats  # (n_edges, 4) a·x <= d inside
@@ -160,17 +164,21 @@ class Scene(NamedTuple):
 class Problem(NamedTuple):
     """Contacts of one step and the bodies that take part in them (the hub), coupled through the mechanism.
 
-    x are coordinates in which the kinetic energy is ½|x|²: v = L⁻¹ D^-½ x with H = Lᵀ D L.
+    x are coordinates in which the kinetic energy is ½|x|²: v = L⁻¹ D^-½ x with H = Lᵀ D L. The last five arrays serve
+    dense problems alone.
     """
 
-    counts: Ints  # (3,) contacts, bodies, pairs
+    counts: Ints  # (5,) contacts, bodies, pairs; 1 where the problem is dense; points remembered
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
-    bodies: Ints  # (n,) moving body at each position
-    root: Floats  # (n, 6, nv) X: twist of the body = X x
-    coupling: Floats  # (6 n, 6 n) X Xᵀ: twists for unit wrench impulses
+    bodies: Ints  # (n,) moving body at each position of the hub
+    hub: Ints  # (n,) position of each body there, -1: not in contact
+    remembered: Ints  # points that touched something in the step before
     vectors: Floats  # (7, d), d = max(6 n, nv)
-    system: Floats  # (2, d, d)
+    stiffness: Floats  # (n, 6, 6) of each body's contacts
+    root: Floats  # (n, 6, nv) X: twist of the body = X x
+    own: Floats  # (n, 6, 6) X Xᵀ: twist of the body for unit wrench impulses on it
+    system: Floats  # (nv, nv)
     support: Ints  # (n, nv + 1) number of columns of `root` that are not zero, and which
     product: Floats  # (6, nv)
 
@@ -204,7 +212,6 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
     paths += [paths[body] for body in dof_body[joints]]
     members += [np.zeros(0, dtype=np.int64) for _ in joints]
     bodies = np.zeros(len(paths), dtype=_BODY)
-    bodies["hub"] = -1
     bodies["path_start"], bodies["path_stop"] = _ranges(paths)
     bodies["point_start"], bodies["point_stop"] = _ranges(members)
     for body, indices in zip(bodies, members, strict=True):
@@ -224,6 +231,7 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
         path=np.array([dof for path in paths for dof in path], dtype=np.int64),
         bodies=bodies,
         points=points,
+        touching=np.zeros(max(1, len(points)), dtype=np.int64),
         body_points=np.concatenate([np.zeros(0, dtype=np.int64), *members]).astype(np.int64),
         polygons=polygons,
         edges=flat.edge,
@@ -233,21 +241,27 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
     )
 
 
-def make_problem(scene: Scene, nv: int, n_pairs: int = 0) -> Problem:
-    """Return room for the contacts of a step: every point with three faces, all stops, `n_pairs` between bodies."""
-    n_points, n_bodies = len(scene.points), len(scene.bodies)
-    n, d = max(1, n_bodies), max(6 * n_bodies, nv, 1)
+def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) -> Problem:
+    """Return room for the contacts of a step: every point with three faces, all stops, `n_pairs` between bodies.
+
+    dense: whether bodies may touch each other or constraint rows hold.
+    """
+    n_points, n, m = len(scene.points), max(1, len(scene.bodies)), max(1, nv)
+    d = n if dense else 1
     return Problem(
-        counts=np.zeros(3, dtype=np.int64),
-        pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
+        counts=np.zeros(5, dtype=np.int64),
         contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs), dtype=_CONTACT),
+        pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         bodies=np.zeros(n, dtype=np.int64),
-        root=np.zeros((n, 6, max(1, nv))),
-        coupling=np.zeros((6 * n, 6 * n)),
-        vectors=np.zeros((7, d)),
-        system=np.zeros((2, d, d)),
-        support=np.zeros((n, nv + 1), dtype=np.int64),
-        product=np.zeros((6, max(1, nv))),
+        hub=np.full(n, -1, dtype=np.int64),
+        remembered=np.zeros(max(1, n_points), dtype=np.int64),
+        vectors=np.zeros((7, max(6 * n, m))),
+        stiffness=np.zeros((n, 6, 6)),
+        root=np.zeros((d, 6, m)),
+        own=np.zeros((d, 6, 6)),
+        system=np.zeros((m, m) if dense else (1, 1)),
+        support=np.zeros((d, m + 1), dtype=np.int64),
+        product=np.zeros((6, m)),
     )
 
 

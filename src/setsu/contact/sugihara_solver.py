@@ -25,6 +25,7 @@ from setsu.contact.linear_step import linear_step
 from setsu.contact.newton_solver import set_trial, take_trial
 from setsu.contact.problem import set_twists, set_velocity
 from setsu.contact.scene import TWIST, Problem
+from setsu.contact.tree import Tree
 from setsu.native.control_flow import part
 
 __all__ = ["solve"]
@@ -35,9 +36,9 @@ _ROUNDS = 50
 
 
 @part
-def _set_velocities(problem: Problem):
+def _set_velocities(tree: Tree, problem: Problem):
     """Contact velocities of the trial impulses, measured from their targets (1)."""
-    set_twists(problem)
+    set_twists(tree, problem)
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         set_velocity(problem, index, TWIST, c.velocity)
@@ -46,7 +47,7 @@ def _set_velocities(problem: Problem):
 
 
 @part
-def _solve_modes(problem: Problem, eps):
+def _solve_modes(tree: Tree, problem: Problem, eps):
     """(2) for given modes (in `bounces`) and directions (in `kept`); twice, the second time for the rounding."""
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
@@ -54,7 +55,7 @@ def _solve_modes(problem: Problem, eps):
             c.impulse[k] = c.trial[k] = 0.0
     good = True
     for _ in range(3):
-        _set_velocities(problem)
+        _set_velocities(tree, problem)
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
             for i in range(3):
@@ -70,15 +71,15 @@ def _solve_modes(problem: Problem, eps):
                     along = 1.0 if k == 0 else -c.friction * c.kept[k]
                     c.ratio[k, 0] = along / eps
                     c.rest[k] = -along * (c.velocity[0] / eps + c.impulse[0])
-        good = linear_step(problem) and good
+        good = linear_step(tree, problem) and good
         set_trial(problem, 1.0)
         take_trial(problem)
-    _set_velocities(problem)
+    _set_velocities(tree, problem)
     return good
 
 
 @part
-def solve(problem: Problem, h):
+def solve(tree: Tree, problem: Problem, h):
     """Find the impulses; `before`, `free` and materials are given. Return (residual, rounds, converged)."""
     count = problem.counts[0]
     eps = 0.0
@@ -95,7 +96,7 @@ def solve(problem: Problem, h):
     rounds, settled = 0, False
     while rounds < _ROUNDS and not settled:
         rounds += 1
-        settled = _solve_modes(problem, eps)
+        settled = _solve_modes(tree, problem, eps)
         for index in range(count):
             c = problem.contacts[index]
             f = c.impulse

@@ -34,6 +34,7 @@ __all__ = ["KERNELS", "PROGRAMS", "STRAIGHT_KERNELS", "fast_function", "native_f
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "body_poses": kinematics.body_poses,
     "joint_axes": kinematics.joint_axes,
+    "poses_and_axes": kinematics.poses_and_axes,
     "body_velocities": kinematics.body_velocities,
     "body_accelerations": kinematics.body_accelerations,
     "point_jacobian": jacobians.point_jacobian,

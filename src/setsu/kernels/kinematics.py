@@ -34,6 +34,7 @@ __all__ = [
     "outward_acceleration",
     "outward_pose",
     "outward_velocity",
+    "poses_and_axes",
     "start_acceleration",
     "start_pose",
     "start_velocity",
@@ -125,6 +126,17 @@ def joint_axes() -> Kernel:
         inputs=(_Q,),
         outputs=(Array("columns", "dof", 6),),
         phases=(start_pose, Loop("links", (outward_pose, _give_axes))),
+        link_fields=_POSE,
+    )
+
+
+def poses_and_axes() -> Kernel:
+    """Both of these in one sweep."""
+    return Kernel(
+        name="poses_and_axes",
+        inputs=(_Q,),
+        outputs=(Array("poses", "body", 16), Array("columns", "dof", 6)),
+        phases=(start_pose, Loop("links", (outward_pose, give_pose, _give_axes))),
         link_fields=_POSE,
     )
 

@@ -7,6 +7,7 @@ makes the array G from its entry. The table never changes, which lets the compil
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.core.typing.typeof import typeof_impl
 from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, unbox
 from numba.np.arrayobj import populate_array
+from numba.np.numpy_support import from_dtype
 
 __all__ = ["Book"]
 
@@ -25,7 +27,7 @@ _PAGE = 4  # address and up to three lengths
 
 
 class Book:
-    """The arrays of a named tuple (float64 or int64, contiguous, up to three axes) for compiled code.
+    """The arrays of a named tuple (float64, int64 or records, contiguous, up to three axes) for compiled code.
 
     >>> class Pair(NamedTuple):
     ...     a: np.ndarray
@@ -40,27 +42,32 @@ class Book:
         self._table = np.zeros((len(pages), _PAGE), dtype=np.int64)
         fields = []
         for k, (name, array) in enumerate(zip(pages._fields, pages, strict=True)):
-            if array.dtype not in (np.float64, np.int64) or not array.flags.c_contiguous or not 1 <= array.ndim <= 3:
-                raise ValueError(f"{type(pages).__name__}.{name}: expected a contiguous float64 or int64 array")
+            known = array.dtype in (np.float64, np.int64) or array.dtype.names is not None
+            if not known or not array.flags.c_contiguous or not 1 <= array.ndim <= 3:
+                raise ValueError(f"{type(pages).__name__}.{name}: expected a contiguous float64, int64 or record array")
             self._table[k, 0] = array.ctypes.data
             self._table[k, 1 : 1 + array.ndim] = array.shape
-            fields.append((name, "d" if array.dtype == np.float64 else "l", array.ndim))
+            fields.append((name, array.dtype, array.ndim))
         self.address = int(self._table.ctypes.data)
         self.type = BookType(type(pages).__name__, tuple(fields))
 
 
 class BookType(types.Type):
-    """Numba's type of a book: its fields with their kinds and numbers of axes."""
+    """Numba's type of a book: its fields with their kinds and numbers of axes.
 
-    def __init__(self, title: str, fields: tuple[tuple[str, str, int], ...]) -> None:
+    Its name becomes part of every compiled function's: a digest keeps that short where records have many fields.
+    """
+
+    def __init__(self, title: str, fields: tuple[tuple[str, np.dtype, int], ...]) -> None:
         self.title, self.fields = title, fields
-        super().__init__(name=f"Book({title}: {fields})")
+        described = repr([(name, dtype.descr, axes) for name, dtype, axes in fields])
+        super().__init__(name=f"Book({title}: {hashlib.sha256(described.encode()).hexdigest()[:16]})")
 
     def array_of(self, name: str) -> tuple[int, Any] | None:
         """Number of a field and the type of its array."""
-        for k, (field, kind, axes) in enumerate(self.fields):
+        for k, (field, dtype, axes) in enumerate(self.fields):
             if field == name:
-                return k, types.Array(types.float64 if kind == "d" else types.int64, axes, "C")
+                return k, types.Array(from_dtype(dtype), axes, "C")
         return None
 
 
@@ -107,7 +114,7 @@ def _open_page(context: Any, builder: Any, kind: BookType, book: Any, name: str)
         return loaded
 
     array = context.make_array(array_type)(context, builder)
-    itemsize = word(8)
+    itemsize = word(kind.fields[page][1].itemsize)
     shape = [entry(1 + axis) for axis in range(array_type.ndim)]
     strides = [itemsize]
     for length in shape[:0:-1]:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, event, types
+from numba.core import cgutils, codegen, compiler, event, types
 from numba.extending import intrinsic
 
 from setsu.native.processor import processor_identity
@@ -109,9 +109,50 @@ def compiled(function: Function) -> Function:
         settings.CACHE_DIR = before
 
 
+class _Unfinished(codegen.JITCodeLibrary):
+    """The code of a part as it was lowered.
+
+    Numba alone would optimise a part, and emit code for it, together with all it calls, at every level of calls anew.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Nobody calls a part by its address."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What Numba would put the address of Python's objects into: parts use none."""
+        return _NoEnvironment
+
+
+class _NoEnvironment:
+    @staticmethod
+    def set_env(name: str, environment: Any) -> None:
+        """Nothing to set."""
+
+
+class _PartCompiler(compiler.Compiler):
+    """Numba's compiler up to, but without, LLVM's optimisation: that is left to the function the part belongs to."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.state.library = _Unfinished(self.state.targetctx.codegen(), "part")
+
+
 def part(function: Function) -> Function:
-    """The same for a function that only compiled ones call: without the way in from Python, made in half the time."""
-    return _NUMBA.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    """The same for a function that only compiled ones call: without the way in from Python, optimised as part of them.
+
+    It has no code of its own and may not be called from Python.
+    """
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
+    return _NUMBA.njit(**options, **_OPTIONS)(function)
 
 
 def _run_bound(typing_context, handle):

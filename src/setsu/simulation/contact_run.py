@@ -72,8 +72,9 @@ class ContactRun:
                     f'simulate: contact "{contact.name}": with an environment expected bilateral=True and friction=0; '
                     "points that may lift off or rub are contact points of the mechanism"
                 )
-        from setsu.contact import advance, scene
+        from setsu.contact import advance, scene, tree
         from setsu.contact import free_motion as stepping
+        from setsu.native.array_book import Book
 
         self._advance, self._stepping = advance, stepping
         self._solver = CONTACT_SOLVERS.index(contact_solver)
@@ -90,11 +91,14 @@ class ContactRun:
         )
         self.pairs = BodyPairs(m) if body_contacts else None
         self.pair_record = PairRecord(m)
-        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room if self.pairs else 0)
+        dense = self.pairs is not None or self.loops.count > 0
+        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room if self.pairs else 0, dense)
+        self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self.motion, self._bound = self._bind()
         rows = (len(times) - 1) // record_every + 2
         self.records = advance.make_records(rows, m.nq, m.nv, m.n_bodies, self.scene)
         self.tables = self._tables()
+        self._books = [Book(p) for p in (self.scene, self.tree, self.problem, self.motion, self.tables, self.records)]
         self.events: list[EventReport] = []
         self.done = 0
 
@@ -127,8 +131,7 @@ class ContactRun:
                 self._prepare_step()
             target = min(stop, self.done + (1 if by_step else _STEPS_PER_CALL), *(k for k, _ in self._changes))
             self.done, status = self._advance.advance(
-                self.scene, self.problem, self.motion, self.tables, self.records, self.times, self.step, first, target,
-                self.record_every, self._solver,
+                *self._books, self.loops.compiled, self.times, self.step, first, target, self.record_every, self._solver
             )  # fmt: skip
             self._fetch_events()
             if self.pairs is not None and self.done > first:
@@ -188,7 +191,8 @@ class ContactRun:
         m, s = self.mechanism, self._stepping
         vectors, q, q_next = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq)
         poses, poses_next = np.zeros((m.n_bodies, 4, 4)), np.zeros((m.n_bodies, 4, 4))
-        columns, H, energies = np.zeros((6, m.nv)), np.zeros((m.nv, m.nv)), np.zeros(4)
+        columns, columns_next = np.zeros((6, m.nv)), np.zeros((6, m.nv))
+        H, energies = np.zeros((m.nv, m.nv)), np.zeros(4)
         free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
         vectors[s.DAMPING], vectors[s.COULOMB] = m.damping, m.coulomb
         vectors[s.STIFFNESS] = m.tables.stiffness
@@ -198,10 +202,9 @@ class ContactRun:
         bound = [
             native_function(m, "mass_matrix").bind([q], [H]),
             native_function(m, bias).bind([q, vectors[s.V]], [vectors[s.BIAS]]),
-            native_function(m, "joint_axes").bind([q], [columns]),
+            native_function(m, "poses_and_axes").bind([q], [poses, columns]),
             native_function(m, "integrate").bind([q, vectors[s.DISPLACEMENT]], [q_next]),
-            native_function(m, "body_poses").bind([q_next], [poses_next]),
-            native_function(m, "kinetic_energy").bind([q_next, vectors[s.V_NEXT]], [energies[2:3]]),
+            native_function(m, "poses_and_axes").bind([q_next], [poses_next, columns_next]),
             native_function(m, "potential_energy").bind([q_next], [energies[3:4]]),
         ]
         motion = s.Motion(
@@ -212,11 +215,13 @@ class ContactRun:
             poses=poses,
             poses_next=poses_next,
             columns=columns,
+            columns_next=columns_next,
             H=H,
-            held=self.loops.compiled,
             kernels=np.array([call.handle for call in bound]),
             energies=energies,
             free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
+            body_twists=np.zeros((2, m.nv, 6)),
+            elastic=np.array([bool(m.springs) or bool(m.tables.stiffness.any())], dtype=np.int64),
         )
         return motion, bound
 

@@ -1,0 +1,90 @@
+"""Impulses of a step: which friction acts, and restitution that never raises the energy.
+
+    static friction where points rest, kinetic where they turn out to slide   (1)  solved again where that differs
+    bouncing points: v_n' >= -e v_n                                           (2)  above a threshold of speed
+
+Where Newton's law of restitution and friction together would raise the energy, e is lowered for that step until they
+do not. Source: sugihara2002 (11), (12), (20)-(27) with the reading of docs/contact.md.
+"""
+
+from __future__ import annotations
+
+from setsu.contact import newton_solver
+from setsu.contact.memory import is_sliding
+from setsu.contact.scene import Problem
+from setsu.contact.tree import Tree
+from setsu.native.control_flow import part
+
+__all__ = ["CREEP", "set_bounces", "solve_contacts"]
+
+# m: how much of what the contacts' compliance lets in a step gives back at once.
+CREEP = 1e-10
+
+
+@part
+def set_bounces(problem: Problem, first, h, slowest):
+    """Mark contacts that come in fast enough to bounce (2)."""
+    for index in range(first, problem.counts[0]):
+        c = problem.contacts[index]
+        reaches = first > 0 or c.gap + h * c.free[0] <= 0.0
+        c.bounces = 1 if reaches and c.restitution > 0.0 and c.before[0] < -slowest else 0
+        if c.bounces == 1:
+            for k in range(3):
+                c.curvature[k] = c.bend[k] = 0.0
+
+
+@part
+def _set_shifts(problem: Problem, h, part):
+    """What the contact velocities are measured from; `part` scales restitution. Return whether any contact bounces."""
+    bounces = False
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        c.shift[1], c.shift[2] = c.curvature[1], c.curvature[2]
+        if c.bounces == 1:
+            bounces = True
+            c.shift[0] = part * c.restitution * c.before[0]
+        else:
+            c.shift[0] = max(-CREEP, c.gap) / h + c.curvature[0]
+    return bounces
+
+
+@part
+def _solve_with_friction(tree: Tree, problem: Problem):
+    """Solve with static friction where points rest, again with kinetic friction where they turn out to slide."""
+    residual, rounds, good = 0.0, 0, True
+    again = True
+    while again:
+        for index in range(problem.counts[0]):
+            c = problem.contacts[index]
+            c.friction = c.kinetic_friction if c.slides == 1 else c.static_friction
+        residual, more, good = newton_solver.solve(tree, problem)
+        rounds += more
+        again = False
+        for index in range(problem.counts[0]):
+            c = problem.contacts[index]
+            if c.slides == 0 and c.impulse[0] > 0.0 and is_sliding(c.velocity) == 1:
+                c.slides = 1
+                again = again or c.kinetic_friction < c.static_friction
+    return residual, rounds, good
+
+
+@part
+def solve_contacts(tree: Tree, problem: Problem, h):
+    """Solve, with restitution lowered where it would raise the energy of the free motion."""
+    part, rounds = 1.0, 0
+    while True:
+        bounces = _set_shifts(problem, h, part)
+        residual, more, good = _solve_with_friction(tree, problem)
+        rounds += more
+        if not bounces or part == 0.0:
+            return residual, rounds, good
+        gain = size = 0.0
+        for index in range(problem.counts[0]):
+            c = problem.contacts[index]
+            for k in range(3):
+                after = c.velocity[k] - c.shift[k]
+                gain += 0.5 * c.impulse[k] * (c.free[k] + after)
+                size += 0.5 * abs(c.impulse[k]) * (abs(c.free[k]) + abs(after))
+        if gain <= 1e-8 * size:
+            return residual, rounds, good
+        part = 0.8 * part if part > 0.1 else 0.0

@@ -1,0 +1,77 @@
+"""What contact points remember from one step to the next: impulses, sliding, and how their ways curved.
+
+A point may touch several faces at once and remembers each. The curve of a contact's way is foreseen from the two steps
+before by a straight line: where that is right to a nanometre, the step need not be solved again (step.py).
+"""
+
+from __future__ import annotations
+
+from setsu.contact.joint_stops import recall_stop, remember_stops
+from setsu.contact.scene import STOP, Problem, Scene
+from setsu.native.control_flow import part
+
+__all__ = ["is_sliding", "recall", "remember"]
+
+# m/s: below, a contact sticks.
+_STICKING = 1e-7
+
+
+@part
+def is_sliding(v):
+    """1 if a contact velocity (normal, two tangents) slides, else 0."""
+    return 1 if v[1] * v[1] + v[2] * v[2] > _STICKING * _STICKING else 0
+
+
+@part
+def recall(scene: Scene, problem: Problem, first):
+    """Start impulses, sliding and curvature of the contacts from `first` on from what their points remember."""
+    for index in range(first, problem.counts[0]):
+        c = problem.contacts[index]
+        known = -1
+        if c.point >= 0:
+            for s in range(3):
+                if scene.points[c.point].face[s] == c.face:
+                    known = s
+        c.steps = 0
+        if c.point == STOP:
+            recall_stop(scene, c)
+        elif known < 0:
+            for k in range(3):
+                c.impulse[k] = c.curvature[k] = c.bend[k] = 0.0
+            c.slides = is_sliding(c.before)
+        if known < 0:
+            continue
+        p = scene.points[c.point]
+        c.slides, c.steps = p.slides[known], p.steps[known]
+        for k in range(3):
+            c.impulse[k] = p.impulse[known, k]
+            c.former[k] = c.curvature[k] = p.bend[known, k]
+            if c.steps > 1:
+                c.curvature[k] += p.bend[known, k] - p.former[known, k]
+
+
+@part
+def remember(scene: Scene, problem: Problem):
+    """Keep what closed contacts did, and forget the rest."""
+    for n in range(problem.counts[4]):
+        p = scene.points[problem.remembered[n]]
+        p.face[0] = p.face[1] = p.face[2] = -1
+    count = 0
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point < 0 or not c.impulse[0] > 0.0:
+            continue
+        p = scene.points[c.point]
+        free = 0
+        while free < 2 and p.face[free] >= 0:
+            free += 1
+        if free == 0:
+            problem.remembered[count] = c.point
+            count += 1
+        p.face[free], p.slides[free], p.steps[free] = c.face, is_sliding(c.velocity), c.steps + 1
+        for k in range(3):
+            p.impulse[free, k] = c.impulse[k]
+            p.former[free, k] = c.former[k]
+            p.bend[free, k] = c.bend[k]
+    problem.counts[4] = count
+    remember_stops(scene, problem)

@@ -1,0 +1,200 @@
+"""The mechanism as a tree of velocities: where each acts and what its body weighs, in world axes, and energies.
+
+| symbol | meaning | unit |
+|---|---|---|
+| O | origin of the first body on the way from the world: what a body's motions and wrenches refer to | m |
+| s_d | motion of the bodies beyond for unit velocity d: linear at O, angular | |
+| m, h, Σ | mass, first and second moments of a body about O, world axes | kg, kg m, kg m² |
+| y_b | twist of a body at O: linear, angular | m/s, rad/s |
+
+    s_d = (l_d + a_d x (O - o_d), a_d)                                        (1)  from the axes at the joint's origin
+    h = R s + m (o - O),  Σ = R Σ_b Rᵀ + (R s)(o - O)ᵀ + (o - O)(R s)ᵀ + m (o - O)(o - O)ᵀ    (2)
+    y_d = y_parent + s_d v_d                                                  (3)
+    T = Σ ½ m v² + v · (w x h) + ½ w · I w + ½ armature v_d²,  V = -g · Σ (m O + h)    (4)
+
+Velocities come one by one: a joint of several is a row of massless links. A common point for all bodies of a tree
+spares the sweeps over it every change of coordinates. Cost O(N).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.mechanism import Mechanism
+from setsu.native.control_flow import part
+
+__all__ = ["NEXT", "NOW", "Tree", "kinetic_energy", "make_tree", "set_inertias", "take_next", "weight_energy"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Which state: that of the step's beginning, that of its end.
+NOW, NEXT = 0, 1
+
+
+class Tree(NamedTuple):
+    """The tree of velocities, what its bodies weigh, and work arrays of articulated.py."""
+
+    parent: Ints  # (nv,) velocity before this one on the way to the world
+    carries: Ints  # (nv,) body whose last velocity this is, -1: none
+    last: Ints  # last velocity of each body of the scene: of the mechanism, then the joints with stops
+    dof_body: Ints  # (nv,) body of each velocity's joint
+    reference: Ints  # (n_bodies,) body whose origin is O
+    masses: Floats  # (n_bodies, 10) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
+    gravity: Floats  # (3,)
+    axes: Floats  # (2, nv, 6) s
+    inertias: Floats  # (2, n_bodies, 10) m, h, Σ
+    joint_inertia: Floats  # (2, nv) armature; the same with implicit springs and dampers
+    free: Floats  # (nv, 6, 6) articulated inertias
+    stiff: Floats  # (nv, 6, 6) the same with contacts
+    start: Floats  # (nv, 6, 6) what `stiff` begins with
+    response: Floats  # (nv, 6, 6) twist of a body for unit wrench impulses
+    joint_response: Floats  # (nv,) joint velocity for unit joint impulses
+    stop: Floats  # (nv,) stiffness of joints at their stops
+    factors: Floats  # (2, nv, 13) u / D, w, 1 / D of both
+    push: Floats  # (nv, 6) wrench impulses on the way inward
+    pull: Floats  # (nv,) joint impulses
+    twists: Floats  # (nv, 6)
+    change: Floats  # (nv,) of the velocities
+    active: Ints  # (2, nv) velocities that move bodies in contact, in order; whether one is among them
+    count: Ints  # (1,) how many are
+
+
+def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
+    """Return the arrays of a mechanism; stopped: velocities of joints with stops, in the order of their bodies."""
+    m, t = mechanism, mechanism.tables
+    nv = m.nv
+    dof_body = np.ascontiguousarray(t.body[t.dof_link], dtype=np.int64)
+    last = np.full(m.n_bodies, -1, dtype=np.int64)
+    for dof, body in enumerate(dof_body):
+        last[body] = dof
+    carries = np.full(nv, -1, dtype=np.int64)
+    carries[last] = np.arange(m.n_bodies)
+    reference = np.zeros(m.n_bodies, dtype=np.int64)
+    for body, dof in enumerate(last):
+        while t.dof_parent[dof] >= 0:
+            dof = t.dof_parent[dof]
+        reference[body] = dof_body[dof]
+    masses = np.zeros((m.n_bodies, 10))
+    for body, link in enumerate(t.body_link):
+        A = t.axes[link]
+        xx, xy, xz, yy, yz, zz = t.true.second_moment[link]
+        second = A @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ A.T
+        masses[body] = [t.true.mass[link], *(A @ t.true.moment[link]), *second[np.triu_indices(3)]]
+    return Tree(
+        parent=np.ascontiguousarray(t.dof_parent, dtype=np.int64),
+        carries=carries,
+        last=np.concatenate([last, stopped]).astype(np.int64),
+        dof_body=dof_body,
+        reference=reference,
+        masses=masses,
+        gravity=np.array(m.gravity, dtype=float),
+        axes=np.zeros((2, nv, 6)),
+        inertias=np.zeros((2, m.n_bodies, 10)),
+        joint_inertia=np.array([t.armature, t.armature]),
+        free=np.zeros((nv, 6, 6)),
+        stiff=np.zeros((nv, 6, 6)),
+        start=np.zeros((nv, 6, 6)),
+        response=np.zeros((nv, 6, 6)),
+        joint_response=np.zeros(nv),
+        stop=np.zeros(nv),
+        factors=np.zeros((2, nv, 13)),
+        push=np.zeros((nv, 6)),
+        pull=np.zeros(nv),
+        twists=np.zeros((nv, 6)),
+        change=np.zeros(nv),
+        active=np.zeros((2, nv), dtype=np.int64),
+        count=np.zeros(1, dtype=np.int64),
+    )
+
+
+@part
+def set_inertias(tree: Tree, poses, columns, when):
+    """Axes and inertias (1), (2) of the state with these poses (n_bodies, 4, 4) and joint axes (6, nv)."""
+    for d in range(len(tree.parent)):
+        body = tree.dof_body[d]
+        T, base = poses[body], poses[tree.reference[body]]
+        rx, ry, rz = base[0, 3] - T[0, 3], base[1, 3] - T[1, 3], base[2, 3] - T[2, 3]
+        ax, ay, az = columns[3, d], columns[4, d], columns[5, d]
+        s = tree.axes[when, d]
+        s[0] = columns[0, d] + ay * rz - az * ry
+        s[1] = columns[1, d] + az * rx - ax * rz
+        s[2] = columns[2, d] + ax * ry - ay * rx
+        s[3], s[4], s[5] = ax, ay, az
+    for body in range(len(tree.masses)):
+        T, base, b, out = poses[body], poses[tree.reference[body]], tree.masses[body], tree.inertias[when, body]
+        x, y, z = T[0, 3] - base[0, 3], T[1, 3] - base[1, 3], T[2, 3] - base[2, 3]
+        r00, r01, r02 = T[0, 0], T[0, 1], T[0, 2]
+        r10, r11, r12 = T[1, 0], T[1, 1], T[1, 2]
+        r20, r21, r22 = T[2, 0], T[2, 1], T[2, 2]
+        m, sx, sy, sz = b[0], b[1], b[2], b[3]
+        xx, xy, xz, yy, yz, zz = b[4], b[5], b[6], b[7], b[8], b[9]
+        hx, hy, hz = r00 * sx + r01 * sy + r02 * sz, r10 * sx + r11 * sy + r12 * sz, r20 * sx + r21 * sy + r22 * sz
+        # Rows of R Σ_b, then (2) with a = R s + ½ m (o - O): a rᵀ + r aᵀ holds all the rest.
+        u0, u1, u2 = r00 * xx + r01 * xy + r02 * xz, r00 * xy + r01 * yy + r02 * yz, r00 * xz + r01 * yz + r02 * zz
+        v0, v1, v2 = r10 * xx + r11 * xy + r12 * xz, r10 * xy + r11 * yy + r12 * yz, r10 * xz + r11 * yz + r12 * zz
+        w0, w1, w2 = r20 * xx + r21 * xy + r22 * xz, r20 * xy + r21 * yy + r22 * yz, r20 * xz + r21 * yz + r22 * zz
+        a, b1, c = hx + 0.5 * m * x, hy + 0.5 * m * y, hz + 0.5 * m * z
+        out[0], out[1], out[2], out[3] = m, hx + m * x, hy + m * y, hz + m * z
+        out[4] = u0 * r00 + u1 * r01 + u2 * r02 + 2.0 * a * x
+        out[5] = u0 * r10 + u1 * r11 + u2 * r12 + a * y + b1 * x
+        out[6] = u0 * r20 + u1 * r21 + u2 * r22 + a * z + c * x
+        out[7] = v0 * r10 + v1 * r11 + v2 * r12 + 2.0 * b1 * y
+        out[8] = v0 * r20 + v1 * r21 + v2 * r22 + b1 * z + c * y
+        out[9] = w0 * r20 + w1 * r21 + w2 * r22 + 2.0 * c * z
+
+
+@part
+def take_next(tree: Tree):
+    """The end of the step becomes the beginning of the next."""
+    for d in range(len(tree.parent)):
+        for k in range(6):
+            tree.axes[NOW, d, k] = tree.axes[NEXT, d, k]
+    for body in range(len(tree.masses)):
+        for k in range(10):
+            tree.inertias[NOW, body, k] = tree.inertias[NEXT, body, k]
+
+
+@part
+def kinetic_energy(tree: Tree, v, when):
+    """Kinetic energy (J) of a state with velocities v (nv,) (3), (4)."""
+    total = 0.0
+    for d in range(len(tree.parent)):
+        p, s, y, rate = tree.parent[d], tree.axes[when, d], tree.twists[d], v[d]
+        total += 0.5 * tree.joint_inertia[NOW, d] * rate * rate
+        x, y0, z, wx, wy, wz = s[0] * rate, s[1] * rate, s[2] * rate, s[3] * rate, s[4] * rate, s[5] * rate
+        if p >= 0:
+            carrier = tree.twists[p]
+            x, y0, z, wx, wy, wz = (
+                x + carrier[0],
+                y0 + carrier[1],
+                z + carrier[2],
+                wx + carrier[3],
+                wy + carrier[4],
+                wz + carrier[5],
+            )
+        y[0], y[1], y[2], y[3], y[4], y[5] = x, y0, z, wx, wy, wz
+        body = tree.carries[d]
+        if body < 0:
+            continue
+        b = tree.inertias[when, body]
+        total += 0.5 * b[0] * (x * x + y0 * y0 + z * z)
+        total += b[1] * (y0 * wz - z * wy) + b[2] * (z * wx - x * wz) + b[3] * (x * wy - y0 * wx)
+        total += 0.5 * ((b[7] + b[9]) * wx * wx + (b[4] + b[9]) * wy * wy + (b[4] + b[7]) * wz * wz)
+        total -= b[5] * wx * wy + b[6] * wx * wz + b[8] * wy * wz
+    return total
+
+
+@part
+def weight_energy(tree: Tree, poses, when):
+    """Potential energy of the weights of a state (J) (4)."""
+    total, g = 0.0, tree.gravity
+    for body in range(len(tree.masses)):
+        b, base = tree.inertias[when, body], poses[tree.reference[body]]
+        total -= (
+            g[0] * (b[0] * base[0, 3] + b[1]) + g[1] * (b[0] * base[1, 3] + b[2]) + g[2] * (b[0] * base[2, 3] + b[3])
+        )
+    return total
