@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError, Parameter
 
-from setsu.command_line.output import INTERRUPTED
+from setsu.command_line.output import INTERRUPTED, console
 from setsu.errors import SetsuError
 
 __all__ = ["build_application", "run"]
@@ -73,6 +74,8 @@ def build_application() -> App:
         version=_version,
         default_parameter=Parameter(negative=(), show_default=False),
         help_format="plaintext",
+        # The help of cyclopts is bold even where no colour is wanted; its own console is loaded later than ours.
+        console=console() if os.environ.get("NO_COLOR") else None,
     )
     for name, place, text in COMMANDS:
         application.command(place, name=name, help=text)
@@ -98,6 +101,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output is gone, as after `| head`: nothing is wrong, and nothing is left to say.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        # A disk that is full or a folder that vanished: the user's to mend, not a fault to trace.
+        return _complain(f"{error.filename or 'file'}: {error.strerror or error}")
     return code if isinstance(code, int) else 0
 
 

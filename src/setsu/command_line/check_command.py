@@ -52,6 +52,8 @@ def check(
     """
     from setsu.checks import certify, measure_speed
 
+    if seed < 0:
+        raise InputError(f"check --seed: expected a whole number that is not negative, got {seed}")
     if repair is not None:
         _check_target(file, repair)
     mechanism, report = load_model(file, floating_base, package, repair=repair is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any
@@ -16,11 +17,15 @@ PATIENCE_SECONDS = 1.0
 
 
 def console() -> Any:
-    """Return a rich console on stdout; colours only on a terminal."""
+    """Return a rich console on stdout; colours and bold only on a terminal, and there not with NO_COLOR."""
     from rich.console import Console
 
     plain = Console(highlight=False)
-    return Console(highlight=False, width=min(WIDTH, plain.width) if plain.is_terminal else WIDTH)
+    return Console(
+        highlight=False,
+        width=min(WIDTH, plain.width) if plain.is_terminal else WIDTH,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )
 
 
 def print_json(data: object) -> None:

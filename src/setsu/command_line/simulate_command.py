@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -41,6 +42,8 @@ def simulate(scenario: Path, /, *, out: Path | None = None, plots: Path | None =
 
     ready = prepare(load(scenario))
     target = _target(ready, out)
+    if plots is not None:
+        _make_folder(plots)
     stopped, code, begin = "", 0, time.perf_counter()
     duration = ready.scenario.simulation.duration
     with _Interruptions() as interrupted, ProgressBar("simulating", total=duration, unit="simulated s") as progress:
@@ -93,6 +96,8 @@ def _target(ready: Prepared, out: Path | None) -> Path | None:
             raise InputError(f"simulate: expected a recording ending in .nc or .npz, got {str(target)!r}")
         if not target.parent.is_dir():
             raise InputError(f"simulate: expected a folder that exists for {target}")
+        if target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK):
+            raise InputError(f"simulate: expected a file that can be written, got {target}")
     return target
 
 
@@ -101,7 +106,6 @@ def _plots(ready: Prepared, recording: Recording, folder: Path | None, target: P
     if not names or (folder is None and target is None):
         return []
     place = folder if folder is not None else target.parent if target is not None else Path()
-    place.mkdir(parents=True, exist_ok=True)
     stem = target.stem if target is not None else Path(ready.scenario.origin.name).stem
     written = []
     for name in names:
@@ -109,6 +113,13 @@ def _plots(ready: Prepared, recording: Recording, folder: Path | None, target: P
         recording.plot(name).savefig(path, dpi=120)
         written.append(path)
     return written
+
+
+def _make_folder(place: Path) -> None:
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"simulate --plots: cannot make the folder {place} ({problem.strerror})") from None
 
 
 def _as_data(ready: Prepared, rec: Recording, seconds: float, stopped: str, written: list[Path]) -> dict[str, Any]:

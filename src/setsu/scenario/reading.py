@@ -25,6 +25,8 @@ _TOML_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 # The parser's time grows with the square of the parts of a dotted key.
 _LONG_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){64}""")
 
+_NO_TOML = (".urdf", ".xml", ".mjcf", ".nc", ".npz", ".csv")
+
 KeyPath = tuple[str | int, ...]
 
 
@@ -35,6 +37,8 @@ def load(path: str | Path) -> Scenario:
     2.0
     """
     data, origin = read_toml(path)
+    if (other := _other_kind(data)) is not None:
+        raise ModelFileError(origin.name, [f"{origin.name}: {other}"])
     return read_record(Scenario, data, origin, extra={"origin": origin})
 
 
@@ -95,6 +99,8 @@ def put(data: dict[str, Any], path: str, value: Any) -> None:
 def read_toml(path: str | Path) -> tuple[dict[str, Any], Origin]:
     """Return the content of a TOML file and where its keys stand; ModelFileError when it cannot be read."""
     file = Path(path)
+    if file.suffix.lower() in _NO_TOML:
+        raise ModelFileError(str(file), [f"{file}: got the extension {file.suffix!r}, expected a TOML file"])
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise ModelFileError(str(file), [f"{file}: larger than {LARGEST_FILE // 1_000_000} MB"])
@@ -103,6 +109,17 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], Origin]:
         reason = getattr(problem, "strerror", None) or problem
         raise ModelFileError(str(file), [f"{file}: cannot be read ({reason})"]) from None
     return _from_text(text, str(file), file.parent)
+
+
+def _other_kind(data: Mapping[str, Any]) -> str | None:
+    """What a file is that is no scenario: all its keys are unknown, and saying so one by one helps nobody."""
+    if {"model", "simulation"} & data.keys():
+        return None
+    if "scenario" in data:
+        return "a study of many runs, expected a scenario; `setsu sweep` runs it"
+    if "body" in data:
+        return "a mechanism, expected a scenario, which names it: [model] file = ..."
+    return None
 
 
 def _from_text(text: str, name: str, folder: Path) -> tuple[dict[str, Any], Origin]:

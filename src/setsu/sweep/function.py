@@ -53,6 +53,8 @@ def sweep(
 
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise InputError(f"sweep: jobs: expected a whole number of at least 1, got {jobs!r}")
+    if cluster is not None and "://" not in cluster and not Path(cluster).is_file():
+        raise InputError(f"sweep: cluster: expected tcp://host:port or a scheduler file that exists, got {cluster!r}")
     _require_storage()
     plan, values = make_plan(read_study(study), Path(out).absolute())
     store = plan.store

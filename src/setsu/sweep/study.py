@@ -105,7 +105,10 @@ def read_study(study: str | Path | Mapping[str, Any]) -> Study:
     else:
         got = "nothing" if given is None else repr(given)
         where = origin.where(("scenario",))
-        raise ModelFileError(origin.name, [f"{where}: scenario: expected a file name or a table, got {got}"])
+        hint = (
+            "; this looks like a scenario itself, which a study names" if {"model", "simulation"} & data.keys() else ""
+        )
+        raise ModelFileError(origin.name, [f"{where}: scenario: expected a file name or a table, got {got}{hint}"])
     made = read_record(Study, data, origin, extra={"scenario": scenario, "origin": origin})
     problems = [
         f"{origin.where(('parameters', index))}: parameters.{index} ({parameter.label}): {text}"

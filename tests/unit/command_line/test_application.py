@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import setsu
 from setsu.command_line import main
 from setsu.command_line.application import COMMANDS as TABLE
 
-ARM = Path(__file__).resolve().parents[3] / "examples" / "models" / "arm.urdf"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+ARM = EXAMPLES / "models" / "arm.urdf"
+SCENARIOS = EXAMPLES / "scenarios"
 COMMANDS = tuple(name for name, _, _ in TABLE)
 PROMISED = "inspect check parameters generate identify simulate reproduce bench sweep studio"
 
@@ -46,18 +49,62 @@ def test_every_command_offers_json(command: str, capsys: pytest.CaptureFixture[s
         (["check", str(ARM), "--seed", "one"], "--seed"),
         (["bench", "--only", "pandas"], 'did you mean "panda"'),
         (["bench", "--only", "panda", "--out", "/dev/null/x"], "cannot make the folder"),
+        (["check", str(ARM), "--seed", "-1"], "not negative, got -1"),
+        (["check", str(ARM.parent)], "a folder, expected a model file"),
+        (["identify", str(ARM), "nowhere.csv"], "no such file"),
+        (["generate", str(ARM), "--language", "java"], "known: c, python, fmu"),
+        (["generate", str(ARM), "--out", "/dev/null/x"], "cannot write into /dev/null/x"),
+        (["reproduce", "nobody1900"], "unknown paper"),
+        (["reproduce", "all", "--out", "/dev/null"], "cannot make the folder"),
+        (["simulate", str(ARM)], "got the extension '.urdf', expected a TOML file"),
+        (["simulate", str(SCENARIOS / "swings.toml")], "a study of many runs, expected a scenario"),
+        (["simulate", str(SCENARIOS)], "cannot be read"),
+        (["simulate", str(SCENARIOS / "reach.toml"), "--out", "run.txt"], "ending in .nc or .npz"),
+        (["simulate", str(SCENARIOS / "reach.toml"), "--out", "nowhere/run.nc"], "a folder that exists"),
+        (["simulate", str(SCENARIOS / "reach.toml"), "--plots", "/dev/null/x"], "cannot make the folder"),
+        (["sweep", str(SCENARIOS / "reach.toml")], "looks like a scenario itself"),
+        (["sweep", str(SCENARIOS / "swings.toml"), "--jobs", "0"], "at least 1, got 0"),
+        (["sweep", str(SCENARIOS / "swings.toml"), "--out", "/dev/null"], "is no store of a sweep"),
+        (["sweep", str(SCENARIOS / "swings.toml"), "--out", "x.zarr", "--cluster", "here"], "tcp://host:port"),
+        (["studio", str(SCENARIOS), "--no-browser"], "a folder, expected a model file"),
+        (["studio", "--port", "99999"], "from 0 to 65535, got 99999"),
+        (["studio", "--host", "300.1.2.3", "--no-browser"], "cannot listen on 300.1.2.3"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_one_message_and_code_2(
-    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     assert main(words) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("setsu: ")
     assert expected in captured.err
     assert "Traceback" not in captured.err
+    assert not list(tmp_path.iterdir()), "nothing is written for bad input"
+
+
+def test_a_mechanism_is_no_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "four_bar.toml"
+    setsu.sample_mechanisms.four_bar().save(path)
+    assert main(["simulate", str(path)]) == 2
+    assert "a mechanism, expected a scenario" in capsys.readouterr().err
+
+
+def test_a_disk_that_fails_is_a_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from setsu.command_line import inspect_command
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "out/page.html")
+
+    monkeypatch.setattr(inspect_command, "load_model", fail)
+    assert main(["inspect", str(ARM)]) == 2
+    assert capsys.readouterr().err == "setsu: out/page.html: No space left on device\n"
 
 
 def test_a_broken_file_lists_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
