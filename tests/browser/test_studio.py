@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page
 import setsu
 from setsu import scenario
 from setsu.studio.application import Studio
-from setsu.studio.uploads import open_file
+from setsu.studio.uploads import Opened, open_file
 
 ROOT = Path(__file__).resolve().parents[2]
 ARM = ROOT / "examples" / "models" / "arm.urdf"
@@ -175,10 +175,14 @@ def test_loops_stay_closed_while_a_slider_moves(page: Page, shown_studio: Studio
     assert wait_until(lambda: abs(shown_studio.pose.q[0] - 0.7) < 1e-9)
     assert np.abs(setsu.loop_error(setsu.sample_mechanisms.four_bar(), shown_studio.pose.q)).max() < 1e-9
     page.get_by_text("Show", exact=True).click()
-    for name in ("Body frames", "Centres of mass", "Inertia ellipsoids", "Names"):
+    chosen = ("Body frames", "Centres of mass", "Inertia ellipsoids", "Names")
+    for name in chosen:
         field(page, name).click()
     page.wait_for_timeout(500)
     screenshot("8_layers_of_a_four_bar")
+    for name in chosen:
+        field(page, name).click()
+    page.get_by_text("Show", exact=True).click()
 
 
 def test_a_contact_is_drawn_and_its_forces_plotted(page: Page, shown_studio: Studio, screenshot: Screenshot) -> None:
@@ -285,9 +289,9 @@ def test_polygons_can_be_hidden(page: Page, shown_studio: Studio, screenshot: Sc
     box = setsu.sample_mechanisms.floating_box()
     start, moving = [0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 1.0], [1.2, 0.0, 0.0, 0.0, 0.0, 0.0]
     recording = setsu.simulate(box, start, moving, duration=0.5, step=2e-3, environment=stairs)
-    shown_studio.open_mechanism(box)
-    shown_studio.set_recording(recording)
-    shown_studio.replay.go_to(0.4)  # type: ignore[union-attr]
+    shown_studio.open(Opened(box, recording))
+    assert shown_studio.replay is not None
+    shown_studio.replay.go_to(0.4)
     tab(page, "Pose")
     page.get_by_text("Show", exact=True).click()
     screenshot("13_stairs")

@@ -55,8 +55,9 @@ def show(
     if recording.mechanism is None:
         raise InputError("Recording.show: this recording does not hold its mechanism; setsu.simulate keeps it")
     studio = open_studio(port=port)
-    studio.open_mechanism(recording.mechanism, [Path(folder) for folder in mesh_folders])
-    studio.set_recording(recording)
+    from setsu.studio.uploads import Opened
+
+    studio.open(Opened(recording.mechanism, recording, tuple(Path(folder) for folder in mesh_folders)))
     announce(studio, open_browser)
     if block or (block is None and not hasattr(sys, "ps1") and not sys.flags.interactive):
         wait(studio)

@@ -22,7 +22,7 @@ from setsu.mechanism import Mechanism
 from setsu.scenario import Prepared
 from setsu.simulation import Recording
 from setsu.studio.export_panel import ExportPanel
-from setsu.studio.geometry import size_of
+from setsu.studio.geometry import size_of, size_of_motion
 from setsu.studio.pose_panel import PosePanel
 from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told, velocity_names
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
@@ -111,7 +111,7 @@ class Studio:
                 q = opened.recording.q[0]
             else:
                 q = self._closed_start(m) if opened.prepared is None else opened.prepared.q0
-            self._look_at(*size_of(m, q))
+            self._look_at(*(size_of(m, q) if opened.recording is None else size_of_motion(m, opened.recording.q)))
             self.pose.set_pose(q)
             self._show(moment_at_rest(m, q, let_go=self._let_go))
             if opened.prepared is not None:

@@ -23,7 +23,7 @@ from setsu.mechanism import Body, Mechanism, Shape
 from setsu.spatial import axis_to_z_rotation
 from setsu.studio.colors import Color, joint_color, paler
 
-__all__ = ["BodyMesh", "Look", "ellipsoid_of", "look_of", "size_of"]
+__all__ = ["BodyMesh", "Look", "ellipsoid_of", "look_of", "size_of", "size_of_motion"]
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +49,15 @@ class Look:
 
     meshes: tuple[BodyMesh, ...]
     remarks: tuple[str, ...] = ()
+
+
+def size_of_motion(mechanism: Mechanism, q: Floats) -> tuple[Floats, float]:
+    """Return centre (3,) and radius, m, of a ball around a mechanism that moves through configurations q (T, nq)."""
+    rows = q[np.unique(np.linspace(0, len(q) - 1, 12).round().astype(int))]
+    balls = [size_of(mechanism, row) for row in rows]
+    low = np.min([center - radius for center, radius in balls], axis=0)
+    high = np.max([center + radius for center, radius in balls], axis=0)
+    return 0.5 * (low + high), 0.5 * float((high - low).max())
 
 
 def size_of(mechanism: Mechanism, q: Floats | None = None) -> tuple[Floats, float]:
