@@ -252,8 +252,13 @@ def test_accelerations_that_break_a_loop_are_refused():
         setsu.constrained_inverse_dynamics(m, q, v, np.ones(m.nv))
     with pytest.raises(setsu.InputError, match=r'unknown joint .*did you mean "left_upper"'):
         setsu.constrained_inverse_dynamics(m, q, v, _accelerations(m, q, v), actuated=["left_uper"])
-    with pytest.raises(setsu.InputError, match="positive number"):
-        setsu.constrained_inverse_dynamics(m, q, v, _accelerations(m, q, v), weights={"left_upper": 0.0})
+    for weights, says in (({"left_upper": 0.0}, "positive number"), ([1.0], "a weight per joint name")):
+        with pytest.raises(setsu.InputError, match=says):
+            setsu.constrained_inverse_dynamics(m, q, v, _accelerations(m, q, v), weights=weights)
+    with pytest.raises(setsu.InputError, match="a list of joint names, got 3"):
+        setsu.constrained_inverse_dynamics(m, q, v, _accelerations(m, q, v), actuated=3)
+    with pytest.raises(setsu.InputError, match="expected contacts that press with it"):
+        setsu.constrained_inverse_dynamics(m, q, v, _accelerations(m, q, v), normal_force=[1.0])
 
 
 def _accelerations(m, q, v):

@@ -107,7 +107,7 @@ def constrained_inverse_dynamics(
         raise InputError(f'constrained_inverse_dynamics: frame: expected "world" or "body", got {frame!r}')
     drives = _Drives(system, actuated, weights)
     n_contacts = len(system.contacts)
-    if normal_force is not None and not n_contacts:
+    if normal_force is not None and np.size(normal_force) and not n_contacts:
         raise InputError("constrained_inverse_dynamics: normal_force: expected contacts that press with it, got none")
     given = np.zeros(n_contacts) if normal_force is None else normal_force
     if n_contacts == 1 and np.ndim(given) == 0:

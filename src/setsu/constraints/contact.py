@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from setsu.constraints.surfaces import Surface
 from setsu.errors import InputError
@@ -24,7 +25,7 @@ class SurfaceContact:
         friction: coefficient K; friction is K times the normal force against the sliding velocity, and holds the
             point up to that size when it is at rest.
         bilateral: hold the point for ever, pulling if need be; otherwise the contact releases instead of pulling.
-        name: for messages; the body's name when not given.
+        name: for messages and recordings; the body's name when not given, numbered where a body has several.
 
     >>> from setsu.constraints.surfaces import Plane
     >>> SurfaceContact("link2", point=(0.5, 0, 0), surface=Plane((0, 0, 1), 0.0), friction=0.2).name
@@ -57,7 +58,11 @@ class SurfaceContact:
 def checked_contacts(
     mechanism: Mechanism, contacts: Iterable[SurfaceContact], function: str
 ) -> tuple[SurfaceContact, ...]:
-    """Return the contacts as a tuple; InputError for what is no contact, or one on an unknown body or the world."""
+    """Return the contacts as a tuple, each with its own name.
+
+    Raises:
+        InputError: what is no contact, one on an unknown body or the world, names that were given twice.
+    """
     if isinstance(contacts, SurfaceContact):
         contacts = (contacts,)
     try:
@@ -70,4 +75,22 @@ def checked_contacts(
         if mechanism.frame(contact.body).body < 0:
             kind = "the world" if contact.body == WORLD else "a body fixed to the world"
             raise InputError(f'{function}: contact "{contact.name}": expected a body that moves, got {kind}')
-    return result
+    return _with_own_names(result, function)
+
+
+def _with_own_names(contacts: tuple[SurfaceContact, ...], function: str) -> tuple[SurfaceContact, ...]:
+    """Number the contacts that have only their body's name; refuse other names that come twice."""
+    counts = Counter(contact.name for contact in contacts)
+    taken: set[str] = set()
+    result = []
+    for contact in contacts:
+        name = contact.name
+        if name in taken and name != contact.body:
+            raise InputError(f'{function}: contacts: {counts[name]} have the name "{name}"; expected a name for each')
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{contact.body} {number}"
+        taken.add(name)
+        result.append(contact if name == contact.name else replace(contact, name=name))
+    return tuple(result)

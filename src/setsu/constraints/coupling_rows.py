@@ -48,8 +48,13 @@ def _refuse_contradiction(m: Mechanism, rows: Floats, offset: Floats) -> None:
     for combination in U[:, rank:].T:
         left = float(combination @ (offset / length))
         if abs(left) > 1e-9 * max(1.0, float(np.abs(offset / length).max())):
-            names = [f'"{c.name}"' for c, part in zip(m.couplings, combination, strict=True) if abs(part) > 1e-9]
+            # As a user would write it: the last coupling as it is, the others times a factor.
+            taken = [k for k in range(len(rows)) if abs(combination[k]) > 1e-9]
+            share = combination / length * (length[taken[-1]] / combination[taken[-1]])
+            left = abs(float(share @ offset))
+            names = [f'"{m.couplings[k].name}"' for k in taken]
+            sum_of = " + ".join(f'{share[k]:.6g} x "{m.couplings[k].name}"' for k in taken)
             raise InputError(
-                f"couplings {' and '.join(names)} of {m.name} contradict each other: "
-                f"together they ask for 0 = {abs(left):.6g}; expected relations that some configuration satisfies"
+                f"couplings {' and '.join(names)} of {m.name} contradict each other: {sum_of} leaves 0 = {left:.6g}; "
+                "expected relations that some configuration satisfies"
             )

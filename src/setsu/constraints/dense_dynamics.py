@@ -122,6 +122,7 @@ class DenseMotion:
             system.row_size(rows)[..., self.held_rows, :],
             held_tolerance(system, rows.error),
             coordinate_names(m),
+            f"constrained_dynamics: {m.name}: ",
         )
         self.force = self.force + self.held.shift
 
@@ -144,9 +145,11 @@ class DenseMotion:
             system, rows, self.q, held, multipliers, wrenches.loop, wrenches.joint, self.always
         )
         wrenches = self._wrenches(multipliers, contact_force, a, frame)
-        normal_force = dot(contact_force, rows.normal)
         touching = np.ones(contact_force.shape[:-1], dtype=bool)
         touching[:, self.changing] = mode != OPEN
+        # Rounding must not make a contact pull that cannot.
+        pressing = dot(contact_force, rows.normal)
+        normal_force = np.where(touching, np.where(system.bilateral, pressing, np.maximum(pressing, 0.0)), 0.0)
         sticking = np.zeros(touching.shape, dtype=bool)
         sticking[:, self.changing] = mode == STICKING
         return {

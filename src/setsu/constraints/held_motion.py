@@ -71,7 +71,7 @@ class HeldMotion:
 
 
 def hold(
-    M: Floats, G: Floats, gamma: Floats, size: Floats, tolerance: Floats, names: tuple[str, ...] = ()
+    M: Floats, G: Floats, gamma: Floats, size: Floats, tolerance: Floats, names: tuple[str, ...] = (), what: str = ""
 ) -> HeldMotion:
     """Factor rows G (..., n, nv) of a mechanism with mass matrix M (..., nv, nv).
 
@@ -79,12 +79,12 @@ def hold(
         gamma: velocity terms (..., n).
         size: bounds of the entries of G before cancellation, (..., n, nv).
         tolerance: relative size below which a singular value is zero, (...).
-        names: of the velocities, for messages.
+        names, what: of the velocities and of what is solved, for messages.
 
     Raises:
         InputError: a motion that the rows leave free moves no mass.
     """
-    M, shift = _with_mass_everywhere(M, G, gamma, size, names)
+    M, shift = _with_mass_everywhere(M, G, gamma, size, names, what)
     L = np.asarray(np.linalg.cholesky(M), dtype=np.float64)
     scale = _row_scale(size, np.diagonal(M, axis1=-2, axis2=-1))
     Y = solve(L, np.swapaxes(G, -1, -2)) / scale[..., None, :]  # (2)
@@ -108,7 +108,7 @@ def _row_scale(size: Floats, diagonal: Floats) -> Floats:
 
 
 def _with_mass_everywhere(
-    M: Floats, G: Floats, gamma: Floats, size: Floats, names: tuple[str, ...]
+    M: Floats, G: Floats, gamma: Floats, size: Floats, names: tuple[str, ...], what: str
 ) -> tuple[Floats, Floats]:
     """Return M and the force shift of (5); states whose M is well positive definite stay as they are."""
     shift = np.zeros(M.shape[:-1])
@@ -129,8 +129,8 @@ def _with_mass_everywhere(
         part = np.abs(vectors[:, 0])
         movers = [names[k] if names else str(k) for k in np.argsort(-part) if part[k] > 0.3 * part.max()]
         raise InputError(
-            f"the mass matrix is singular: joint{'s' if len(movers) > 1 else ''} {', '.join(movers)} can move without "
-            "moving any mass, and no loop or coupling holds them; give their bodies inertia or the joints armature"
+            f"{what}the mass matrix is singular: joint{'s' if len(movers) > 1 else ''} {', '.join(movers)} can move "
+            "without moving any mass, and no loop or coupling holds them; give bodies inertia or the joints armature"
         )
     return M, shift
 

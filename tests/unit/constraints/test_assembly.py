@@ -95,6 +95,13 @@ def test_a_loop_that_cannot_close_is_named_with_its_gap_and_the_best_configurati
     assert gap == pytest.approx(best, rel=1e-6)
 
 
+def test_every_loop_and_coupling_that_stays_open_is_named_the_widest_first():
+    m = coupled(({"a": 1.0, "b": -2.0}, 0.0), ({"c": 1.0}, -0.5))
+    with pytest.raises(setsu.ClosingError) as caught:
+        setsu.close_loops(m, [0.4, 0.0, 0.0], fixed=["a", "b", "c"])
+    assert 'coupling "gear1" stays off by 0.5, coupling "gear0" stays off by 0.4 at best' in str(caught.value)
+
+
 def test_a_weld_that_is_turned_says_by_how_many_degrees():
     builder = setsu.MechanismBuilder("flap")
     builder.add_body("flap", joint=setsu.Revolute((0, 0, 1)), mass=1.0, inertia=np.eye(3))
@@ -138,7 +145,10 @@ def coupled(*couplings):
 def test_contradictory_couplings_are_named():
     m = coupled(({"a": 1.0, "b": -2.0}, 0.0), ({"c": 1.0}, 0.0), ({"a": -2.0, "b": 4.0}, 0.5))
     for call in (lambda: setsu.close_loops(m, np.zeros(3)), lambda: setsu.degrees_of_freedom(m, np.zeros(3))):
-        with pytest.raises(setsu.InputError, match='"gear0" and "gear2" of gears contradict'):
+        with pytest.raises(
+            setsu.InputError,
+            match=r'"gear0" and "gear2" of gears contradict.*2 x "gear0" \+ 1 x "gear2" leaves 0 = 0.5',
+        ):
             call()
 
 

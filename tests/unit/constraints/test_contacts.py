@@ -215,3 +215,24 @@ def test_bad_arguments_are_refused(make, says):
 
 def _dynamics(contacts, tau=(0, 0, 0), v=(0, 0, 0), **options):
     return setsu.constrained_dynamics(puck(), np.zeros(3), v, tau, contacts, **options)
+
+
+def test_contacts_without_a_name_of_their_own_are_numbered_and_names_given_twice_are_refused():
+    points = [setsu.SurfaceContact("z", (x, 0, 0), FLOOR) for x in (0.0, 0.1, 0.2)]
+    system = setsu.constraints.constraint_system(puck(), points)
+    assert [contact.name for contact in system.contacts] == ["z", "z 2", "z 3"]
+    named = [setsu.SurfaceContact("z", (x, 0, 0), FLOOR, name="foot") for x in (0.0, 0.1)]
+    with pytest.raises(setsu.InputError, match='2 have the name "foot"; expected a name for each'):
+        _dynamics(named)
+
+
+@pytest.mark.parametrize("speed", [-1.0, np.nan, "slow"])
+def test_a_stick_speed_is_a_number_of_at_least_zero(speed):
+    with pytest.raises(setsu.InputError, match="stick_speed"):
+        _dynamics([on_puck(0.1)], stick_speed=speed)
+
+
+def test_no_states_have_no_results():
+    r = setsu.constrained_dynamics(puck(), np.zeros((2, 0, 3)), np.zeros(3), np.zeros(3), [on_puck(0.2)])
+    assert r.acceleration.shape == (2, 0, 3)
+    assert r.friction_force.shape == (2, 0, 1, 3)
