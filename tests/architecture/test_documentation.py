@@ -87,6 +87,26 @@ def test_pages_load_nothing_from_the_network(site: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("page", ["index.html", "algorithms/contact.html"])
+def test_the_search_finds_words_in_pages_opened_as_files(site: Path, page: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from setsu.studio.picture import BROWSER_ARGUMENTS, find_browser
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=list(BROWSER_ARGUMENTS))
+        shown = browser.new_context(offline=True).new_page()
+        asked: list[str] = []
+        shown.on("request", lambda request: asked.append(request.url))
+        shown.goto((site / page).as_uri())
+        shown.locator(".md-search__button").click()
+        shown.keyboard.type("armature")
+        shown.locator("mark", has_text="armature").first.wait_for(timeout=60_000)
+        browser.close()
+    assert all(address.startswith(("file:", "data:", "blob:")) for address in asked), asked
+
+
+@pytest.mark.slow
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     anchors = Page(site / "reference.html").anchors
     shown = {anchor.rsplit(".", 1)[-1] for anchor in anchors}
