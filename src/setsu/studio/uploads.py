@@ -94,11 +94,13 @@ def open_upload(name: str, content: bytes) -> Opened:
 
 
 def mesh_folders(model: Path, packages: tuple[Path, ...] = ()) -> tuple[Path, ...]:
-    """Folders meshes may be read from: the model's own, the package it lies in, and the packages given."""
+    """Folders meshes may be read from: the model's own, mesh folders beside it, its package, and the packages given."""
     folder = Path(os.path.realpath(model)).parent
     found = [folder]
     if folder.name in ("urdf", "robots", "xml", "mjcf", "sdf", "model", "models"):
-        found.append(folder.parent)
+        # robot/urdf/arm.urdf has its meshes in robot/meshes; whatever else lies there is none of its business.
+        beside = [folder.parent / name for name in ("meshes", "mesh", "assets")]
+        found += [place for place in beside if place == Path(os.path.realpath(place))]
     package = next((place for place in (folder, *folder.parents) if (place / "package.xml").is_file()), None)
     if package is not None:
         found.append(package)
