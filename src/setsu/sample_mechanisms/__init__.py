@@ -13,6 +13,7 @@ from setsu.sample_mechanisms.planar_arm import planar_arm
 from setsu.sample_mechanisms.puma560 import puma560
 from setsu.sample_mechanisms.quadruped import quadruped
 from setsu.sample_mechanisms.random_tree import random_tree
+from setsu.sample_mechanisms.serial_arms import iiwa, panda_arm, rx90, scara, stanford_arm, ur10
 from setsu.sample_mechanisms.seven_joint_arm import seven_joint_arm
 from setsu.sample_mechanisms.simple_pendulum import pendulum
 from setsu.sample_mechanisms.stewart_platform import stewart_platform
@@ -27,18 +28,24 @@ __all__ = [
     "floating_box",
     "four_bar",
     "hoap1_like",
+    "iiwa",
     "jansen_leg",
     "n_four_bar",
+    "panda_arm",
     "parallelogram_arm",
     "pendulum",
     "planar_arm",
     "puma560",
     "quadruped",
     "random_tree",
+    "rx90",
+    "scara",
     "seven_joint_arm",
     "six_joint_parallelogram_arm",
     "slider_crank",
     "spatial_slider_crank",
+    "stanford_arm",
     "stewart_platform",
     "two_joint_parallelogram",
+    "ur10",
 ]

@@ -1,6 +1,6 @@
 """Operations of generated inverse dynamics: numbers that can only fall, each of a program checked on random states.
 
-Arms have all their base parameters, none zero by chance (tests/unit/minimum_parameters counts these).
+Arms have all their minimum parameters, none zero by chance (tests/unit/minimum_parameters counts these).
 """
 
 import math
@@ -11,43 +11,39 @@ import pytest
 import setsu
 from setsu.code_generation.programs import traced_function
 from setsu.reproduce.kawasaki1995.operations import count_operations
-from setsu.sample_mechanisms import planar_arm, puma560
+from setsu.sample_mechanisms import iiwa, panda_arm, planar_arm, puma560, rx90, stanford_arm, ur10
 from setsu.symbolic import evaluate
 
 RIGHT = math.pi / 2
 
-# Modified Denavit-Hartenberg rows: alpha, a, d, joint; and the operations reached.
+# The operations reached, on arms whose minimum parameters are all there.
 ARMS = {
-    "PUMA 560": (480, [(0, 0, 0), (-RIGHT, 0, 0.2435), (0, 0.4318, -0.0934), (RIGHT, -0.0203, 0.4331),
-                       (-RIGHT, 0, 0), (RIGHT, 0, 0)]),
-    "RX-90": (430, [(0, 0, 0), (-RIGHT, 0, 0), (0, 0.45, 0), (RIGHT, 0, 0.45), (-RIGHT, 0, 0), (RIGHT, 0, 0)]),
-    "Stanford": (404, [(0, 0, 0), (-RIGHT, 0, 0.15), (RIGHT, 0, 0.4, "prismatic"), (0, 0, 0), (-RIGHT, 0, 0),
-                       (RIGHT, 0, 0)]),
-    "UR10": (454, [(0, 0, 0.1273), (RIGHT, 0, 0), (0, -0.612, 0), (0, -0.5723, 0.1639), (RIGHT, 0, 0.1157),
-                   (-RIGHT, 0, 0.0922)]),
-    "Panda": (579, [(0, 0, 0.333), (-RIGHT, 0, 0), (RIGHT, 0, 0.316), (RIGHT, 0.0825, 0), (-RIGHT, -0.0825, 0.384),
-                    (RIGHT, 0, 0), (RIGHT, 0.088, 0.107)]),
-    "iiwa": (546, [(0, 0, 0.34), (-RIGHT, 0, 0), (RIGHT, 0, 0.4), (RIGHT, 0, 0), (-RIGHT, 0, 0.4), (-RIGHT, 0, 0),
-                   (RIGHT, 0, 0.126)]),
-}  # fmt: skip
+    "PUMA 560": (480, lambda: of_rows(PUMA)),
+    "RX-90": (430, rx90),
+    "Stanford": (404, stanford_arm),
+    "UR10": (454, ur10),
+    "Panda": (579, panda_arm),
+    "iiwa": (546, iiwa),
+}
+# Modified Denavit-Hartenberg rows of a PUMA 560 without the zeros of its measured inertias: alpha, a, d.
+PUMA = [(0, 0, 0), (-RIGHT, 0, 0.2435), (0, 0.4318, -0.0934), (RIGHT, -0.0203, 0.4331), (-RIGHT, 0, 0), (RIGHT, 0, 0)]
 
 
-def arm(name: str) -> setsu.Mechanism:
+def of_rows(table: list[tuple[float, float, float]]) -> setsu.Mechanism:
     rng = np.random.default_rng(1)
     rows = [
         setsu.DHRow(
-            alpha=row[0],
-            a=row[1],
+            alpha=alpha,
+            a=a,
             theta=0.0,
-            d=row[2],
-            joint=row[3] if len(row) == 4 else "revolute",
+            d=d,
             mass=float(rng.uniform(0.5, 2.0)),
             center_of_mass=0.1 * rng.standard_normal(3),
             inertia=np.diag([0.05, 0.06, 0.07]),
         )
-        for row in ARMS[name][1]
+        for alpha, a, d in table
     ]
-    return setsu.from_dh(rows, name=name)
+    return setsu.from_dh(rows, name="PUMA 560")
 
 
 def error_against_newton_euler(m: setsu.Mechanism) -> float:
@@ -64,7 +60,7 @@ def error_against_newton_euler(m: setsu.Mechanism) -> float:
 
 @pytest.mark.parametrize("name", ARMS)
 def test_arms_with_all_base_parameters(name: str) -> None:
-    m = arm(name)
+    m = ARMS[name][1]()
     assert setsu.generate(m, "inverse_dynamics").operations.total <= ARMS[name][0]
     assert error_against_newton_euler(m) <= 1e-12
 

@@ -1,8 +1,7 @@
-"""Serial robots by their Denavit-Hartenberg tables, with inertias that have no symmetry."""
+"""A general arm by its Denavit-Hartenberg table, with inertias that have no symmetry, and robots from files."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from pathlib import Path
 
@@ -11,19 +10,8 @@ import pinocchio
 
 import setsu
 
-RIGHT = math.pi / 2
-
 # Modified rows: alpha, a, theta, d, joint.
 TABLES = {
-    "SCARA": [(0, 0, 0, 0, "revolute"), (0, 0.3, 0, 0, "revolute"), (0, 0.25, 0, 0, "prismatic"),
-              (0, 0, 0, 0, "revolute")],
-    "RX-90": [(0, 0, 0, 0, "revolute"), (-RIGHT, 0, 0, 0, "revolute"), (0, 0.45, 0, 0, "revolute"),
-              (RIGHT, 0, 0, 0.45, "revolute"), (-RIGHT, 0, 0, 0, "revolute"), (RIGHT, 0, 0, 0, "revolute")],
-    "Stanford": [(0, 0, 0, 0, "revolute"), (-RIGHT, 0, 0, 0.15, "revolute"), (RIGHT, 0, 0, 0.4, "prismatic"),
-                 (0, 0, 0, 0, "revolute"), (-RIGHT, 0, 0, 0, "revolute"), (RIGHT, 0, 0, 0, "revolute")],
-    "iiwa": [(0, 0, 0, 0.34, "revolute"), (-RIGHT, 0, 0, 0, "revolute"), (RIGHT, 0, 0, 0.4, "revolute"),
-             (RIGHT, 0, 0, 0, "revolute"), (-RIGHT, 0, 0, 0.4, "revolute"), (-RIGHT, 0, 0, 0, "revolute"),
-             (RIGHT, 0, 0, 0.126, "revolute")],
     "general 6R": [(0, 0, 0, 0.1, "revolute"), (0.7, 0.2, 0, 0.3, "revolute"), (-1.1, 0.3, 0, 0.1, "revolute"),
                    (0.5, 0.1, 0, 0.2, "revolute"), (1.3, 0.15, 0, 0.1, "revolute"), (-0.4, 0.2, 0, 0.1, "revolute")],
 }  # fmt: skip

@@ -33,7 +33,7 @@ def test_what_joints_pass_on() -> None:
     }
 
 
-@pytest.mark.parametrize("make", [lambda: dh_robot("general 6R"), lambda: dh_robot("RX-90"), samples.puma560])
+@pytest.mark.parametrize("make", [lambda: dh_robot("general 6R"), samples.rx90, samples.puma560])
 def test_joint_by_joint_gives_what_identities_give(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
     m = make()  # type: ignore[operator]
     whole = setsu.minimum_parameters(m)

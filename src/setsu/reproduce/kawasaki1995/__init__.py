@@ -14,7 +14,18 @@ from setsu.reproduce.kawasaki1995 import printed
 from setsu.reproduce.kawasaki1995.figures import figures
 from setsu.reproduce.kawasaki1995.operations import Counted, count_operations
 from setsu.reproduce.report import Report, Row, Table
-from setsu.sample_mechanisms import five_bar, six_joint_parallelogram_arm, two_joint_parallelogram
+from setsu.sample_mechanisms import (
+    five_bar,
+    iiwa,
+    panda_arm,
+    puma560,
+    rx90,
+    scara,
+    six_joint_parallelogram_arm,
+    stanford_arm,
+    two_joint_parallelogram,
+    ur10,
+)
 
 __all__ = ["run"]
 
@@ -46,8 +57,10 @@ def run(out: Path, progress: Callable[[str, float], None]) -> Report:
     progress("examples 1 and 2", 0.3)
     flat, upright = (minimum_parameters(two_joint_parallelogram(vertical=vertical)) for vertical in (False, True))
     derived = _derived(flat, upright)
-    progress("operations", 0.6)
+    progress("operations", 0.5)
     counted = count_operations()
+    progress("serial arms", 0.7)
+    arms = _serial_arms()
     progress("figures", 0.8)
     lists = {"sigma_o": sigma_o, "sigma": sigma, "example_1_horizontal": flat, "example_1_vertical": upright}
     for name, found in lists.items():
@@ -64,6 +77,7 @@ def run(out: Path, progress: Callable[[str, float], None]) -> Report:
             _sigma_table(sigma),
             derived,
             _operations(counted),
+            arms,
         ),
         figures=figures(out),
         notes=_notes(sigma_o, sigma, flat, upright),
@@ -154,6 +168,17 @@ def _operations(counted: tuple[Counted, ...]) -> Table:
     worst = max(entry.error for entry in counted)
     rows.append(Row("largest relative error of the counted programs", "-", 0.0, worst, 1e-12))
     return Table("Table 2: operations of the inverse dynamics of example 3, a2 = a4 = 0", tuple(rows))
+
+
+def _serial_arms() -> Table:
+    """The same analysis on arms without loops, whose counts are known."""
+    makers = {"SCARA": scara, "RX-90": rx90, "Stanford arm": stanford_arm, "UR10": ur10, "PUMA 560": puma560,
+              "Panda": panda_arm, "LBR iiwa": iiwa}  # fmt: skip
+    rows = (
+        Row(name, "-", printed.SERIAL_ARMS[name], minimum_parameters(make()).count, 0.0)
+        for name, make in makers.items()
+    )
+    return Table("Number of minimum parameters of serial arms", tuple(rows), printed_name="literature")
 
 
 def _notes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["OPERATIONS", "SIGMA", "SIGMA_COUNTS"]
+__all__ = ["OPERATIONS", "SERIAL_ARMS", "SIGMA", "SIGMA_COUNTS"]
 
 SIGMA_COUNTS = {"original": 80, "σ_o": 50, "σ": 39}
 
@@ -13,6 +13,11 @@ OPERATIONS = {
     ("symbolic", "σ_o"): (462, 599, 10, 1071),
     ("symbolic", "σ"): (401, 528, 10, 939),
 }
+
+# Not of the paper: by the rules of Khalil and Dombre, "Modeling, Identification and Control of Robots", chapter 9.
+SERIAL_ARMS = {
+    "SCARA": 8, "RX-90": 36, "Stanford arm": 33, "UR10": 36, "PUMA 560": 36, "Panda": 43, "LBR iiwa": 43
+}  # fmt: skip
 
 _ALPHA = ("MSx", "MSy", "Ixx", "Ixy", "Ixz", "Iyz", "Izz")
 
