@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -113,6 +114,44 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     modules = {"control", "sample_mechanisms", "scenario", "__version__"}
     missing = set(setsu.__all__) - shown - modules
     assert not missing, sorted(missing)
+
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *(ROOT / "docs").rglob("*.md")]
+OTHERS_OPTIONS = {"--nthreads", "--nworkers", "--runs"}
+"""Of dask-worker, and of a benchmark that is a module."""
+
+
+def test_options_names_and_paths_in_the_pages_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    from setsu.command_line import main
+    from setsu.command_line.application import COMMANDS
+
+    for words in (["--help"], *([name, "--help"] for name, _, _ in COMMANDS)):
+        main(words)
+    options = set(re.findall(r"--[a-z][\w-]+", capsys.readouterr().out)) | OTHERS_OPTIONS
+    wrong = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        wrong += [f"{page.name}: {option}" for option in set(re.findall(r"(?<![\w-])--[a-z][\w-]+", text)) - options]
+        wrong += [
+            f"{page.name}: setsu.{name}"
+            for name in set(re.findall(r"\bsetsu\.([A-Za-z_]\w*)", text))
+            if not hasattr(setsu, name) and find_spec(f"setsu.{name}") is None
+        ]
+        wrong += [
+            f"{page.name}: {path}"
+            for path in re.findall(r"`((?:src|tests|benchmarks|examples|docs)/[\w./]+)`", text)
+            if not (ROOT / path).exists()
+        ]
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_every_law_of_the_certificate_is_on_the_page() -> None:
+    from setsu.checks import certify
+
+    page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    told = {name for row in re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE) for name in row.split(", ")}
+    laws = {result.name for result in certify(setsu.sample_mechanisms.pendulum()).results}
+    assert laws <= told, laws - told
 
 
 def test_every_example_is_one_part_of_one_tutorial() -> None:
