@@ -36,7 +36,7 @@ from setsu.symbolic import Graph, Scalar, differentiate
 from setsu.symbolic.simplification import simplified
 from setsu.symbolic.substitution import substituted
 
-__all__ = ["ARGUMENTS", "closed_trace"]
+__all__ = ["ARGUMENTS", "closed_trace", "tree_state"]
 
 ARGUMENTS = {
     "inverse_dynamics": "q v a",
@@ -81,7 +81,7 @@ def _from_inverse_dynamics(m: Mechanism, function: str, drives: Drives, inertias
     program = inverse_dynamics_program(m.tables, inertias, drives, passive=passive)
     graph, torques = program.graph, program.torques
     if passive and has_joint_forces(m):
-        state = _tree_state(m, drives, graph)
+        state = tree_state(m, drives, graph)
         added = passive_torques(free_axes(m, *state[:2], reference), *state[1:], m.nv)  # (4)
         torques = [torque + dot(weights, added) for torque, weights in zip(torques, drives.weights, strict=True)]
     q, v, a, tau = ([graph.input((name, k)) for k in range(n)] for name in ("q", "v", "a", "tau"))
@@ -125,7 +125,7 @@ def _from_tree(m: Mechanism, function: str, drives: Drives, independent: Sequenc
     """A function of the tree at q = D u + b, projected (1)."""
     kernel = KERNELS[function]()
     graph = Graph()
-    q, v, a = _tree_state(m, drives, graph)
+    q, v, a = tree_state(m, drives, graph)
     point = [graph.input(("point", k)) for k in range(3)]
     found = run(kernel, m.tables, {"q": q, "v": v, "a": a, "point": point}, target=target)
     D = drives.weights
@@ -145,7 +145,7 @@ def _from_tree(m: Mechanism, function: str, drives: Drives, independent: Sequenc
     return Trace(graph, outputs)
 
 
-def _tree_state(m: Mechanism, drives: Drives, graph: Graph) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+def tree_state(m: Mechanism, drives: Drives, graph: Graph) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """q, v, a of all joints as expressions of those of the drives."""
     t = m.tables
     inputs = Inputs(graph, drives.places(t))

@@ -2,7 +2,8 @@
 
 The unit is a zip file with its description, C99 sources (the generated forward dynamics, a Runge-Kutta loop of order
 4 around it and the functions of the standard) and a binary for this platform, made with the system's C compiler.
-Inputs are held constant during a communication step; inside, steps are at most `inner_step` long.
+Inputs are held constant during a communication step; inside, steps are at most `inner_step` long. In a mechanism with
+loops or couplings the driven joints are integrated and the others follow them, closed at every stage (closed_unit.py).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from setsu.code_generation.c_source import Signature
+from setsu.code_generation.c_source import Signature, c_header, c_source
+from setsu.code_generation.closed_unit import ClosedUnit
 from setsu.code_generation.fmu_description import build_description, model_description, variables_of
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, Spherical
@@ -47,22 +49,28 @@ class FmuFiles:
         return data.getvalue()
 
 
-def fmu_files(m: Mechanism, signature: Signature, source: str, header: str, version: str) -> FmuFiles:
+def fmu_files(
+    m: Mechanism, signature: Signature, source: str, header: str, version: str, closed: ClosedUnit | None = None
+) -> FmuFiles:
     """Return the unit of a mechanism, compiled for this platform.
 
-    signature, source, header: of its generated forward dynamics.
+    signature, source, header: of its generated forward dynamics. closed: what mechanisms with loops need besides.
     """
-    guid = "{" + str(uuid.uuid5(uuid.NAMESPACE_OID, f"setsu fmi {version} {m.digest}")) + "}"
+    guid = "{" + str(uuid.uuid5(uuid.NAMESPACE_OID, f"setsu fmi {version} {m.digest} {closed and closed.rates}")) + "}"
     interface = f"fmi{version[0]}"
     texts = {
         f"{signature.name}.c": source,
         f"{signature.name}.h": header,
-        "model.h": _model_header(m, signature, guid),
+        "model.h": _model_header(m, signature, guid, closed),
         **{name: _packaged(name) for name in ("motion.c", "motion.h", f"{interface}_types.h")},
         f"{interface}_cosimulation.c": _packaged(f"{interface}_cosimulation.c"),
     }
+    if closed is not None:
+        closing = _closing_signature(m, signature)
+        texts |= {f"{closing.name}.c": c_source(closing, closed.closing), f"{closing.name}.h": c_header(closing)}
     sources = [name for name in texts if name.endswith(".c")]
-    variables = variables_of(m, INNER_STEP)
+    rates = range(m.nv) if closed is None else closed.rates
+    variables = variables_of(m, INNER_STEP, rates, _start(m, closed))
     description = model_description(version, m.name, signature.name, guid, variables, sources)
     files = {"modelDescription.xml": description.encode()}
     files.update({f"sources/{name}": text.encode() for name, text in texts.items()})
@@ -73,23 +81,43 @@ def fmu_files(m: Mechanism, signature: Signature, source: str, header: str, vers
     return FmuFiles(files)
 
 
-def _model_header(m: Mechanism, signature: Signature, guid: str) -> str:
+def _start(m: Mechanism, closed: ClosedUnit | None) -> list[float]:
+    """Coordinates at the start unless others are set."""
+    return (m.neutral() if closed is None else closed.start).tolist()
+
+
+def _closing_signature(m: Mechanism, forward: Signature) -> Signature:
+    """Of the function that lets the other joints follow the driven ones."""
+    state = [("q", m.nq, "coordinates"), ("v", m.nv, "velocities")]
+    return Signature(
+        name=f"{forward.name.removesuffix('_forward_dynamics')}_follow",
+        title="State in which the other joints are one step closer to where the driven ones demand them",
+        inputs=tuple(state),
+        outputs=tuple((f"{name}_next", length, meaning) for name, length, meaning in state),
+    )
+
+
+def _model_header(m: Mechanism, signature: Signature, guid: str, closed: ClosedUnit | None) -> str:
     """Sizes and joints of the mechanism, as the Runge-Kutta loop wants them."""
     kinds = {Spherical: 1, Free: 2}
     joints = [
         f"    {{{kinds.get(type(body.joint), 0)}, {in_q.start}, {in_v.start}, {body.joint.nv}}},"
         for body, in_q, in_v in zip(m.moving, m.q_slices, m.v_slices, strict=True)
     ]
+    follow = [] if closed is None else [_closing_signature(m, signature).name]
+    drives = m.nv if closed is None else len(closed.rates)
     lines = [
         "/* The mechanism of this unit: sizes, joints (kind, first coordinate, first velocity, velocities). */",
         "#ifndef SETSU_MODEL_H", "#define SETSU_MODEL_H", "",
-        f'#include "{signature.name}.h"', "",
+        f'#include "{signature.name}.h"', *(f'#include "{name}.h"' for name in follow), "",
         f'#define SETSU_GUID "{guid}"',
-        f"#define SETSU_NQ {m.nq}", f"#define SETSU_NV {m.nv}", f"#define SETSU_JOINTS {m.n_bodies}",
+        f"#define SETSU_NQ {m.nq}", f"#define SETSU_NV {m.nv}", f"#define SETSU_DRIVES {drives}",
+        f"#define SETSU_JOINTS {m.n_bodies}",
         f"#define SETSU_INNER_STEP {INNER_STEP!r}",
-        f"#define SETSU_FORWARD_DYNAMICS {signature.name}", "",
+        f"#define SETSU_FORWARD_DYNAMICS {signature.name}",
+        *(f"#define SETSU_FOLLOW {name}" for name in follow), "",
         "static const struct { int kind, q, v, count; } setsu_joints[SETSU_JOINTS] = {", *joints, "};",
-        f"static const double setsu_neutral[SETSU_NQ] = {{{', '.join(map(repr, m.neutral().tolist()))}}};", "",
+        f"static const double setsu_start[SETSU_NQ] = {{{', '.join(map(repr, _start(m, closed)))}}};", "",
         "#endif", "",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
@@ -29,20 +30,22 @@ class FmuVariable:
     start: float | None
 
 
-def variables_of(m: Mechanism, inner_step: float) -> list[FmuVariable]:
-    """Return the variables in the order of their reference numbers: time, tau, q, v, q_start, v_start, inner_step."""
+def variables_of(m: Mechanism, inner_step: float, rates: Sequence[int], start: Sequence[float]) -> list[FmuVariable]:
+    """Return the variables in the order of their reference numbers: time, tau, q, v, q_start, v_start, inner_step.
+
+    rates: those with a drive. start: (nq,) coordinates at the start.
+    """
     coordinates = [(name, unit) for body in m.moving for name, unit in _coordinates(body.joint)]
     velocities = [(name, unit) for body in m.moving for name, unit in _velocities(body.joint)]
     rows: list[tuple[str, str, str, str, float | None]] = [("time", "independent", "s", "time", None)]
-    for name, unit in velocities:
+    for name, unit in (velocities[rate] for rate in rates):
         effort = "N" if unit == "m/s" else "N.m"
         rows.append((f"tau_{name}", "input", effort, f"drive of {name}, constant during a step", 0.0))
     rows += [(f"q_{name}", "output", unit, f"coordinate of {name}", None) for name, unit in coordinates]
     rows += [(f"v_{name}", "output", unit, f"velocity of {name}", None) for name, unit in velocities]
-    neutral = m.neutral().tolist()
     rows += [
         (f"q_start_{name}", "parameter", unit, f"coordinate of {name} at the start", value)
-        for (name, unit), value in zip(coordinates, neutral, strict=True)
+        for (name, unit), value in zip(coordinates, start, strict=True)
     ]
     rows += [
         (f"v_start_{name}", "parameter", unit, f"velocity of {name} at the start", 0.0) for name, unit in velocities

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
-from setsu.code_generation.programs import TracedFunction, traced_function
+from setsu.code_generation.programs import TracedFunction, traced_function, traced_unit
 from setsu.code_generation.python_source import python_source
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import require_mechanism
@@ -143,10 +143,11 @@ def generate(
         raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
     if mechanism.nv == 0:
         raise InputError(f"generate: {mechanism.name} has no moving joint")
+    closed = None
     if language == "fmu" and (mechanism.loops or mechanism.couplings):
-        names = ", ".join(element.name for element in (*mechanism.loops, *mechanism.couplings)[:3])
-        raise InputError(f"generate: {mechanism.name} has loops or couplings ({names}); units are made for trees")
-    traced = traced_function(mechanism, function, actuated, body)
+        traced, closed = traced_unit(mechanism, actuated)
+    else:
+        traced = traced_function(mechanism, function, actuated, body)
     signature = _signature(mechanism, function, traced)
     trace = traced.trace
     if language == "python":
@@ -158,7 +159,7 @@ def generate(
         # Compiling and packing need modules that nothing else here does.
         from setsu.code_generation.fmu import fmu_files
 
-        unit = fmu_files(mechanism, signature, source, header, fmi_version)
+        unit = fmu_files(mechanism, signature, source, header, fmi_version, closed)
     return GeneratedCode(
         name=signature.name,
         language=language,

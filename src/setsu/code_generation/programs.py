@@ -10,19 +10,23 @@ from numpy.typing import NDArray
 
 from setsu.code_generation.closed_functions import ARGUMENTS, closed_trace
 from setsu.code_generation.closed_mechanism import actuated_rates, linear_drives, minimum_inertias
+from setsu.code_generation.closed_unit import ClosedUnit, closed_unit
+from setsu.code_generation.loop_rows import total
 from setsu.code_generation.nonlinear_loops import NONLINEAR, closed_states, nonlinear_trace
 from setsu.constraints.states import coordinate_names
 from setsu.dynamics.catalogue import KERNELS, PROGRAMS, native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
+from setsu.mechanism.record import Frame
 from setsu.minimum_parameters import minimum_parameters
 from setsu.minimum_parameters.assembly_branch import reference_configuration
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
 from setsu.native.straight import Trace
 from setsu.symbolic import evaluate
+from setsu.symbolic.substitution import substituted
 
-__all__ = ["TracedFunction", "traced_function"]
+__all__ = ["TracedFunction", "traced_function", "traced_unit"]
 
 Floats = NDArray[np.float64]
 
@@ -84,16 +88,47 @@ def traced_function(
     mechanism: Mechanism, function: str, actuated: Sequence[str] | None, body: str | None
 ) -> TracedFunction:
     """Return the program of a function; refuses what has none before any work is done."""
-    target = _target(mechanism, function, body)
+    frame = _frame(mechanism, function, body)
     if mechanism.loops or mechanism.couplings:
-        if mechanism.springs and function not in _JACOBIANS:
-            raise InputError(
-                f"generate: {mechanism.name} has springs between points beside loops, which code cannot have"
-            )
-        return _closed(mechanism, function, actuated, target)
-    if actuated is not None:
-        raise InputError(f"generate: actuated: {mechanism.name} has no loops or couplings: every joint is driven")
-    return _tree(mechanism, function, target)
+        if frame is None:
+            _refuse_springs(mechanism)
+        traced = _closed(mechanism, function, actuated, -1 if frame is None else frame.body)
+    else:
+        if actuated is not None:
+            raise InputError(f"generate: actuated: {mechanism.name} has no loops or couplings: every joint is driven")
+        traced = _tree(mechanism, function, -1 if frame is None else frame.body)
+    return traced if frame is None else _in_frame(traced, frame.pose.matrix)
+
+
+def _in_frame(traced: TracedFunction, T: Floats) -> TracedFunction:
+    """A Jacobian whose point is given in a frame behind fixed joints, placed at T on the body that carries it."""
+    if np.array_equal(T, np.eye(4)):
+        return traced
+    graph, (name, outputs) = traced.trace.graph, next(iter(traced.trace.outputs.items()))
+    given = [graph.input(("point", k)) for k in range(3)]
+    point = {("point", i): total(T[i, k].item() * given[k] for k in range(3)) + T[i, 3].item() for i in range(3)}
+    return replace(traced, trace=Trace(graph, {name: substituted(graph, outputs, point)}), library=None)
+
+
+def traced_unit(m: Mechanism, actuated: Sequence[str] | None) -> tuple[TracedFunction, ClosedUnit]:
+    """Return forward dynamics of a closed mechanism in the state of all joints, and what a unit needs besides."""
+    _refuse_springs(m)
+    unit = closed_unit(m, actuated)
+    names = coordinate_names(m)
+    driven = ", ".join(names[rate] for rate in unit.rates)
+    forward = TracedFunction(
+        mechanism=m,
+        inputs=(("q", m.nq), ("v", m.nv), ("tau", len(unit.rates))),
+        trace=unit.forward,
+        remark=f", closed; arguments of all joints, driven by {driven}",
+        draw=closed_states(m, unit.start),
+    )
+    return forward, unit
+
+
+def _refuse_springs(m: Mechanism) -> None:
+    if m.springs:
+        raise InputError(f"generate: {m.name} has springs between points beside loops, which code cannot have")
 
 
 def _tree(mechanism: Mechanism, function: str, target: int) -> TracedFunction:
@@ -113,16 +148,20 @@ def _tree(mechanism: Mechanism, function: str, target: int) -> TracedFunction:
     return TracedFunction(mechanism, inputs, trace, library=native)
 
 
-def _target(m: Mechanism, function: str, body: str | None) -> int:
+def _frame(m: Mechanism, function: str, body: str | None) -> Frame | None:
+    """Where the body of a Jacobian is."""
     if function not in _JACOBIANS:
         if body is not None:
             raise InputError(f"generate: body: {function} is no Jacobian, got {body!r}")
-        return -1
+        return None
     if body is None:
         raise InputError(f"generate: {function}: say which body, one of {', '.join(m.body_names[:6])}")
-    if body not in m.body_names:
-        raise InputError(f"generate: body: no body {body!r} in {m.name}{nearest_names(body, m.body_names)}")
-    return m.body_names.index(body)
+    if body not in m.frames:
+        raise InputError(f"generate: body: no body {body!r} in {m.name}{nearest_names(body, m.frames)}")
+    frame = m.frame(body)
+    if frame.body < 0:
+        raise InputError(f"generate: body: {body} of {m.name} does not move")
+    return frame
 
 
 def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target: int) -> TracedFunction:

@@ -10,7 +10,7 @@ import pytest
 
 import setsu
 from setsu.command_line import main
-from setsu.sample_mechanisms import four_bar, planar_arm, puma560, random_tree
+from setsu.sample_mechanisms import planar_arm, puma560, random_tree
 
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 FUNCTIONS = [
@@ -104,7 +104,6 @@ def test_python_source_agrees(function: str) -> None:
         ((planar_arm(2), "inverse_dynamic"), 'did you mean "inverse_dynamics"'),
         ((planar_arm(2), "inverse_dynamics", "fortran"), "known: c, python"),
         (("arm.urdf", "inverse_dynamics"), "expected a Mechanism"),
-        ((four_bar(), "forward_dynamics", "fmu"), "loops or couplings"),
     ],
 )
 def test_refusals(arguments: tuple, message: str) -> None:

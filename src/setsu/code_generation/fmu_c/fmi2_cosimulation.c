@@ -93,7 +93,7 @@ EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c)
     }
     instance->phase = INITIALIZING;
     return motion_begin(&instance->motion, instance->start_time)
-               ? refuse(instance, fmi2Error, "start values must be finite, quaternions not zero, inner_step positive")
+               ? refuse(instance, fmi2Error, MOTION_REFUSED_START)
                : fmi2OK;
 }
 
@@ -104,7 +104,7 @@ EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component c)
         return refuse(instance, fmi2Error, "fmi2ExitInitializationMode: only during initialization");
     }
     if (motion_begin(&instance->motion, instance->start_time)) {
-        return refuse(instance, fmi2Error, "start values must be finite, quaternions not zero, inner_step positive");
+        return refuse(instance, fmi2Error, MOTION_REFUSED_START);
     }
     instance->phase = STEPPING;
     return fmi2OK;
@@ -167,7 +167,7 @@ EXPORT fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real step, fmi2
         return refuse(instance, fmi2Error, "fmi2DoStep: only after initialization");
     }
     return motion_step(&instance->motion, step)
-               ? refuse(instance, fmi2Error, "fmi2DoStep: the state is no longer finite; take a smaller inner_step")
+               ? refuse(instance, fmi2Error, "fmi2DoStep: the state is no longer finite or a loop no longer closes; try a smaller inner_step")
                : fmi2OK;
 }
 

@@ -93,7 +93,7 @@ EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance c, fmi3Boolean tolera
     instance->phase = INITIALIZING;
     instance->start_time = start;
     return motion_begin(&instance->motion, start)
-               ? refuse(c, fmi3Error, "start values must be finite, quaternions not zero, inner_step positive")
+               ? refuse(c, fmi3Error, MOTION_REFUSED_START)
                : fmi3OK;
 }
 
@@ -104,7 +104,7 @@ EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance c)
         return refuse(c, fmi3Error, "fmi3ExitInitializationMode: only during initialization");
     }
     if (motion_begin(&instance->motion, instance->start_time)) {
-        return refuse(c, fmi3Error, "start values must be finite, quaternions not zero, inner_step positive");
+        return refuse(c, fmi3Error, MOTION_REFUSED_START);
     }
     instance->phase = STEPPING;
     return fmi3OK;
@@ -178,7 +178,7 @@ EXPORT fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 time, fmi3Float64 step,
     *event_needed = *terminate = *early_return = false;
     if (motion_step(&instance->motion, step)) {
         *last_time = instance->motion.time;
-        return refuse(c, fmi3Error, "fmi3DoStep: the state is no longer finite; take a smaller inner_step");
+        return refuse(c, fmi3Error, "fmi3DoStep: the state is no longer finite or a loop no longer closes; try a smaller inner_step");
     }
     *last_time = instance->motion.time;
     return fmi3OK;

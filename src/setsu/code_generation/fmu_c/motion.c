@@ -80,11 +80,38 @@ static int all_finite(const double *x, int count)
     return 1;
 }
 
+/* Let the joints without a drive follow the others until the loops are closed. Returns 0, or 1 when they do not close. */
+static int close_loops(double *q, double *v)
+{
+#ifdef SETSU_FOLLOW
+    int step, i;
+    for (step = 0; step < 40; ++step) {
+        double q_next[SETSU_NQ], v_next[SETSU_NV], change = 0.0;
+        SETSU_FOLLOW(q, v, q_next, v_next);
+        if (!all_finite(q_next, SETSU_NQ) || !all_finite(v_next, SETSU_NV) || normalise(q_next)) {
+            return 1;
+        }
+        for (i = 0; i < SETSU_NQ; ++i) {
+            change = fmax(change, fabs(q_next[i] - q[i]) / (1.0 + fabs(q[i])));
+        }
+        memcpy(q, q_next, sizeof q_next);
+        memcpy(v, v_next, sizeof v_next);
+        if (change <= 1e-13) {
+            return 0;
+        }
+    }
+    return 1;
+#else
+    (void)q, (void)v;
+    return 0;
+#endif
+}
+
 void motion_defaults(Motion *motion)
 {
     memset(motion, 0, sizeof *motion);
-    memcpy(motion->q_start, setsu_neutral, sizeof motion->q_start);
-    memcpy(motion->q, setsu_neutral, sizeof motion->q);
+    memcpy(motion->q_start, setsu_start, sizeof motion->q_start);
+    memcpy(motion->q, setsu_start, sizeof motion->q);
     motion->inner_step = SETSU_INNER_STEP;
 }
 
@@ -97,17 +124,57 @@ int motion_begin(Motion *motion, double time)
     motion->time = time;
     memcpy(motion->q, motion->q_start, sizeof motion->q);
     memcpy(motion->v, motion->v_start, sizeof motion->v);
-    return normalise(motion->q);
+    return normalise(motion->q) || close_loops(motion->q, motion->v);
+}
+
+/* One step of h seconds: Kutta's method of order 4, stage positions bent by accelerations after Nystroem, as in
+ * `setsu.simulate`. Returns 0, or 1 when a loop does not close or a quaternion vanishes. */
+static int runge_kutta(double *q, double *v, const double *tau, double h)
+{
+    static const double reach[4] = {0.0, 0.5, 0.5, 1.0};
+    static const double share[4] = {1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0};
+    static const double bend[4][3] = {{0.0, 0.0, 0.0}, {0.125, 0.0, 0.0}, {-0.17, 0.045, 0.0}, {0.09, 0.075, -0.165}};
+    double rate[4][SETSU_NQ], bent[4][SETSU_NQ], acceleration[4][SETSU_NV];
+    int stage, i, j;
+    for (stage = 0; stage < 4; ++stage) {
+        double q_stage[SETSU_NQ], v_stage[SETSU_NV];
+        memcpy(q_stage, q, sizeof q_stage);
+        memcpy(v_stage, v, sizeof v_stage);
+        for (i = 0; stage > 0 && i < SETSU_NQ; ++i) {
+            q_stage[i] += h * reach[stage] * rate[stage - 1][i];
+            for (j = 0; j < stage; ++j) {
+                q_stage[i] += h * h * bend[stage][j] * bent[j][i];
+            }
+        }
+        for (i = 0; stage > 0 && i < SETSU_NV; ++i) {
+            v_stage[i] += h * reach[stage] * acceleration[stage - 1][i];
+        }
+        if (close_loops(q_stage, v_stage)) {
+            return 1;
+        }
+        coordinate_rates(q_stage, v_stage, rate[stage]);
+        if (normalise(q_stage)) {
+            return 1;
+        }
+        SETSU_FORWARD_DYNAMICS(q_stage, v_stage, tau, acceleration[stage]);
+        coordinate_rates(q_stage, acceleration[stage], bent[stage]);
+    }
+    for (stage = 0; stage < 4; ++stage) {
+        for (i = 0; i < SETSU_NQ; ++i) {
+            q[i] += h * share[stage] * rate[stage][i];
+        }
+        for (i = 0; i < SETSU_NV; ++i) {
+            v[i] += h * share[stage] * acceleration[stage][i];
+        }
+    }
+    return !all_finite(q, SETSU_NQ) || !all_finite(v, SETSU_NV) || normalise(q) || close_loops(q, v);
 }
 
 int motion_step(Motion *motion, double duration)
 {
-    static const double reach[4] = {0.0, 0.5, 0.5, 1.0};
-    static const double share[4] = {1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0};
     Motion next = *motion;
-    double wanted, h;
+    double wanted;
     long step, steps;
-    int stage, i;
     if (!(duration > 0.0)) {
         return duration == 0.0 ? 0 : 1;
     }
@@ -117,36 +184,10 @@ int motion_step(Motion *motion, double duration)
         return 1;
     }
     steps = wanted < 1.0 ? 1 : (long)wanted;
-    h = duration / (double)steps;
     for (step = 0; step < steps; ++step) {
-        double q[SETSU_NQ], v[SETSU_NV], dq[SETSU_NQ] = {0.0}, dv[SETSU_NV] = {0.0};
-        double q_sum[SETSU_NQ], v_sum[SETSU_NV];
-        memcpy(q_sum, next.q, sizeof q_sum);
-        memcpy(v_sum, next.v, sizeof v_sum);
-        for (stage = 0; stage < 4; ++stage) {
-            for (i = 0; i < SETSU_NQ; ++i) {
-                q[i] = next.q[i] + h * reach[stage] * dq[i];
-            }
-            for (i = 0; i < SETSU_NV; ++i) {
-                v[i] = next.v[i] + h * reach[stage] * dv[i];
-            }
-            coordinate_rates(q, v, dq);
-            if (normalise(q)) {
-                return 1;
-            }
-            SETSU_FORWARD_DYNAMICS(q, v, next.tau, dv);
-            for (i = 0; i < SETSU_NQ; ++i) {
-                q_sum[i] += h * share[stage] * dq[i];
-            }
-            for (i = 0; i < SETSU_NV; ++i) {
-                v_sum[i] += h * share[stage] * dv[i];
-            }
-        }
-        if (!all_finite(q_sum, SETSU_NQ) || !all_finite(v_sum, SETSU_NV) || normalise(q_sum)) {
+        if (runge_kutta(next.q, next.v, next.tau, duration / (double)steps)) {
             return 1;
         }
-        memcpy(next.q, q_sum, sizeof q_sum);
-        memcpy(next.v, v_sum, sizeof v_sum);
     }
     next.time = motion->time + duration;
     *motion = next;
@@ -161,7 +202,7 @@ double *motion_value(Motion *motion, unsigned int reference)
     } parts[7];
     int k;
     parts[0].count = 1, parts[0].values = &motion->time;
-    parts[1].count = SETSU_NV, parts[1].values = motion->tau;
+    parts[1].count = SETSU_DRIVES, parts[1].values = motion->tau;
     parts[2].count = SETSU_NQ, parts[2].values = motion->q;
     parts[3].count = SETSU_NV, parts[3].values = motion->v;
     parts[4].count = SETSU_NQ, parts[4].values = motion->q_start;
@@ -178,8 +219,8 @@ double *motion_value(Motion *motion, unsigned int reference)
 
 int motion_may_set(unsigned int reference)
 {
-    if (reference >= 1 && reference <= SETSU_NV) {
+    if (reference >= 1 && reference <= SETSU_DRIVES) {
         return 1;
     }
-    return reference > 2 * SETSU_NV + SETSU_NQ ? 2 : 0;
+    return reference > SETSU_DRIVES + SETSU_NQ + SETSU_NV ? 2 : 0;
 }
