@@ -37,3 +37,11 @@ weight = run.contact_force[5:, :, 2].sum(axis=1)
 print(f"moved at most {drift:.1e} in 10 s; floor carries {weight.mean():.6f} N, exact {count * mass * g:.6f} N")
 assert drift < 1e-5
 assert np.allclose(weight, count * mass * g, rtol=1e-6)
+
+# What each box presses on the one below, upward on the first of the pair.
+between = run.body_contacts
+for pair, force in zip(between.pairs, between.force[-1], strict=True):
+    above = count - 1 - min(int(name.removeprefix("box")) for name in pair)
+    print(f"{' on '.join(pair)}: {force[2]:.6f} N, exact {above * mass * g:.6f} N")
+    assert np.isclose(abs(force[2]), above * mass * g, rtol=1e-5)
+assert len(between.pairs) == count - 1

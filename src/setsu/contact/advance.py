@@ -54,7 +54,7 @@ class Records(NamedTuple):
 
     q: Floats  # (T, nq)
     motion: Floats  # (T, 4, nv) velocity, acceleration, torque, torque of joint stops
-    points: Floats  # (T, n_points, 7) force (N), place (m), world axes; normal force
+    points: Floats  # (T, n_points, 10) force (N), place (m), its normal part (N), world axes; normal force (N)
     wrench: Floats  # (T, n_bodies, 6) of contacts at body origins, N, N m
     totals: Floats  # (T, 12) work since t = 0 (J): actuators, joint friction, contact friction, normal forces;
     # then the worst of each entry of the certificate since the row before
@@ -70,7 +70,7 @@ def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene) -> Re
     return Records(
         q=np.zeros((rows, nq)),
         motion=np.zeros((rows, 4, nv)),
-        points=np.zeros((rows, n_points, 7)),
+        points=np.zeros((rows, n_points, 10)),
         wrench=np.zeros((rows, n_bodies, 6)),
         totals=np.zeros((rows, 12)),
         events=np.zeros((64 + 8 * (n_points + len(scene.stops)), 3), dtype=np.int64),
@@ -151,10 +151,11 @@ def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records:
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
         out = records.points[row, c.point]
-        out[6] += c.impulse[0] / h
+        out[9] += c.impulse[0] / h
         for i in range(3):
             out[i] += (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
             out[3 + i] = c.position[i]
+            out[6 + i] += c.axes[0, i] * c.impulse[0] / h
     for k in range(problem.counts[1]):
         if problem.bodies[k] < records.wrench.shape[1]:
             _record_wrench(tree, problem, motion, records, k, h)

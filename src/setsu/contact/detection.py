@@ -8,11 +8,13 @@
 
     gap = n·x - d - r                                                         (1)
     inside: a·x <= e for every edge                                           (2)
+    ball beyond an edge, c the nearest place on the rim:  n = (x - c)/|x - c|,  d = n·c    (3)
 
 Broad phase: the ball around all points of a body walks down the tree of boxes around the polygons; only polygons whose
 box and plane come near the ball meet the points one by one.
 A polygon is touched from its front only. A point behind several faces (near the rim of a step) belongs to the face it
-is least behind of; faces it is in front of, or less than `_BEHIND` behind, all count.
+is least behind of; faces it is in front of, or less than `_BEHIND` behind, all count. A ball touches a rim (3) unless
+it touches a face that the rim lies in, so that it rolls over seams of a floor and around the edge of a step.
 Cost: O(bodies log polygons) while nothing is near.
 """
 
@@ -27,6 +29,8 @@ __all__ = ["add_pairs", "find_near", "find_passed", "point_in_world", "set_axes"
 
 # A point this far behind a face (m) still counts as at it: what linearised steps leave.
 _BEHIND = 1e-5
+# A rim this near to a face (m) lies in it.
+_IN_FACE = 1e-6
 # Points beyond an edge by less than this (m) count as inside: no gap between neighbouring polygons.
 _EDGE = 1e-7
 
@@ -92,16 +96,71 @@ def _gap(scene: Scene, polygon, point, x, y, z):
 
 @part
 def _add(scene: Scene, problem: Problem, point, polygon, gap, x, y, z):
-    """Append a contact unless there is no room."""
+    """Append a contact with the face of a polygon."""
+    n = scene.polygons[polygon].normal
+    _append(scene, problem, point, polygon, gap, x, y, z, n[0], n[1], n[2], scene.polygons[polygon].offset)
+
+
+@part
+def _append(scene: Scene, problem: Problem, point, polygon, gap, x, y, z, nx, ny, nz, offset):
+    """Append a contact with a plane unless there is no room."""
     index = problem.counts[0]
     if index >= len(problem.contacts):
         return
     problem.counts[0] = index + 1
-    c, p, n = problem.contacts[index], scene.points[point], scene.polygons[polygon].normal
-    c.point, c.face, c.body_a, c.body_b, c.gap = point, polygon, p.body, -1, gap
-    c.position[0], c.position[1], c.position[2] = x - p.radius * n[0], y - p.radius * n[1], z - p.radius * n[2]
+    c, p = problem.contacts[index], scene.points[point]
+    c.point, c.face, c.body_a, c.body_b, c.gap, c.offset = point, polygon, p.body, -1, gap, offset
+    c.position[0], c.position[1], c.position[2] = x - p.radius * nx, y - p.radius * ny, z - p.radius * nz
     c.static_friction, c.kinetic_friction, c.restitution = p.static_friction, p.kinetic_friction, p.restitution
-    set_axes(c.axes, n[0], n[1], n[2])
+    set_axes(c.axes, nx, ny, nz)
+
+
+@part
+def _nearest_on_rim(scene: Scene, polygon, x, y, z):
+    """The place on the edges of a polygon that is nearest to a point."""
+    p, best = scene.polygons[polygon], math.inf
+    px = py = pz = 0.0
+    for e in range(p.edge_start, p.edge_stop):
+        a, b = scene.corners[e], scene.corners[e + 1 if e + 1 < p.edge_stop else p.edge_start]
+        dx, dy, dz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+        t = ((x - a[0]) * dx + (y - a[1]) * dy + (z - a[2]) * dz) / (dx * dx + dy * dy + dz * dz)
+        t = min(1.0, max(0.0, t))
+        cx, cy, cz = a[0] + t * dx, a[1] + t * dy, a[2] + t * dz
+        distance = (x - cx) ** 2 + (y - cy) ** 2 + (z - cz) ** 2
+        if distance < best:
+            best, px, py, pz = distance, cx, cy, cz
+    return px, py, pz
+
+
+@part
+def _add_rim(scene: Scene, problem: Problem, point, polygon, first, from_x, from_y, from_z, x, y, z, reach, deepest):
+    """Add the contact (3) of a ball, from where it is, with the rim nearest to x y z, where it is or will be.
+
+    Only if it gets there within `reach` (m), from at most `deepest` (m) inside, and touches no face among the contacts
+    from `first` on that the rim lies in.
+    """
+    r = scene.points[point].radius
+    n = scene.polygons[polygon].normal
+    if n[0] * from_x + n[1] * from_y + n[2] * from_z < scene.polygons[polygon].offset or _inside(
+        scene, polygon, from_x, from_y, from_z
+    ):
+        return
+    px, py, pz = _nearest_on_rim(scene, polygon, x, y, z)
+    if math.sqrt((x - px) ** 2 + (y - py) ** 2 + (z - pz) ** 2) - r > reach:
+        return
+    ux, uy, uz = from_x - px, from_y - py, from_z - pz
+    distance = math.sqrt(ux * ux + uy * uy + uz * uz)
+    if distance - r < -deepest or distance == 0.0:
+        return
+    for index in range(first, problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point == point:
+            ahead = c.axes[0, 0] * px + c.axes[0, 1] * py + c.axes[0, 2] * pz - c.offset
+            if c.face == polygon or ahead < _IN_FACE:
+                return
+    ux, uy, uz = ux / distance, uy / distance, uz / distance
+    offset = ux * px + uy * py + uz * pz
+    _append(scene, problem, point, polygon, distance - r, from_x, from_y, from_z, ux, uy, uz, offset)
 
 
 @part
@@ -149,7 +208,7 @@ def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
         for k in range(b.point_start, b.point_stop):
             point = scene.body_points[k]
             x, y, z = point_in_world(poses, body, scene.points[point].position)
-            in_front, least, least_gap = False, -1, -deepest
+            in_front, least, least_gap, first = False, -1, -deepest, problem.counts[0]
             for j in range(found):
                 polygon = scene.scratch[1, j]
                 gap = _gap(scene, polygon, point, x, y, z)
@@ -163,6 +222,9 @@ def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
                     least, least_gap = polygon, gap
             if least >= 0 and not in_front:
                 _add(scene, problem, point, least, least_gap, x, y, z)
+            if scene.points[point].radius > 0.0:
+                for j in range(found):
+                    _add_rim(scene, problem, point, scene.scratch[1, j], first, x, y, z, x, y, z, reach, deepest)
 
 
 @part
@@ -206,4 +268,9 @@ def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
                         listed = True
                 if not listed:
                     _add(scene, problem, point, polygon, gap, px, py, pz)
+            if scene.points[point].radius > 0.0:
+                px, py, pz = point_in_world(poses, body, scene.points[point].position)
+                for j in range(found):
+                    polygon = scene.scratch[1, j]
+                    _add_rim(scene, problem, point, polygon, 0, px, py, pz, x, y, z, -tolerance, _BEHIND)
     return problem.counts[0] - before

@@ -113,6 +113,7 @@ _CONTACT = np.dtype(
         ("bounces", "i8"),  # 1: restitution acts in this step
         ("gap", "f8"),  # m, at the beginning of the step
         ("gap_next", "f8"),  # m, at its end
+        ("offset", "f8"),  # m: of the plane that a point is held in front of, along the normal
         ("position", "f8", 3),  # m, world, where the force acts
         ("axes", "f8", (3, 3)),  # rows: normal towards body a, two tangents
         ("arm_a", "f8", 3),  # m, world axes, from the reference point of the body
@@ -156,6 +157,7 @@ class Scene(NamedTuple):
     body_points: Ints  # points body after body
     polygons: Records
     edges: Floats  # (n_edges, 4) a·x <= d inside
+    corners: Floats  # (n_edges, 3) where each edge begins, m
     nodes: Records  # tree of boxes: halves at first and first + 1; leaf: first = -1 - polygon
     scratch: Ints  # (2, ...) stack of a walk over the tree, polygons found
     stops: Records
@@ -235,6 +237,7 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
         body_points=np.concatenate([np.zeros(0, dtype=np.int64), *members]).astype(np.int64),
         polygons=polygons,
         edges=flat.edge,
+        corners=np.concatenate([np.zeros((0, 3)), *(p.vertices for p in environment.polygons if not p.unbounded)]),
         nodes=nodes,
         scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
         stops=stops,

@@ -25,6 +25,7 @@ from __future__ import annotations
 from setsu.contact import newton_solver, sugihara_solver
 from setsu.contact.articulated import sweep_all
 from setsu.contact.certificate import add_up_work, certify
+from setsu.contact.cone_guard import bring_into_cones
 from setsu.contact.dense import apply_dense
 from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world
 from setsu.contact.energy_guard import guard_energy, set_energies
@@ -138,7 +139,7 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
             p = scene.points[c.point]
             x, y, z = point_in_world(motion.poses_next, p.body, p.position)
             n = c.axes[0]
-            c.gap_next = n[0] * x + n[1] * y + n[2] * z - scene.polygons[c.face].offset - p.radius
+            c.gap_next = n[0] * x + n[1] * y + n[2] * z - c.offset - p.radius
         elif c.point == STOP:
             c.gap_next = stop_gap(scene, c.face, motion.q_next)
         else:
@@ -228,6 +229,8 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
         if known > 0:
             if solver == DEFAULT:
                 residual, more, good = solve_contacts(tree, problem, h)
+                if not good:
+                    bring_into_cones(tree, problem)
             else:
                 residual, more, good = sugihara_solver.solve(tree, problem, h)
             rounds += more

@@ -147,7 +147,7 @@ class ContactRun:
         count = int(r.counts[0])
         q, points, wrench, totals = r.q[:count], r.points[:count], r.wrench[:count], r.totals[:count]
         v, acceleration, torque, stop_torque = (r.motion[:count, k].copy() for k in range(4))
-        force, normal_force = points[:, :, :3].copy(), points[:, :, 6].copy()
+        force, normal_force = points[:, :, :3].copy(), points[:, :, 9].copy()
         steps = np.minimum(np.arange(count) * self.record_every, len(self.times) - 1)
         time = self.times[steps]
         loops, external = self.loops.forces(time, q, v, acceleration, torque + stop_torque, wrench)
@@ -171,7 +171,7 @@ class ContactRun:
             torque=torque,
             joint_wrenches=joint_wrenches(m, q, v, acceleration, external, "world"),
             normal_force=normal_force,
-            friction_force=force - self._normal_parts(points),
+            friction_force=force - points[:, :, 6:9],
             contact_force=force,
             loop_wrench=loops,
             energy=energy,
@@ -311,18 +311,6 @@ class ContactRun:
         if status == self._stepping.NOT_POSITIVE:
             return f"simulate: at t = {self.time:.9g} s a joint moves no mass; give it inertia or armature"
         return f"simulate: at t = {self.time:.9g} s the state is not finite; expected a shorter step or smaller forces"
-
-    # Afterwards ----------------------------------------------------------------------------------------------------
-
-    def _normal_parts(self, points: Floats) -> Floats:
-        """Normal forces as vectors, (T, n_points, 3): exact for points at one polygon of one orientation."""
-        force, normal = points[:, :, :3], points[:, :, 6]
-        parts = np.zeros_like(force)
-        for polygon in self.environment.polygons:
-            near = np.abs(points[:, :, 3:6] @ polygon.normal - polygon.offset) < 1e-4
-            along = np.abs(force @ polygon.normal - normal) <= 1e-9 * (1.0 + normal)
-            parts = np.where((near & along & (normal > 0.0))[..., None], normal[..., None] * polygon.normal, parts)
-        return parts
 
 
 def point_names(m: Mechanism) -> tuple[str, ...]:

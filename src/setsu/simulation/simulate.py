@@ -72,7 +72,8 @@ def simulate(
         record_every: keep every so many steps; the first and the last are always kept.
         progress: True for a bar on stderr, or a function (text, part from 0 to 1).
         tolerance: of the adaptive integrator, per step, relative to 1 + |v| and absolute in rad or m.
-        events: CloseLoop and OpenLoop records: changes of structure in mid-run.
+        events: CloseLoop and OpenLoop records: changes of structure in mid-run; with an environment at the first step
+            that begins at their time or later.
         joint_stops: let joints end at their limits, by plastic impacts; otherwise limits do not matter.
         baumgarte: rate (1/s) of Baumgarte's stabilisation instead of projection, for comparison; constraints drift.
 
