@@ -132,30 +132,60 @@ def test_an_oblique_landing_slides_on_with_what_friction_leaves() -> None:
     assert run.v[-1, 0] == pytest.approx(expected, abs=1e-9)
 
 
-def test_friction_that_jams_names_the_critical_coefficient() -> None:
-    """Painlevé: a rod dragged by its end at a steep angle resists without bound; the message gives K's limit."""
+def dragged_rod(angle: float, friction: float) -> tuple[setsu.Mechanism, setsu.SurfaceContact]:
+    """A rod of little inertia whose lower end, 1 m below its center of mass, touches the floor."""
     builder = setsu.MechanismBuilder("dragged rod")
     builder.add_body("cart", joint=setsu.Prismatic((1, 0, 0), "cart"), mass=0.01, inertia=np.eye(3) * 1e-5)
-    builder.add_body("lift", parent="cart", joint=setsu.Prismatic((0, 0, 1)), mass=0.01, inertia=np.eye(3) * 1e-5)
     builder.add_body(
-        "rod", parent="lift", joint=setsu.Revolute((0, 1, 0)), mass=1.0, center_of_mass=(0, 0, 0),
-        inertia=np.diag([1e-3, 1e-3, 1e-3]),
-    )  # fmt: skip
+        "lift", parent="cart", joint=setsu.Prismatic((0, 0, 1), "lift"), mass=0.01, inertia=np.eye(3) * 1e-5
+    )
+    rod = {"mass": 1.0, "center_of_mass": (0, 0, 0), "inertia": np.diag([1e-3, 1e-3, 1e-3])}
+    builder.add_body("rod", parent="lift", joint=setsu.Revolute((0, 1, 0), "rod"), **rod)
+    floor = setsu.Plane((0, 0, 1), -math.cos(angle))
+    return builder.build(), setsu.SurfaceContact("rod", (0, 0, -1.0), floor, friction=friction)
+
+
+def test_a_falling_rod_stops_sliding_or_lifts_off_before_its_friction_knows_no_force() -> None:
+    """Génot and Brogliato: forces grow without bound towards A = 0, and end the sliding, or the contact, before it."""
+    builder = setsu.MechanismBuilder("rod")
+    builder.add_body("slide", joint=setsu.Prismatic((1, 0, 0), "slide"))
+    builder.add_body("lift", "slide", setsu.Prismatic((0, 0, 1), "lift"))
+    builder.add_body("rod", "lift", setsu.Revolute((0, 1, 0), "rod"), mass=1.0, inertia=np.diag([0, 1, 1]) / 12)
     m = builder.build()
+    end = setsu.SurfaceContact("rod", (0, 0, -0.5), setsu.Plane(), friction=1.6)  # critical from 0.26 to 0.75 rad
+    for angle, rate, speed, happens in ((0.15, 0.5, -3.0, "stick"), (0.25, 2.0, -6.0, "release")):
+        q = [0.0, 0.5 * math.cos(angle), angle]
+        wish = [speed + 0.5 * math.cos(angle) * rate, 0.0, rate]
+        v = setsu.consistent_velocity(m, q, wish, contacts=[end], fixed=["slide", "rod"])
+        run = setsu.simulate(m, q, v, 0.06, 1e-3, integrator="rk8", contacts=[end])
+        assert [event.kind for event in run.events][:1] == [happens]
+        assert np.abs(run.ledger.integration).max() < 1e-5
+        assert (np.diff(run.energy) <= 1e-9).all()
+
+
+def test_a_point_that_jams_is_stopped_at_once_by_an_impulse_without_collision() -> None:
+    """Painlevé: beyond K = (I/m + sin²) / (sin cos) friction has no finite force; M dv = Jᵀ p ends the sliding."""
     angle = 0.5
-    tip = setsu.SurfaceContact("rod", (0, 0, -1.0), setsu.Plane((0, 0, 1), -math.cos(angle)), friction=3.0)
-    v0 = setsu.consistent_velocity(m, [0, 0, angle], [1.0, 0.0, 0.0], contacts=[tip], fixed=["cart"])
-    if setsu.point_jacobian(m, [0, 0, angle], "rod", (0, 0, -1.0))[0] @ v0 < 0:
-        v0 = -v0
-    caught = []
-    for start in (v0, -v0):
-        try:
-            setsu.simulate(m, [0, 0, angle], start, 0.001, 1e-4, contacts=[tip])
-        except setsu.InputError as error:
-            caught.append(str(error))
-    assert len(caught) == 1
-    assert "jams at t = 0 s" in caught[0]
-    limit = float(caught[0].split("below ")[1].split()[0])
-    # A = m_c - K d j_t with 1/m + s²/I and s c/I: critical K = (I/m + sin²) / (sin cos) for a massless carrier
-    exact = (1e-3 / 1.0 + math.sin(angle) ** 2) / (math.sin(angle) * math.cos(angle))
-    assert limit == pytest.approx(exact, rel=0.05)
+    m, tip = dragged_rod(angle, 3.0)
+    q0 = [0, 0, angle]
+    J = np.array([[1.0, 0.0, -math.cos(angle)], [0.0, 1.0, math.sin(angle)]])  # of the point, (x, z)
+    masses = np.diag([1.02, 1.01, 1e-3])
+    v0 = np.array([-1.0, 0.0, 0.0])
+    run = setsu.simulate(m, q0, v0, 0.002, 1e-4, contacts=[tip])
+    (jam,) = [event for event in run.events if event.kind == "jam"]
+    impulse = np.linalg.solve(J @ np.linalg.solve(masses, J.T), -J @ v0)
+    assert abs(impulse[0]) <= 3.0 * impulse[1]
+    assert jam.time == 0.0
+    assert jam.name == "rod"
+    assert jam.velocity_jump == pytest.approx(np.linalg.solve(masses, J.T @ impulse), abs=1e-9)
+    assert jam.energy_lost == pytest.approx(0.5 * jam.velocity_jump @ masses @ jam.velocity_jump, abs=1e-9)
+    assert run.energy[0] == pytest.approx(0.5 * (v0 + jam.velocity_jump) @ masses @ (v0 + jam.velocity_jump), abs=1e-9)
+    assert np.abs(run.ledger.integration).max() < 1e-9
+    # The other way nothing jams; at rest or a little below the critical friction the laws have a solution.
+    assert not any(event.kind == "jam" for event in setsu.simulate(m, q0, -v0, 0.002, 1e-4, contacts=[tip]).events)
+    critical = (1e-3 / 1.01 + math.sin(angle) ** 2) / (math.sin(angle) * math.cos(angle))
+    _, smooth = dragged_rod(angle, 0.95 * critical)
+    assert setsu.constrained_dynamics(m, q0, v0, np.zeros(3), [smooth]).normal_force[0] > 0.0
+    with pytest.raises(setsu.InputError, match="Painlevé") as caught:
+        setsu.constrained_dynamics(m, q0, v0, np.zeros(3), [tip])
+    assert float(str(caught.value).split("critical value ")[1].split(",")[0]) == pytest.approx(critical, rel=1e-5)

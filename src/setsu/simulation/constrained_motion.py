@@ -24,7 +24,7 @@ from setsu.dynamics.bearings import settle_friction
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
-from setsu.simulation.contact_modes import ContactMode, Mode
+from setsu.simulation.contact_modes import ContactMode, JamError, Mode
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.loop_joint_forces import LoopJointForces
@@ -127,10 +127,11 @@ class ConstrainedMotion:
             return
         if status >= JAMMED:
             contact = self.contacts[status - JAMMED]
-            raise InputError(
+            raise JamError(
                 f'simulate: contact "{contact.name}" jams at t = {t:.9g} s: friction {contact.friction:g} '
-                f"presses it harder into the surface than it can resist; expected a coefficient below "
-                f"{self.space.work.critical[0]:.6g} in this configuration"
+                f"presses it harder into the surface than it can resist (Painlevé paradox); expected a coefficient "
+                f"below {self.space.work.critical[0]:.6g} in this configuration",
+                status - JAMMED,
             )
         if status == MASSLESS:
             raise InputError(f"simulate: at t = {t:.9g} s {self._massless_joints()}")

@@ -19,7 +19,9 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FORCE_ROOM", "GAP_ROOM", "REST_SPEED", "ContactMode", "Mode", "tangential"]
+from setsu.errors import InputError
+
+__all__ = ["FORCE_ROOM", "GAP_ROOM", "REST_SPEED", "ContactMode", "JamError", "Mode", "tangential"]
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +31,14 @@ FORCE_ROOM = 1e-9
 """Part of the normal force, and N, by which it may pull before a contact counts as released."""
 GAP_ROOM = 1e-12
 """Depth (m) at which a point counts as having hit."""
+
+
+class JamError(InputError):
+    """Friction of a sliding contact, by its number, has no finite force; jamming.py knows what then happens."""
+
+    def __init__(self, message: str, contact: int) -> None:
+        self.contact = contact
+        super().__init__(message)
 
 
 class Mode(Enum):

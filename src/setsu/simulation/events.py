@@ -47,7 +47,8 @@ class OpenLoop:
 class EventReport:
     """Something that happened at `time` (s).
 
-    kind: "close", "open" (loops); "stick", "slip", "turn" (sliding reversed at once), "release", "impact" (contacts);
+    kind: "close", "open" (loops); "stick", "slip", "turn" (sliding reversed at once), "release", "impact", "jam"
+    (stopped at once by its own friction) (contacts);
     "stop", "release" (joint limits).
     name: the loop or contact. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact;
     impulse: of the constraint rows that took part (N s or N m s).

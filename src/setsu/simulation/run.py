@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from setsu.dynamics import joint_wrenches
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.simulation.constrained_motion import ConstrainedMotion
+from setsu.simulation.contact_modes import JamError
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
 from setsu.simulation.integrators import Driver
+from setsu.simulation.jamming import SHORTEST, resolve_jam
 from setsu.simulation.motion import POWERS, Evaluation
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.stretch import Stretch
@@ -64,7 +66,8 @@ class Run:
     def begin(self, q: Floats, v: Floats) -> None:
         """Evaluate and record the state at t = 0."""
         self.state, reports = begin(self.motion, q, v)
-        self._book_events(reports)
+        # The ledger begins with the energy of the first record, after an impact or jam at the start.
+        self.events.extend(reports)
         self._record()
 
     def go(
@@ -197,12 +200,21 @@ class Run:
         return taken.count
 
     def _advance_to(self, target: float) -> None:
+        end = target
         while self.state.t < target:
             # What is left below a rounding of the time is no step.
             if target - self.state.t <= 1e-9 * self.driver.resolution:
                 self.state = _at_time(self.state, target)
                 return
-            taken, event = self.driver.advance(self.motion, self.state, target)
+            try:
+                taken, event = self.driver.advance(self.motion, self.state, end)
+            except JamError as jam:
+                # Come as near as time can tell, then let the impulse act.
+                end = self.state.t + 0.5 * (end - self.state.t)
+                if end - self.state.t <= SHORTEST * self.driver.resolution:
+                    end = target
+                    self._resolve(jam)
+                continue
             self.works += taken.works
             self.projection += taken.projected
             self.state = taken.end
@@ -211,6 +223,12 @@ class Run:
                 self._book_events(reports)
             else:
                 settle(self.motion, taken.end)
+
+    def _resolve(self, jam: JamError) -> None:
+        """Let a contact that jams go, or stop it, and go on from there."""
+        state, reports = resolve_jam(self.motion, self.state.t, self.state.q, self.state.v, jam)
+        self.state, more = switch(self.motion, state)
+        self._book_events([*reports, *more])
 
     def _book_events(self, reports: list[EventReport]) -> None:
         self.events.extend(reports)

@@ -21,8 +21,9 @@ from setsu.dynamics import body_poses
 from setsu.errors import InputError
 from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
-from setsu.simulation.contact_modes import REST_SPEED, ContactMode, Mode, tangential
+from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode, tangential
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
+from setsu.simulation.jamming import resolve_jam
 from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation, FreeMotion
 from setsu.spatial import inverse_placement
@@ -64,7 +65,12 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
     motion.prime(q, v)
     if motion.constrained:
         q, v = motion.project(q, v)
-    state, reports = switch(motion, motion.evaluate(0.0, q, v), report=False)
+    try:
+        start, jams = motion.evaluate(0.0, q, v), []
+    except JamError as jam:
+        start, jams = resolve_jam(motion, 0.0, q, v, jam)
+    state, reports = switch(motion, start, report=False)
+    reports = [*jams, *reports]
     hit = [k for k in range(len(motion.contacts)) if rates[held + k] < -LARGEST_START_ERROR and motion.modes[k].touches]
     if hit:
         jump = state.v - before
