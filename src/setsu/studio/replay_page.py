@@ -21,7 +21,7 @@ from setsu.dynamics import body_poses
 from setsu.mechanism import Mechanism
 from setsu.simulation import Recording
 from setsu.studio.colors import LOOP, contact_color, hex_color, joint_color
-from setsu.studio.geometry import Look, size_of
+from setsu.studio.geometry import Look, size_of, size_of_motion
 from setsu.studio.plots import Plot, plot_svg
 from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles
 from setsu.studio.recorded_plots import plots_of
@@ -40,11 +40,14 @@ def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts
     """Return the page's text."""
     kept = np.unique(np.linspace(0, len(recording.time) - 1, min(MOST_FRAMES, len(recording.time))).round().astype(int))
     center, radius = size_of(mechanism)
+    middle, reach = size_of_motion(mechanism, recording.q)
     poses = body_poses(mechanism, recording.q[kept])
     groups = plots_of(mechanism, recording)
     data: dict[str, Any] = {
         "center": center.tolist(),
         "radius": radius,
+        "viewCenter": middle.tolist(),
+        "viewRadius": reach,
         "time": _floats(recording.time[kept]),
         "bodies": mechanism.n_bodies,
         "poses": _floats(poses[:, :, :3, :]),
@@ -98,10 +101,12 @@ def _arrows(
         colors.append(LOOP)
     points = np.array([recorded_contact_positions(m, rec, pose, contacts) for pose in poses])
     if points.shape[1]:
-        places.append(points)
-        force = rec.contact_force[kept]
+        # Points that never touch would make the page many times as large.
+        touching = np.flatnonzero(rec.contact_force.any(axis=(0, 2)))
+        places.append(points[:, touching])
+        force = rec.contact_force[kept][:, touching]
         wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=-1))
-        colors += [contact_color(k) for k in range(points.shape[1])]
+        colors += [contact_color(k) for k in touching.tolist()]
     place, wrench = np.concatenate(places, axis=1), np.concatenate(wrenches, axis=1)
     result: dict[str, Any] = {"arrowColors": [[part / 255 for part in color] for color in colors]}
     result["arrowPlaces"] = _floats(place)
