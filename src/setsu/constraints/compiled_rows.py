@@ -25,7 +25,18 @@ from setsu.constraints.row_tables import (
 from setsu.constraints.surface_code import CYLINDER, PLANE, SPHERE
 from setsu.native.control_flow import part, run_bound, run_code
 
-__all__ = ["BAD_STATE", "cross", "dot", "fill_rows", "minus", "plus", "scaled"]
+__all__ = [
+    "BAD_STATE",
+    "cross",
+    "dot",
+    "fill_errors",
+    "fill_positions",
+    "fill_rates",
+    "fill_rows",
+    "minus",
+    "plus",
+    "scaled",
+]
 
 BAD_STATE = 1_000_000
 """What `fill_rows` returns when the kinematics meet numbers that are not finite."""
@@ -229,18 +240,99 @@ def _free_rows(t, loop, j, R, p):
 
 
 @part
-def _loop_rows(t, s, loop):
-    a, b = t.body_a[loop], t.body_b[loop]
-    R_a, x_a = _body_pose(s.poses, a)
-    R_b, x_b = _body_pose(s.poses, b)
+def _loop_pose(t, s, loop):
+    """Axes of the joint's frame A, axes of B seen from A, travel in axes of A, place in the world, arms of a and b."""
+    R_a, x_a = _body_pose(s.poses, t.body_a[loop])
+    R_b, x_b = _body_pose(s.poses, t.body_b[loop])
     R_A, R_B = _product(R_a, _matrix(t.rotation_a, loop)), _product(R_b, _matrix(t.rotation_b, loop))
     arm_b = _turned(R_b, _vector(t.origin_b, loop))
     pin = plus(x_b, arm_b)
     arm_a = minus(pin, x_a)
     R = _back_product(R_A, R_B)
     p = _turned_back(R_A, minus(arm_a, _turned(R_a, _vector(t.origin_a, loop))))
+    return R_A, R, p, pin, arm_a, arm_b
+
+
+@part
+def _loop_errors(t, s, loop, R, p):
     axis, normal, a2 = _vector(t.axis, loop), _vector(t.normal, loop), _vector(t.second_axis, loop)
     epsilon = _rotation_vector(R) if t.turn_locked[loop] else _axis_error(axis, normal, _turned(R, axis))
+    for row in range(t.row_start[loop], t.row_start[loop + 1]):
+        kind = t.row_kind[row]
+        if kind == CROSS:
+            second = _turned(R, a2)
+            _, sine = _cross_direction(axis, second, normal)
+            wanted = math.atan2(_length(cross(axis, a2)), dot(axis, a2))
+            s.error[row] = math.atan2(sine, dot(axis, second)) - wanted
+        elif kind == SCREW:
+            pitch = t.pitch[loop]
+            raw = dot(axis, p) - pitch * _turn_about(axis, R)
+            whole = 2.0 * math.pi * pitch
+            s.error[row] = raw - whole * round(raw / whole) if pitch != 0.0 else raw
+        else:
+            s.error[row] = dot(_vector(t.row_wrench, row), p) + dot(_second_vector(t.row_wrench, row), epsilon)
+
+
+@part
+def _row_moment(t, loop, row, R):
+    """Moment of a row in axes of A."""
+    if t.row_kind[row] == CROSS:
+        axis = _vector(t.axis, loop)
+        moment, _ = _cross_direction(axis, _turned(R, _vector(t.second_axis, loop)), _vector(t.normal, loop))
+        return moment
+    return _second_vector(t.row_wrench, row)
+
+
+@part
+def _loop_directions(t, s, loop, pin):
+    """Motion of body b against body a at the joint by each velocity of the path, into s.column."""
+    for place in range(t.path_start[loop], t.path_start[loop + 1]):
+        d = t.path_velocity[place]
+        turn = (s.directions[3, d], s.directions[4, d], s.directions[5, d])
+        origin = (s.directions[6, d], s.directions[7, d], s.directions[8, d])
+        moved = cross(turn, minus(pin, origin))
+        sign = t.path_sign[place]
+        s.column[0, d], s.column[1, d] = sign * (s.directions[0, d] + moved[0]), sign * (s.directions[1, d] + moved[1])
+        s.column[2, d] = sign * (s.directions[2, d] + moved[2])
+        s.column[3, d], s.column[4, d], s.column[5, d] = sign * turn[0], sign * turn[1], sign * turn[2]
+
+
+@part
+def _along_path(t, s, loop, force, moment, row):
+    """Write the rates of a wrench along the path into row (nv,)."""
+    for place in range(t.path_start[loop], t.path_start[loop + 1]):
+        d = t.path_velocity[place]
+        linear = force[0] * s.column[0, d] + force[1] * s.column[1, d] + force[2] * s.column[2, d]
+        angular = moment[0] * s.column[3, d] + moment[1] * s.column[4, d] + moment[2] * s.column[5, d]
+        row[d] = linear + angular
+
+
+@part
+def _loop_rows(t, s, loop):
+    """Errors, rows and wrenches of a loop: all that depends on positions alone."""
+    R_A, R, p, pin, _, _ = _loop_pose(t, s, loop)
+    _loop_errors(t, s, loop, R, p)
+    _loop_directions(t, s, loop, pin)
+    for row in range(t.row_start[loop], t.row_start[loop + 1]):
+        force, moment = _turned(R_A, _vector(t.row_wrench, row)), _turned(R_A, _row_moment(t, loop, row, R))
+        for k in range(3):
+            s.wrench[row, k], s.wrench[row, 3 + k] = force[k], moment[k]
+        _along_path(t, s, loop, force, moment, s.G[row])
+    if not t.free_used[0]:
+        return
+    for j in range(t.free_start[loop], t.free_start[loop + 1]):
+        force, moment, s.free_coordinate[j] = _free_rows(t, loop, j, R, p)
+        force, moment = _turned(R_A, force), _turned(R_A, moment)
+        for k in range(3):
+            s.free_wrench[j, k], s.free_wrench[j, 3 + k] = force[k], moment[k]
+        _along_path(t, s, loop, force, moment, s.free[j])
+
+
+@part
+def _loop_rates(t, s, loop):
+    """Velocity terms of a loop's rows, rates of its free axes."""
+    a, b = t.body_a[loop], t.body_b[loop]
+    R_A, R, p, _, arm_a, arm_b = _loop_pose(t, s, loop)
 
     # Relative motion in axes of A, and its rate at zero joint accelerations: loop_motion (4).
     v_a, w_a = _body_motion(s.velocities, a)
@@ -255,64 +347,27 @@ def _loop_rows(t, s, loop):
     dw = minus(minus(dw_b, dw_a), cross(w_a, w))
     v, w, dv, dw = _turned_back(R_A, v), _turned_back(R_A, w), _turned_back(R_A, dv), _turned_back(R_A, dw)
 
-    first, last = t.path_start[loop], t.path_start[loop + 1]
-    for place in range(first, last):
-        d = t.path_velocity[place]
-        turn = (s.directions[3, d], s.directions[4, d], s.directions[5, d])
-        origin = (s.directions[6, d], s.directions[7, d], s.directions[8, d])
-        moved = cross(turn, minus(pin, origin))
-        sign = t.path_sign[place]
-        s.column[0, d], s.column[1, d] = sign * (s.directions[0, d] + moved[0]), sign * (s.directions[1, d] + moved[1])
-        s.column[2, d] = sign * (s.directions[2, d] + moved[2])
-        s.column[3, d], s.column[4, d], s.column[5, d] = sign * turn[0], sign * turn[1], sign * turn[2]
-
+    axis, a2 = _vector(t.axis, loop), _vector(t.second_axis, loop)
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
-        kind = t.row_kind[row]
-        force, moment = _vector(t.row_wrench, row), _second_vector(t.row_wrench, row)
-        term = 0.0
-        if kind == CROSS:
+        moment, term = _row_moment(t, loop, row, R), 0.0
+        if t.row_kind[row] == CROSS:
             second = _turned(R, a2)
-            moment, sine = _cross_direction(axis, second, normal)
-            wanted = math.atan2(_length(cross(axis, a2)), dot(axis, a2))
-            s.error[row] = math.atan2(sine, dot(axis, second)) - wanted
             swing = cross(axis, cross(w, second))
-            change = scaled(minus(swing, scaled(moment, dot(moment, swing))), 1.0 / max(sine, 1e-9))
-            term = dot(change, w)
-        elif kind == SCREW:
-            pitch = t.pitch[loop]
-            raw = dot(axis, p) - pitch * _turn_about(axis, R)
-            whole = 2.0 * math.pi * pitch
-            s.error[row] = raw - whole * round(raw / whole) if pitch != 0.0 else raw
-        else:
-            s.error[row] = dot(force, p) + dot(moment, epsilon)
-        s.gamma[row] = dot(force, dv) + dot(moment, dw) + term
-        force, moment = _turned(R_A, force), _turned(R_A, moment)
-        for k in range(3):
-            s.wrench[row, k], s.wrench[row, 3 + k] = force[k], moment[k]
-        for place in range(first, last):
-            d = t.path_velocity[place]
-            linear = force[0] * s.column[0, d] + force[1] * s.column[1, d] + force[2] * s.column[2, d]
-            angular = moment[0] * s.column[3, d] + moment[1] * s.column[4, d] + moment[2] * s.column[5, d]
-            s.G[row, d] = linear + angular
-
+            change = minus(swing, scaled(moment, dot(moment, swing)))
+            term = dot(change, w) / max(_length(cross(axis, second)), 1e-9)
+        s.gamma[row] = dot(_vector(t.row_wrench, row), dv) + dot(moment, dw) + term
+    if not t.free_used[0]:
+        return
     for j in range(t.free_start[loop], t.free_start[loop + 1]):
-        force, moment, s.free_coordinate[j] = _free_rows(t, loop, j, R, p)
+        force, moment, _ = _free_rows(t, loop, j, R, p)
         s.free_rate[j] = dot(force, v) + dot(moment, w)
         s.free_gamma[j] = dot(force, dv) + dot(moment, dw)
     for j in range(t.free_start[loop], t.free_start[loop + 1]):
-        force, moment, _ = _free_rows(t, loop, j, R, p)
         if t.free_kind[j] == FIRST_AXIS or t.free_kind[j] == SECOND_AXIS:
             # ω = a1 s1 + R a2 s2: the swing of the second axis is no acceleration of the joint's own coordinates.
+            _, moment, _ = _free_rows(t, loop, j, R, p)
             carried = scaled(cross(w, _turned(R, a2)), s.free_rate[t.free_start[loop] + 1])
             s.free_gamma[j] -= dot(moment, carried)
-        force, moment = _turned(R_A, force), _turned(R_A, moment)
-        for k in range(3):
-            s.free_wrench[j, k], s.free_wrench[j, 3 + k] = force[k], moment[k]
-        for place in range(first, last):
-            d = t.path_velocity[place]
-            linear = force[0] * s.column[0, d] + force[1] * s.column[1, d] + force[2] * s.column[2, d]
-            angular = moment[0] * s.column[3, d] + moment[1] * s.column[4, d] + moment[2] * s.column[5, d]
-            s.free[j, d] = linear + angular
 
 
 @part
@@ -384,24 +439,66 @@ def _contact_row(t, s, k, row):
 
 
 @part
+def _coupling_errors(t, s):
+    row = len(t.row_kind)
+    for c in range(len(t.coupling_offset)):
+        total = t.coupling_offset[c]
+        for d in range(len(s.v)):
+            factor = t.coupling[c, d]
+            if factor != 0.0:
+                total += factor * s.q[t.coordinate[d]]
+        s.error[row + c] = total
+
+
+@part
 def fill_rows(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill all rows of the state in s.q and s.v; -1, the number of a contact without normal, or BAD_STATE."""
+    status = fill_positions(t, s, kernels)
+    if status >= 0:
+        return status
+    for loop in range(len(t.body_a)):
+        _loop_rates(t, s, loop)
+    row = len(t.row_kind) + len(t.coupling_offset)
+    for k in range(len(t.contact_body)):
+        if not _contact_row(t, s, k, row):
+            return k
+        row += 1
+    return -1
+
+
+@part
+def fill_positions(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
+    """Fill errors and rows of loops and couplings, without what depends on velocities; -1 or BAD_STATE."""
     if run_bound(kernels.world) >= 0:
         return BAD_STATE
     for loop in range(len(t.body_a)):
         _loop_rows(t, s, loop)
     row = len(t.row_kind)
     for c in range(len(t.coupling_offset)):
-        total = t.coupling_offset[c]
         for d in range(len(s.v)):
-            factor = t.coupling[c, d]
-            s.G[row, d] = factor
-            if factor != 0.0:
-                total += factor * s.q[t.coordinate[d]]
-        s.error[row], s.gamma[row] = total, 0.0
-        row += 1
-    for k in range(len(t.contact_body)):
-        if not _contact_row(t, s, k, row):
-            return k
-        row += 1
+            s.G[row + c, d] = t.coupling[c, d]
+        s.gamma[row + c] = 0.0
+    _coupling_errors(t, s)
+    return -1
+
+
+@part
+def fill_errors(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
+    """Fill poses and errors of loops and couplings alone; -1 or BAD_STATE."""
+    if run_bound(kernels.poses) >= 0:
+        return BAD_STATE
+    for loop in range(len(t.body_a)):
+        _, R, p, _, _, _ = _loop_pose(t, s, loop)
+        _loop_errors(t, s, loop, R, p)
+    _coupling_errors(t, s)
+    return -1
+
+
+@part
+def fill_rates(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
+    """Fill what depends on velocities, for loops and couplings whose positions are filled; -1 or BAD_STATE."""
+    if run_bound(kernels.world) >= 0:
+        return BAD_STATE
+    for loop in range(len(t.body_a)):
+        _loop_rates(t, s, loop)
     return -1

@@ -54,6 +54,7 @@ class RowTables(NamedTuple):
     stiffness: Floats
     spring_rest: Floats
     armature: Floats
+    free_used: Ints  # (1,) 0 where nothing acts along free axes: their rows are then left as they are
     coupling: Floats  # (c, nv)
     coupling_offset: Floats  # (c,)
     coordinate: Ints  # (nv,) the coordinate that is the integral of a velocity, -1 where there is none
@@ -98,6 +99,7 @@ class BoundKernels(NamedTuple):
     """Handles of kernels bound to a state's arrays, and the arrays of their results."""
 
     world: Ints
+    poses: Ints
     mass: Ints
     bias: Ints
     M: Floats  # (nv, nv)
@@ -151,6 +153,7 @@ def row_tables(system: ConstraintSystem) -> RowTables:
         stiffness=t.stiffness,
         spring_rest=t.spring_rest,
         armature=t.armature,
+        free_used=np.ones(1, dtype=np.int64),
         coupling=system.coupling_jacobian,
         coupling_offset=system.coupling_offset,
         coordinate=coordinate.astype(np.int64),
@@ -231,7 +234,8 @@ def bound_kernels(
     world = native_function(m, "world_state", specialised=specialised).bind(
         [state.q, state.v], [state.poses, state.velocities, state.accelerations, state.directions]
     )
+    poses = native_function(m, "body_poses", specialised=specialised).bind([state.q], [state.poses])
     mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
     name = "bias_torque springs" if m.springs else "bias_torque"
     bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
-    return BoundKernels(world.handle, mass.handle, bias.handle, M, b), (world, mass, bias)
+    return BoundKernels(world.handle, poses.handle, mass.handle, bias.handle, M, b), (world, poses, mass, bias)

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.loop_network import Network, loop_network
+from setsu.constraints.loop_network import loop_network
 from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
+from setsu.constraints.sparse_space import sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 
@@ -19,25 +20,13 @@ Ints = NDArray[np.int64]
 
 
 class _Work(NamedTuple):
-    """Work space of one state; see sparse_solve.py for the symbols."""
+    """Work space of one state beside its factors."""
 
     tau: Floats
     axis_torque: Floats
     axis_force: Floats
     external: Floats
     a: Floats
-    force: Floats
-    H: Floats
-    diagonal: Floats
-    inverse: Floats
-    body: Floats
-    local: Ints
-    Y: Floats
-    W: Floats
-    size: Floats
-    pivot: Floats
-    left: Floats
-    total: Floats
     multiplier: Floats
     pin: Floats
     through: Floats
@@ -77,8 +66,8 @@ class SparseSolver:
         tables, state = row_tables(system), row_state(system)
         kernels, kept = bound_kernels(system, state, specialised)
         network = loop_network(m, tables)
-        work, more = _work(system, network, state, kernels.b, specialised)
-        self._books = tuple(map(Book, (tables, state, kernels, network, work)))
+        work, more = _work(system, state, kernels.b, specialised)
+        self._books = tuple(map(Book, (tables, state, kernels, network, sparse_factor_space(network), work)))
         self._kept = (*kept, *more)
 
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
@@ -103,12 +92,8 @@ class SparseSolver:
         return found
 
 
-def _work(
-    system: ConstraintSystem, c: Network, state: Any, b: Floats, specialised: bool
-) -> tuple[_Work, tuple[Any, ...]]:
+def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) -> tuple[_Work, tuple[Any, ...]]:
     m = system.mechanism
-    rows = len(c.rows)
-    widest = int(np.diff(c.support_start).max(initial=0))
     a, external, through = np.zeros(m.nv), np.zeros((m.n_bodies, 6)), np.zeros((m.n_bodies, 6))
     springs = " springs" if m.springs else ""
     bias = native_function(m, f"bias_torque external{springs}", specialised=specialised).bind(
@@ -124,18 +109,6 @@ def _work(
         axis_force=np.zeros(f),
         external=external,
         a=a,
-        force=np.zeros(m.nv),
-        H=np.zeros(len(c.ancestor)),
-        diagonal=np.zeros(m.nv),
-        inverse=np.zeros(m.nv),
-        body=np.zeros((m.n_bodies, 10)),
-        local=np.zeros(m.nv, dtype=np.int64),
-        Y=np.zeros((rows, widest)),
-        W=np.zeros(int(c.block_place[-1])),
-        size=np.zeros(rows),
-        pivot=np.zeros(rows),
-        left=np.zeros(rows),
-        total=np.zeros(rows),
         multiplier=np.zeros(system.n_rows),
         pin=np.zeros((len(m.loops), 3)),
         through=through,

@@ -143,6 +143,8 @@ def contact_friction(t, s, x, F, w):
 def loop_joint_forces(t, s, w):
     """Add springs, dampers and drives along the free axes of loop joints to w.y; the power of the dampers."""
     power = 0.0
+    if not t.free_used[0]:
+        return power
     for j in range(len(t.damping)):
         rate = s.free_rate[j]
         force = -t.damping[j] * rate - t.stiffness[j] * (s.free_coordinate[j] - t.spring_rest[j])

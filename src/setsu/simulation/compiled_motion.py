@@ -17,11 +17,18 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.compiled_factor import acceleration, factor, multipliers, nearest, pushed
-from setsu.constraints.compiled_rows import fill_rows
+from setsu.constraints.compiled_rows import fill_rates, fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
 from setsu.simulation.motion_space import FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
+from setsu.simulation.sparse_motion import (
+    HANDED_OVER,
+    largest_error,
+    sparse_accelerations,
+    sparse_factors,
+    sparse_projection,
+)
 
 __all__ = ["active_rows", "energy", "evaluate", "project", "settle"]
 
@@ -131,7 +138,7 @@ def _spring_power(s, w):
 
 
 @part
-def _guards(t, s, x, w, k):
+def _guards(t, s, x, w):
     """Forces of contacts and sticking joints, and guards of contacts, stops and joints; the smallest guard."""
     held = len(t.row_kind) + len(t.coupling_offset)
     row, smallest, slides = held, math.inf, 0
@@ -219,11 +226,22 @@ def _guard_of_joint(s, x, w, i, row):
     return min(x.dry_sign[i] * change + FORCE_ROOM * (1.0 + abs(change)), 0.0)
 
 
+@part
+def _forces(t, s, kernels, x, w):
+    """Leave all forces but those of rows and contacts in w.y, and book the power of friction; False when not finite."""
+    if run_bound(kernels.bias) >= 0:
+        return False
+    for d in range(len(s.v)):
+        w.y[d] = w.tau[d] - kernels.b[d]
+    w.powers[1] += loop_joint_forces(t, s, w) + joint_friction(s, x, w)
+    return True
+
+
 @compiled
-def evaluate(t, s, kernels, x, F, w, factored):
+def evaluate(t, s, kernels, x, F, w, c, u, factored):
     """Accelerations, multipliers, contact forces, powers and guards of the state in s under w.tau; -1 or a status.
 
-    factored: F holds the factors of this very configuration, as after `project`.
+    factored: F, or u, holds the factors of this very configuration, as after `project`.
     The smallest guard goes to w.smallest[0], the largest violation of an active row to w.violation[0].
     """
     nv = len(s.v)
@@ -232,10 +250,18 @@ def evaluate(t, s, kernels, x, F, w, factored):
         w.powers[0] += w.tau[d] * s.v[d]
         w.powers[1] -= w.damping[d] * s.v[d] * s.v[d]
     w.smallest[0], w.violation[0] = math.inf, 0.0
-    status = fill_rows(t, s, kernels)
+    ready = factored and x.sparse[0] and x.sparse_ready[0]
+    status = fill_rates(t, s, kernels) if ready else fill_rows(t, s, kernels)
     if status >= 0:
         return status
     w.powers[2] = _spring_power(s, w)
+    if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u, len(c.rows))):
+        if not _forces(t, s, kernels, x, w):
+            return UNSUITABLE
+        sparse_accelerations(s, w, c, u)
+        w.size[0], w.violation[0] = len(c.rows), largest_error(c, s)
+        w.smallest[0] = _guards(t, s, x, w)
+        return -1
     k = _gather(t, s, x, F, w)
     w.size[0] = k
     if k == 0 and len(t.damping) == 0:
@@ -245,11 +271,8 @@ def evaluate(t, s, kernels, x, F, w, factored):
         if run_bound(w.forward) >= 0:
             return UNSUITABLE
     else:
-        if run_bound(kernels.bias) >= 0:
+        if not _forces(t, s, kernels, x, w):
             return UNSUITABLE
-        for d in range(nv):
-            w.y[d] = w.tau[d] - kernels.b[d]
-        w.powers[1] += loop_joint_forces(t, s, w) + joint_friction(s, x, w)
         if not (factored and k > 0):
             _mass(t, s, kernels)
             if not factor(F, kernels.M, k, k):
@@ -266,16 +289,20 @@ def evaluate(t, s, kernels, x, F, w, factored):
         acceleration(F, w.y, w.gamma, w.a)
         for i in range(k):
             w.violation[0] = max(w.violation[0], abs(w.error[i]))
-    w.smallest[0] = _guards(t, s, x, w, k)
+    w.smallest[0] = _guards(t, s, x, w)
     return -1
 
 
 @compiled
-def project(t, s, kernels, x, F, w, most):
+def project(t, s, kernels, x, F, w, c, u, most):
     """Move the state in s to the nearest one that satisfies the active rows, nearest in the mass matrix's metric.
 
     most: the largest rank met on the constraints.
     """
+    if x.sparse[0]:
+        status = sparse_projection(t, s, kernels, x, F, w, c, u, most)
+        if status != HANDED_OVER:
+            return status
     nv, last, size = len(s.v), math.inf, math.inf
     while True:
         status = fill_rows(t, s, kernels)
@@ -323,7 +350,7 @@ def project(t, s, kernels, x, F, w, most):
 
 
 @compiled
-def active_rows(t, s, kernels, x, F, w):
+def active_rows(t, s, kernels, x, F, w, c, u):
     """Leave the active rows of the state in s in F.G and the mass matrix in kernels.M; their number and a status."""
     status = fill_rows(t, s, kernels)
     if status >= 0:

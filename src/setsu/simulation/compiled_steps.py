@@ -137,7 +137,7 @@ def _move_to(g, s):
 
 
 @part
-def _step(t, s, kernels, x, F, w, g, h, constrained):
+def _step(t, s, kernels, x, F, w, c, u, g, h, constrained):
     """One step from the evaluated state in s, up to but without the last projection; works in g.total."""
     nv, stages = len(s.v), len(g.b)
     for i in range(len(s.q)):
@@ -166,12 +166,12 @@ def _step(t, s, kernels, x, F, w, g, h, constrained):
         if not _move_to(g, s):
             return UNSUITABLE
         if constrained:
-            status = project(t, s, kernels, x, F, w, g.most[0])
+            status = project(t, s, kernels, x, F, w, c, u, g.most[0])
             if status >= 0:
                 return status
             if run_bound(g.separate) >= 0:
                 return UNSUITABLE
-        status = evaluate(t, s, kernels, x, F, w, constrained)
+        status = evaluate(t, s, kernels, x, F, w, c, u, constrained)
         if status >= 0:
             return status
         _rates(g, g.phi, s.v, g.total)
@@ -200,7 +200,7 @@ def _within_reach(s):
 
 
 @compiled
-def run_steps(t, s, kernels, x, F, w, g, r, steps, first, every, constrained):
+def run_steps(t, s, kernels, x, F, w, c, u, g, r, steps, first, every, constrained):
     """Take the steps (s) given in `steps` from the evaluated state in s; return how many were taken, and a status.
 
     The step numbered n, from `first` on, is recorded when n is a multiple of `every`. With status -2 the next step
@@ -208,7 +208,7 @@ def run_steps(t, s, kernels, x, F, w, g, r, steps, first, every, constrained):
     """
     row = 0
     for n in range(len(steps)):
-        status = _step(t, s, kernels, x, F, w, g, steps[n], constrained)
+        status = _step(t, s, kernels, x, F, w, c, u, g, steps[n], constrained)
         if status >= 0:
             return n, status
         if not _within_reach(s):
@@ -218,10 +218,10 @@ def run_steps(t, s, kernels, x, F, w, g, r, steps, first, every, constrained):
             if w.stores_energy[0]:
                 fill_rows(t, s, kernels)  # for springs and drives of loop joints
             before = energy(t, s, w)
-            status = project(t, s, kernels, x, F, w, g.most[0])
+            status = project(t, s, kernels, x, F, w, c, u, g.most[0])
             if status >= 0:
                 return n, status
-        status = evaluate(t, s, kernels, x, F, w, constrained)
+        status = evaluate(t, s, kernels, x, F, w, c, u, constrained)
         if status >= 0:
             return n, status
         if w.smallest[0] < 0.0:
@@ -238,10 +238,10 @@ def run_steps(t, s, kernels, x, F, w, g, r, steps, first, every, constrained):
                 r.q[row, i] = s.q[i]
             for d in range(len(s.v)):
                 r.v[row, d], r.a[row, d] = s.v[d], w.a[d]
-            for c in range(len(w.normal_force)):
-                r.normal_force[row, c] = w.normal_force[c]
+            for k in range(len(w.normal_force)):
+                r.normal_force[row, k] = w.normal_force[k]
                 for i in range(3):
-                    r.friction_force[row, c, i] = w.friction_force[c, i]
+                    r.friction_force[row, k, i] = w.friction_force[k, i]
             for i in range(r.dry_force.shape[1]):
                 r.dry_force[row, i] = w.dry_force[i]
             for i in range(r.multiplier.shape[1]):

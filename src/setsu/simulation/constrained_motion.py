@@ -71,6 +71,8 @@ class ConstrainedMotion:
         self.modes = [ContactMode(Mode.SLIDE) for _ in self.contacts]
         self.joint_forces = LoopJointForces(self.system)
         self._ranks: dict[Structure, int] = {}
+        drives_in_loops = bool(self.system.loops.armature.any())
+        self._loops_alone = bool(self.system.n_held) and not (self.contacts or drives_in_loops or baumgarte)
 
     @property
     def constrained(self) -> bool:
@@ -111,6 +113,7 @@ class ConstrainedMotion:
         if len(self.friction):
             space.modes.dry_held[:], space.modes.dry_sign[:] = 0, self.friction.sign
             space.modes.dry_held[list(self.friction.held)] = 1
+        space.modes.sparse[0] = self._loops_alone and not (self.stops.held or self.friction.held)
         return space
 
     def unload_directions(self) -> None:
@@ -267,8 +270,12 @@ class ConstrainedMotion:
 
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
-        metric, _ = self.impact_metric(q, v)
-        self.learn_rank(metric.rank)
+        space = self.load(q, v)
+        if self.compiled.evaluate(*space.arguments, False) < 0:
+            self._learn_rank()
+        else:
+            # Forces do not exist, as where friction jams; rows do.
+            self.learn_rank(self.impact_metric(q, v)[0].rank)
 
     def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
         """Return mass metric and active rows (k, nv) for an impact at a state."""

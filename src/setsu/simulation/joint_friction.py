@@ -76,7 +76,7 @@ class JointFriction:
         self.sign[place] = -1.0 if sign < 0.0 else 1.0
 
     def slide_all(self, rates: Floats) -> None:
-        """Let every axis slide as it moves (n,), as after an impact; transitions.py finds which of those at rest stick."""
+        """Let every axis slide as it moves (n,), as after an impact; transitions.py finds those that stick."""
         self.held = ()
         self.sign[:] = np.where(rates < 0.0, -1.0, 1.0)
 

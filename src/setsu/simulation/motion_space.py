@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.compiled_factor import Factor, factor_space
+from setsu.constraints.loop_network import Network, loop_network
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, bound_kernels, row_state, row_tables
+from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
@@ -44,6 +46,8 @@ class Modes(NamedTuple):
     dry_limit: Floats  # friction, N or N m
     dry_sign: Floats  # of sliding
     dry_held: Ints  # 1 where it sticks
+    sparse: Ints  # (1,) whether loops and couplings alone are active, so that sparse factors will do
+    sparse_ready: Ints  # (1,) whether these are of the present configuration
 
 
 class Work(NamedTuple):
@@ -82,6 +86,7 @@ class Work(NamedTuple):
     spring_damping: Floats
     increment: Floats  # (nv,)
     moved: Floats  # (nq,)
+    before: Floats  # (nq,)
     energies: Floats  # (2,)
     stores_energy: Ints  # (1,) whether loop joints have springs or drives
     forward: Ints  # handles: tree without active rows; q ⊕ increment; energies
@@ -99,6 +104,8 @@ class MotionSpace(NamedTuple):
     modes: Modes
     factor: Factor
     work: Work
+    network: Network
+    sparse: SparseFactor
     arguments: tuple[Book, ...]
     kept: tuple[Any, ...]
 
@@ -109,6 +116,7 @@ def motion_space(
     """Return the work space of a constraint system, itself without dry friction, with joint stops."""
     m = system.mechanism
     tables, state = row_tables(system), row_state(system)
+    tables.free_used[0] = system.loops.has_joint_forces or tables.armature.any() or (friction.loop_axis >= 0).any()
     kernels, kept = bound_kernels(system, state)
     p, n_stops, n_dry = len(system.contacts), len(stops), len(friction)
     most = system.n_rows + n_stops + n_dry + 2 * p
@@ -126,6 +134,8 @@ def motion_space(
         dry_limit=friction.coulomb.copy(),
         dry_sign=np.ones(n_dry),
         dry_held=np.zeros(n_dry, dtype=np.int64),
+        sparse=np.zeros(1, dtype=np.int64),
+        sparse_ready=np.zeros(1, dtype=np.int64),
     )
     tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
     moved, energies = np.zeros(m.nq), np.zeros(2)
@@ -169,6 +179,7 @@ def motion_space(
         spring_damping=np.array([spring.damping for spring in m.springs], dtype=np.float64),
         increment=increment,
         moved=moved,
+        before=np.zeros(m.nq),
         energies=energies,
         stores_energy=np.array([int(tables.stiffness.any() or tables.armature.any())]),
         forward=forward.handle,
@@ -177,7 +188,8 @@ def motion_space(
         potential=potential.handle,
     )
     factored = factor_space(m.nv, most)
-    parts = (tables, state, kernels, modes, factored, work)
+    network = loop_network(m, tables)
+    parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
     return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, kinetic, potential))
 
 

@@ -28,6 +28,8 @@ _RANK = 1e-9
 
 def fastest_decay(m: Mechanism, q: Floats) -> float:
     """Return the largest rate (1/s) at which damping slows a motion that the loops allow; 0 without damping."""
+    if not any(any(part.joint.damping) for part in (*m.moving, *m.loops)):  # type: ignore[arg-type]
+        return 0.0
     M, D = mass_matrix(m, q), np.diag(m.damping)
     N = np.eye(m.nv)
     if m.loops or m.couplings:
