@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.held_motion import HeldMotion
-from setsu.constraints.stacked import Floats, cross, times, transposed_times
+from setsu.constraints.stacked import Floats, cross, dot, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, ForceGeometry, Linearisation
 from setsu.dynamics import body_poses
 
-__all__ = ["gather_loop_wrenches", "least_internal_forces"]
+__all__ = ["gather_loop_wrenches", "idle_rows_matter", "least_internal_forces"]
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 def gather_loop_wrenches(
@@ -69,6 +70,41 @@ def least_internal_forces(
     return multipliers - times(open_rows, times(inverse, transposed_times(columns, present)))
 
 
+def idle_rows_matter(
+    system: ConstraintSystem,
+    rows: Linearisation | ForceGeometry,
+    q: Floats,
+    idle: Bools,
+    loop_wrench: Floats,
+    wrenches: Floats,
+) -> Bools:
+    """Tell where rows that move nothing could take a share of what the joints carry, (N,): where (1) is not least.
+
+    Args:
+        q: (N, nq). idle: (N, loop rows) those rows, whose multipliers are zero so far.
+        loop_wrench, wrenches: as in `least_internal_forces`.
+    """
+    t = system.loops
+    middles, arms_tree, arms_loop, poses = _middles(system, rows, q)
+    spread = middles - middles.mean(axis=1, keepdims=True)
+    square = np.maximum((spread**2).sum(axis=(1, 2)) / middles.shape[1], 1e-300)[:, None]
+    below = _subtrees(system)
+    own = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
+    share = np.concatenate([below[:, t.body_a[t.row_loop]] - below[:, t.body_b[t.row_loop]], own])
+    joint, row = np.nonzero(share)
+    force = rows.loop_wrench[:, row, :3]
+    arm = _pins(system, rows, poses)[:, t.row_loop[row]] - middles[:, joint]
+    moment = rows.loop_wrench[:, row, 3:] + cross(arm, force)
+    wrench = np.concatenate([wrenches, loop_wrench], axis=1)
+    carried = wrench[..., 3:] + cross(np.concatenate([arms_tree, arms_loop], axis=1), wrench[..., :3])
+    along = dot(force, wrench[:, joint, :3]) + dot(moment, carried[:, joint]) / square
+    # Half the slope of (1) along each multiplier, against what it would be if nothing cancelled.
+    slope = (share[joint, row] * along) @ (row[:, None] == np.arange(len(t.row_loop))).astype(np.float64)
+    size = np.sqrt((wrench[..., :3] ** 2).sum(axis=(1, 2)) + (carried**2).sum(axis=(1, 2)) / square[:, 0])
+    reach = 1.0 + np.sqrt((arm**2).sum(axis=-1).max(axis=-1, initial=0.0) / square[:, 0])
+    return np.any(idle & (np.abs(slope) > 1e-10 * (size * reach)[:, None]), axis=-1)
+
+
 def _open_directions(held: HeldMotion) -> Floats:
     """Multipliers (N, n, k) that move nothing; columns of zeros where a state has fewer than others."""
     n = held.Vt.shape[-1]
@@ -82,7 +118,9 @@ def _open_directions(held: HeldMotion) -> Floats:
     return np.asarray(chosen / held.scale[..., None], dtype=np.float64)
 
 
-def _middles(system: ConstraintSystem, rows: Linearisation, q: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _middles(
+    system: ConstraintSystem, rows: Linearisation | ForceGeometry, q: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Middles of all joints (N, joints, 3), the arms from them to body origins and to loop joints, and the poses."""
     m, places = system.mechanism, rows.places
     poses = body_poses(m, q)
@@ -98,7 +136,7 @@ def _middles(system: ConstraintSystem, rows: Linearisation, q: Floats) -> tuple[
     return middles, 0.5 * (origins - sockets), 0.5 * travel, poses
 
 
-def _pins(system: ConstraintSystem, rows: Linearisation, poses: Floats) -> Floats:
+def _pins(system: ConstraintSystem, rows: Linearisation | ForceGeometry, poses: Floats) -> Floats:
     """Places of the loop joints in the world, (N, n_loops, 3)."""
     with_world = np.concatenate([poses[..., :3, 3], np.zeros((len(poses), 1, 3))], axis=1)
     return with_world[:, system.loops.body_b] + rows.places.arm_b

@@ -249,7 +249,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
     for d in range(nv):
         w.powers[0] += w.tau[d] * s.v[d]
         w.powers[1] -= w.damping[d] * s.v[d] * s.v[d]
-    w.smallest[0], w.violation[0] = math.inf, 0.0
+    w.smallest[0], w.violation[0], w.redundant[0] = math.inf, 0.0, 0.0
     ready = factored and x.sparse[0] and x.sparse_ready[0]
     status = fill_rates(t, s, kernels) if ready else fill_rows(t, s, kernels)
     if status >= 0:
@@ -277,6 +277,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
             _mass(t, s, kernels)
             if not factor(F, kernels.M, k, k):
                 return MASSLESS
+        w.redundant[0] = 1.0 if F.size[1] < F.size[0] else 0.0
         if F.added[0] != 0.0:
             for i in range(k):
                 for d in range(nv):

@@ -57,7 +57,7 @@ class Records(NamedTuple):
     friction_force: Floats  # (rows, p, 3)
     dry_force: Floats  # (rows, axes with dry friction)
     multiplier: Floats  # (rows, loop rows)
-    numbers: Floats  # (rows, 7): energy, violation, four works and the projection's, summed from the start
+    numbers: Floats  # (rows, 8): energy, violation, four works and the projection's, summed from the start; redundant
     totals: Floats  # (5,) works and projection so far
 
 
@@ -249,5 +249,6 @@ def run_steps(t, s, kernels, x, F, w, c, u, g, r, steps, first, every, constrain
             r.numbers[row, 0], r.numbers[row, 1] = after, w.violation[0]
             for i in range(5):
                 r.numbers[row, 2 + i] = r.totals[i]
+            r.numbers[row, 7] = w.redundant[0]
             row += 1
     return len(steps), -1

@@ -25,6 +25,7 @@ from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
 from setsu.simulation.contact_modes import ContactMode, JamError, Mode
+from setsu.simulation.internal_forces import InternalForces
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.loop_joint_forces import LoopJointForces
@@ -213,6 +214,7 @@ class ConstrainedMotion:
             dry_change=work.dry_change.copy(),
             guards=work.guards.copy(),
             error=float(work.violation[0]),
+            redundant=bool(work.redundant[0]),
         )  # fmt: skip
 
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -230,11 +232,12 @@ class ConstrainedMotion:
         normal_force: Floats,
         friction_force: Floats,
         dry_force: Floats,
+        redundant: Floats,
     ) -> tuple[Floats, Floats, Floats]:
         """Return the forces of T recorded states, world axes.
 
         q, v, a: (T, nq) and (T, nv). multipliers (T, loop rows). normal_force (T, contacts), friction_force with (3).
-        dry_force (T, axes with dry friction).
+        dry_force (T, axes with dry friction). redundant (T,): not zero where rows depend on each other.
         Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them as wrenches on
         the bodies at their origins (T, n_bodies, 6).
         """
@@ -243,9 +246,13 @@ class ConstrainedMotion:
             along = self.joint_forces.along_axes(rows, a)
         else:
             rows, along = self.system.force_geometry(q), np.zeros((len(q), len(self.system.loops.free_loop)))
-        along = along + self.friction.along_loop_axes(dry_force, along.shape[1])
+        dry = self.friction.along_loop_axes(dry_force, along.shape[1])
+        along = along + dry
         contact_force = normal_force[..., None] * rows.normal + friction_force
         active = gather_loop_wrenches(self.system, rows, multipliers, along)
+        if active.size:
+            choice = InternalForces(self.system, rows, q, v, a, active, contact_force)
+            choice.make_least(multipliers == 0.0, redundant != 0.0, dry)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
         loops[:, self._loop_places] = active
         return contact_force, loops, self.system.body_wrenches(rows, active, contact_force)

@@ -44,7 +44,8 @@ class Evaluation:
     sliding (n_contacts, 3): sliding velocity of each contact point along its surface, m/s;
     dry_force (n,): friction along the axes of joints with dry friction, N or N m; dry_rate, dry_change: of those that
     slide, their rates and the rates' derivatives;
-    guards: numbers that stay positive until an event; error: largest violation of an active constraint, m or rad.
+    guards: numbers that stay positive until an event; error: largest violation of an active constraint, m or rad;
+    redundant: whether active constraints that move something depend on each other.
     """
 
     t: float
@@ -62,6 +63,7 @@ class Evaluation:
     dry_change: Floats = field(default_factory=lambda: _NONE)
     guards: Floats = field(default_factory=lambda: _NONE)
     error: float = 0.0
+    redundant: bool = False
 
 
 class Motion(Protocol):

@@ -72,6 +72,7 @@ class Work(NamedTuple):
     guards: Floats  # (2 p + stops + n,)
     smallest: Floats  # (1,)
     violation: Floats  # (1,)
+    redundant: Floats  # (1,) 1 where rows that move something depend on others
     critical: Floats  # (1,) coefficient of friction at which a contact begins to jam
     slide: Floats  # (p, 3) directions of sliding contacts
     drag: Floats  # (p, nv)
@@ -165,6 +166,7 @@ def motion_space(
         guards=np.full(2 * p + n_stops + n_dry, np.inf),
         smallest=np.zeros(1),
         violation=np.zeros(1),
+        redundant=np.zeros(1),
         critical=np.zeros(1),
         slide=np.zeros((p, 3)),
         drag=np.zeros((p, m.nv)),

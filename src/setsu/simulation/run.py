@@ -25,6 +25,9 @@ __all__ = ["Run"]
 
 Floats = NDArray[np.float64]
 _ENTRIES = (*POWERS, "projection", "impacts", "integration")
+_FORCE_KEYS = (
+    "q", "v", "acceleration", "multipliers", "normal_force", "friction_force", "dry_force", "redundant"
+)  # fmt: skip
 _STEPS_AT_ONCE = 500
 _ROWS_AT_ONCE = 2000
 
@@ -43,6 +46,7 @@ class _Block:
     friction_force: Floats
     dry_force: Floats
     multipliers: Floats
+    redundant: Floats
     error: Floats
     energy: Floats
     entries: Floats
@@ -151,10 +155,7 @@ class Run:
                 rows += len(self.blocks[last].time)
                 last += 1
             blocks = self.blocks[first:last]
-            given = [
-                np.concatenate([getattr(block, key) for block in blocks])
-                for key in ("q", "v", "acceleration", "multipliers", "normal_force", "friction_force", "dry_force")
-            ]
+            given = [np.concatenate([getattr(block, key) for block in blocks]) for key in _FORCE_KEYS]
             start = sum(len(block.time) for block in self.blocks[:first])
             where = slice(start, start + rows)
             contact_force[where], loop_wrench[where], external[where] = motion.forces(*given)
@@ -174,7 +175,7 @@ class Run:
         if len(taken.records.q):
             start = np.array([*self.works, self.projection])
             entries = np.empty((len(taken.records.q), len(POWERS) + 2))
-            entries[:, :-1], entries[:, -1] = start + taken.records.numbers[:, 2:], self.impacts
+            entries[:, :-1], entries[:, -1] = start + taken.records.numbers[:, 2:7], self.impacts
             n_times = times[index : index + taken.count]
             kept = (np.arange(index, index + taken.count) % every) == 0
             records = taken.records
@@ -190,6 +191,7 @@ class Run:
                     records.friction_force,
                     records.dry_force,
                     records.multiplier,
+                    records.numbers[:, 7],
                     records.numbers[:, 1],
                     records.numbers[:, 0],
                     entries,
@@ -248,6 +250,7 @@ class Run:
                 state.friction_force[None],
                 state.dry_force[None],
                 state.multipliers[None],
+                np.array([float(state.redundant)]),
                 np.array([state.error]),
                 np.array([float(self.motion.energy(state.q, state.v))]),
                 np.array([[*self.works, self.projection, self.impacts]]),

@@ -101,7 +101,7 @@ class Stretch:
             friction_force=np.empty((rows, p, 3)),
             dry_force=np.empty((rows, len(motion.friction))),
             multiplier=np.empty((rows, motion.system.n_loop_rows)),
-            numbers=np.empty((rows, 7)),
+            numbers=np.empty((rows, 8)),
             totals=np.zeros(5),
         )
         arguments: Any = (*space.arguments, Book(stages), Book(records), steps, first, every, motion.constrained)
