@@ -118,7 +118,8 @@ class Studio:
                 self.contacts = opened.prepared.contacts
                 self.scene.set_contacts(self.contacts)
             self._show_ground()
-            text = f"{m.name}: {m.n_bodies} moving bodies, {m.nv} velocities, {m.total_mass:.4g} kg"
+            bodies = "1 moving body" if m.n_bodies == 1 else f"{m.n_bodies} moving bodies"
+            text = f"{m.name}: {bodies}, {m.nv} {'velocity' if m.nv == 1 else 'velocities'}, {m.total_mass:.4g} kg"
             text += f", {len(m.loops)} loop{'s' if len(m.loops) > 1 else ''}" if m.loops else ""
             remarks = [*opened.remarks, *self.scene.look.remarks]
             self._say("good", "\n".join([text, *(f"- {remark}" for remark in remarks)]))
