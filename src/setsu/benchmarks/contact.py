@@ -3,7 +3,9 @@
     measure_contact(quick=True)
 
 Both engines get the same bodies, joints, drive inertia and servos (300 N m/rad, 4 N m s/rad, implicit), steps of 1 ms.
-Times are for steps alone, detection and solve included, the least of several rounds taken in turn.
+Times are for steps alone, detection and solve included, nothing recorded, the least of several rounds taken in turn.
+Beside it: cost against contact points, detection alone (contact_detection.py), other ways to solve the same contact
+problems (contact_methods.py).
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import setsu
+from setsu.benchmarks.contact_detection import DetectionRow, measure_detection
+from setsu.benchmarks.contact_methods import MethodRow, measure_methods
 from setsu.benchmarks.engines.mujoco_contact import MujocoHumanoid
 from setsu.benchmarks.machine import Machine, describe_machine
 from setsu.simulation.contact_run import ContactRun
@@ -43,7 +47,10 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class ContactRow:
-    """One motion of the humanoid: microseconds per step and largest depth (m), ours and MuJoCo's (None: missing)."""
+    """One motion of the humanoid: microseconds per step and largest depth (m), ours and MuJoCo's (None: missing).
+
+    residual, rounds, passes: of our steps, largest and means (contact/certificate.py).
+    """
 
     motion: str
     contacts: int
@@ -51,6 +58,9 @@ class ContactRow:
     mujoco: float | None
     our_depth: float
     mujoco_depth: float | None
+    residual: float
+    rounds: float
+    passes: float
 
     @property
     def ratio(self) -> float | None:
@@ -60,17 +70,19 @@ class ContactRow:
 
 @dataclass(frozen=True)
 class ContactStudy:
-    """Rows of the humanoid, and microseconds per step of a box standing on so many points."""
+    """Rows of the humanoid, microseconds per step of a box on so many points, detection alone, and other methods."""
 
     machine: Machine
     rows: tuple[ContactRow, ...]
     growth: tuple[tuple[int, float], ...]
+    detection: tuple[DetectionRow, ...]
+    methods: tuple[MethodRow, ...]
 
 
 def measure_contact(*, quick: bool = False, progress: Progress | None = None) -> ContactStudy:
     """Measure everything; `quick` takes fewer rounds."""
     tell = progress or (lambda text, part: None)
-    rounds = 3 if quick else 10
+    rounds = 5 if quick else 30
     m, q = _standing_humanoid()
     try:
         peer: MujocoHumanoid | None = MujocoHumanoid(m, q)
@@ -79,38 +91,64 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
     pushed = np.zeros(m.nv)
     pushed[0], pushed[4] = 0.6, 1.0
     servo = setsu.JointServo(300.0, 4.0, q)
+    motions = (("standing", servo, np.zeros(m.nv), 300), ("falling, limp", None, pushed, 1000))
     rows = []
-    for number, (motion, torque, v, steps) in enumerate(
-        (("standing", servo, np.zeros(m.nv), 300), ("falling, limp", None, pushed, 1000))
-    ):
-        tell(motion, 0.3 * number)
-        ours, theirs, run = float("inf"), float("inf"), None
-        for _ in range(rounds + 1):  # the first one compiles
-            run = ContactRun(
-                m, setsu.Environment.floor(), torque, (), STEP, np.linspace(0.0, STEP * steps, steps + 1), 1
-            )
-            run.begin(q, v)
-            ours = min(ours, _seconds(lambda run=run: run.go(lambda text, part: None)) / steps)
+    for number, (motion, torque, v, steps) in enumerate(motions):
+        tell(motion, 0.25 * number)
+        ours, theirs = float("inf"), float("inf")
+        _run(m, q, v, torque, steps, steps).go(_quiet)  # compiles
+        for _ in range(rounds):
+            run = _run(m, q, v, torque, steps, steps)
+            ours = min(ours, _seconds(lambda run=run: run.go(_quiet)) / steps)
             if peer is not None:
                 peer.begin(v, driven=torque is not None)
                 theirs = min(theirs, _seconds(lambda steps=steps: peer.steps(steps)) / steps)
-        assert run is not None
-        count = int(run.records.counts[0])
+        run = _run(m, q, v, torque, steps, 1)
+        run.go(_quiet)
+        kept = run.recording()
+        assert kept.contact_log is not None
         rows.append(
             ContactRow(
                 motion,
-                int((run.records.points[:count, :, 6] > 0.0).sum(axis=1).max()),
+                int((kept.normal_force > 0.0).sum(axis=1).max()),
                 1e6 * ours,
                 None if peer is None else 1e6 * theirs,
-                float(run.records.totals[:count, 4].max()),
+                float(kept.contact_log.depth.max()),
                 None if peer is None else peer.deepest(v, steps, driven=torque is not None),
+                float(kept.contact_log.residual.max()),
+                float(kept.contact_log.rounds.mean()),
+                float(kept.contact_log.passes.mean()),
             )
         )
     growth = []
     for number, points in enumerate(POINTS):
-        tell(f"{points} points", 0.6 + 0.4 * number / len(POINTS))
+        tell(f"{points} points", 0.5 + 0.3 * number / len(POINTS))
         growth.append((points, _box_cost(points, rounds)))
-    return ContactStudy(describe_machine(), tuple(rows), tuple(growth))
+    tell("detection", 0.8)
+    detection = measure_detection(10 * rounds)
+    tell("methods", 0.85)
+    problems = [(name, torque, v, _chosen(name, quick)) for name, torque, v, _ in motions]
+    methods = measure_methods(m, problems, q, rounds)
+    return ContactStudy(describe_machine(), tuple(rows), tuple(growth), tuple(detection), tuple(methods))
+
+
+def _chosen(motion: str, quick: bool) -> list[int]:
+    """After how many steps contact problems are taken from a motion: the fall has its impacts from 200 on."""
+    if motion == "standing":
+        return [100, 200]
+    return list(range(250, 1000, 150 if quick else 50))
+
+
+def _run(m: setsu.Mechanism, q: Floats, v: Floats, torque: Any, steps: int, record_every: int) -> ContactRun:
+    run = ContactRun(
+        m, setsu.Environment.floor(), torque, (), STEP, np.linspace(0.0, STEP * steps, steps + 1), record_every
+    )
+    run.begin(q, v)
+    return run
+
+
+def _quiet(text: str, part: float) -> None:
+    """No progress to tell."""
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -141,7 +179,7 @@ def _box_cost(points: int, rounds: int) -> float:
     for _ in range(rounds + 1):
         run = ContactRun(m, setsu.Environment.floor(), None, (), STEP, np.linspace(0.0, STEP * 200, 201), 200)
         run.begin(np.array([0, 0, 0.1, 0, 0, 0, 1.0]), np.array([0.3, 0.1, 0, 0, 0, 0.2]))
-        best = min(best, _seconds(lambda run=run: run.go(lambda text, part: None)) / 200)
+        best = min(best, _seconds(lambda run=run: run.go(_quiet)) / 200)
     return 1e6 * best
 
 
@@ -151,6 +189,8 @@ def contact_as_json(study: ContactStudy) -> dict[str, Any]:
         "machine": asdict(study.machine),
         "humanoid": [{**asdict(row), "ratio": row.ratio} for row in study.rows],
         "points": [{"points": points, "microseconds": cost} for points, cost in study.growth],
+        "detection": [asdict(row) for row in study.detection],
+        "methods": [asdict(row) for row in study.methods],
     }
 
 
@@ -176,7 +216,19 @@ def contact_tables(study: ContactStudy) -> Any:
     growth.add_column("us", justify="right")
     for points, cost in study.growth:
         growth.add_row(str(points), f"{cost:.2f}")
-    return Group(humanoid, growth)
+    detection = Table(title="Detection alone", title_justify="left", box=None)
+    for head in ("points", "polygons", "at the ground", "us", "every pair us", "contacts"):
+        detection.add_column(head, justify="left" if head == "at the ground" else "right")
+    for row in study.detection:
+        cells = (row.points, row.polygons, row.near, f"{row.broad_phase:.2f}", f"{row.every_pair:.2f}", row.contacts)
+        detection.add_row(*(str(cell) for cell in cells))
+    methods = Table(title="The same contact problems, other methods", title_justify="left", box=None)
+    for head in ("motion", "method", "start", "problems", "rounds", "us", "solved", "largest residual"):
+        methods.add_column(head, justify="left" if head in ("motion", "method", "start") else "right")
+    for row in study.methods:
+        cells = (f"{row.rounds:.0f}", f"{row.microseconds:.1f}", f"{100 * row.solved:.0f} %", f"{row.residual:.0e}")
+        methods.add_row(row.motion, row.method, row.start, str(row.problems), *cells)
+    return Group(humanoid, growth, detection, methods)
 
 
 def write_contact_plots(study: ContactStudy, out: Path) -> list[Path]:

@@ -16,11 +16,17 @@
     A δλ + B δv = -F per contact,  δv_i = P_iᵀ δy + ε δλ_i,  δy = Λ P δλ      (7)
     C = (A + εB)⁻¹ B,  e = -(A + εB)⁻¹ F,  δλ = e - C Pᵀδy                    (8)  δy: linear_step.py
 
-Source of (1)-(5): Alart and Curnier 1991; the rest follows from Λ (problem.py). Why this method: measured on boxes and
-humanoids, sweeps over single contacts need hundreds of rounds for 1e-10 where contacts are redundant; Newton needs one
-or two linear solves from the last step's impulses while modes stay. Where modes change it may go around between them;
-then the way leads over softer contacts, ε from 1e-3 down, with steps shortened until |F| falls. What gets stuck with
-one ρ goes on with another: large ones let velocities decide about modes, small ones impulses.
+Source of (1)-(5): Alart and Curnier 1991; the rest follows from Λ (problem.py).
+
+Why this method: measured (`setsu bench --only contact`, benchmarks/contact_methods.py) on contact problems of a
+humanoid, all to 1e-10. Falling, from the impulses of the step before: Newton 1 round, 11 µs; ADMM 240, 185 µs;
+Gauss-Seidel 450, 640 µs, and a fifth of the problems unsolved after 5000. From nothing: 3, 250, and four fifths
+unsolved. Standing all start at the answer; from nothing 2, 10, unsolved.
+
+Where modes change Newton may go around between them; then the way leads over softer contacts, ε from 1e-3 down, with
+steps shortened until |F| falls. What gets stuck with one ρ goes on with another: large ones let velocities decide about
+modes, small ones impulses. What is left after that, contacts that change between rest and sliding at the speed of
+ε λ, is led by convex problems (cone_descent.py), with Newton's method from where each ends.
 Accuracy: |F| below 1e-10 of the largest impulse, or `converged` says no.
 """
 
@@ -28,6 +34,7 @@ from __future__ import annotations
 
 import math
 
+from setsu.contact.cone_descent import begin_descent, descend
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
 from setsu.contact.scene import TWIST, Problem
@@ -46,6 +53,8 @@ _SOFTEST, _HARDENING, _ROUGH = 1e-3, 0.1, 1e-4
 _CAREFUL = 10
 _FACTORS = (100.0, 1000.0, 1.0, 1e4, 10.0)
 _SHORTEST = 0.01
+# The sure way: how often friction is made to agree, how far each convex problem is solved, when halves are taken.
+_TURNS, _FINE, _WHOLE = 40, 1e-7, 4
 
 
 @part
@@ -261,7 +270,31 @@ def solve(tree: Tree, problem: Problem):
             soft *= _HARDENING
         worst, more = _solve_carefully(tree, problem, _COMPLIANCE * unit, accuracy)
         rounds += more
+        if not worst <= accuracy:
+            worst, more = _solve_surely(tree, problem, _COMPLIANCE * unit, accuracy, largest)
+            rounds += more
         _take_start(problem)
         set_trial(problem, 0.0)
         worst, _ = _residual(tree, problem, _COMPLIANCE * unit, 1.0)
     return worst / largest, rounds, worst <= accuracy
+
+
+@part
+def _solve_surely(tree: Tree, problem: Problem, eps, accuracy, largest):
+    """Descend (cone_descent.py) from `start`, and try Newton's method from where that leads; best impulses: `start`."""
+    _take_start(problem)
+    set_trial(problem, 0.0)
+    best, _ = _residual(tree, problem, eps, 1.0)
+    begin_descent(problem)
+    rounds = 0
+    for turn in range(_TURNS):
+        # Near the end friction may go to and fro unless it is taken by halves.
+        rounds += descend(tree, problem, eps, _FINE * largest, 1.0 if turn < _WHOLE else 0.5)
+        worst, more = _newton(tree, problem, eps, 1.0, accuracy, _BOLD, False)
+        rounds += more
+        if worst < best:
+            best = worst
+            _set_start(problem)
+        if worst <= accuracy:
+            break
+    return best, rounds

@@ -137,6 +137,9 @@ _CONTACT = np.dtype(
         ("kept", "f8", 3),
         ("start", "f8", 3),  # where a solver begins, or the best it has
         ("kept_start", "f8", 3),
+        ("raised", "f8"),  # m/s: added to the normal velocity (cone_descent.py)
+        ("moved", "f8", 3),  # m/s: change of the free velocity
+        ("balanced", "f8", 3),  # N s: impulse that brings it about
         ("slope", "f8", 3),  # m/s: change of the velocity in a round of a solver
         ("ratio", "f8", (3, 3)),
         ("rest", "f8", 3),
