@@ -179,7 +179,8 @@ def _show(data: dict[str, Any]) -> None:
         print(f"contact {contact['name']}: normal force up to {contact['largest_normal_force']:.5g} N")
     energy, ledger = data["energy"], data["ledger"]
     print(f"energy {energy['start']:.6g} J → {energy['end']:.6g} J")
-    print("  " + ", ".join(f"{key.replace('_', ' ')} {value:+.3g} J" for key, value in ledger.items() if value))
+    if any(ledger.values()):
+        print("  " + ", ".join(f"{key.replace('_', ' ')} {value:+.3g} J" for key, value in ledger.items() if value))
     print(f"largest violation of a constraint {data['largest_constraint_error']:.1e}")
     for event in data["events"][:_MOST_EVENTS]:
         print(f"  t = {event['time']:.6g} s: {event['kind']} {event['name']}")

@@ -41,6 +41,8 @@ Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Vector = tuple[float, float, float]
 PerJoint = dict[str, float]
+# The largest chains that anyone simulates; a number with three zeros more would take the memory and not come back.
+SampleArgument = Annotated[int, Meta(ge=-2000, le=2000)]
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -91,14 +93,14 @@ class Payload(_Table, frozen=True, kw_only=True):
 class Model(_Table, frozen=True, kw_only=True):
     """[model]: `file` beside the scenario (.urdf, .xml, .toml), or `sample`, a function of setsu.sample_mechanisms.
 
-    sample_arguments: whole numbers for that function. gravity: m/s²; the file's own when absent. floating_base,
-    package_folders, repair: as in setsu.load. bodies, joints, springs, payloads, material: changes to what
-    the file says.
+    sample_arguments: whole numbers up to 2000 for that function. gravity: m/s²; the file's own when absent.
+    floating_base, package_folders, repair: as in setsu.load. bodies, joints, springs, payloads, material: changes to
+    what the file says.
     """
 
     file: str | None = None
     sample: str | None = None
-    sample_arguments: tuple[int, ...] = ()
+    sample_arguments: tuple[SampleArgument, ...] = ()
     floating_base: bool = False
     gravity: Vector | None = None
     package_folders: tuple[str, ...] = ()

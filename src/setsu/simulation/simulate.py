@@ -197,10 +197,11 @@ def _state(m: Mechanism, q0: ArrayLike, v0: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _times(duration: float, step: float) -> Floats:
-    count = max(1, math.ceil(duration / step * (1.0 - 1e-12) - 1e-9))
+    steps = duration / step * (1.0 - 1e-12) - 1e-9
+    count = max(1, math.ceil(min(steps, _MOST_STEPS + 1)))
     if count > _MOST_STEPS:
         raise InputError(
-            f"simulate: {duration} s in steps of {step} s are {count} steps; expected at most {_MOST_STEPS}"
+            f"simulate: {duration} s in steps of {step} s are {steps:.3g} steps; expected at most {_MOST_STEPS}"
         )
     times = step * np.arange(count + 1, dtype=np.float64)
     times[-1] = duration

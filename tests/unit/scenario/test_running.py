@@ -124,7 +124,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["simulate", "nowhere.toml"], "cannot be read (No such file or directory)"),
         (["simulate", str(EXAMPLES / "reach.toml"), "--out", "run.csv"], "ending in .nc or .npz"),
         (["simulate", str(EXAMPLES / "reach.toml"), "--out", "nowhere/run.nc"], "a folder that exists"),
-        (["simulate", str(EXAMPLES / "swings.toml")], "model: missing; it is required"),
+        (["simulate", str(EXAMPLES / "swings.toml")], "a study of many runs, expected a scenario"),
         (["sweep", "nowhere.toml"], "cannot be read"),
         (["sweep", str(EXAMPLES / "reach.toml")], "scenario: expected a file name or a table, got nothing"),
     ],
@@ -137,3 +137,25 @@ def test_bad_input_is_one_message_and_code_2(
     told = capsys.readouterr()
     assert expected in told.err
     assert told.out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("simulation.duration = 1e12\nsimulation.step = 1e-9", "are 1e+21 steps; expected at most"),
+        ("simulation.duration = 1e300\nsimulation.step = 1e-300", "are inf steps; expected at most"),
+        ("simulation.duration = 1.0\nstart.q = { joint1 = 1e308 }", "q[0] is 1e+308"),
+        ("simulation.duration = 1.0\nmodel.sample_arguments = [100000000]", "<= 2000"),
+        ("simulation.duration = 1e400", "expected finite numbers, got inf"),
+        (f"simulation.duration = {10**400}", "expected finite numbers"),
+    ],
+)
+def test_numbers_nobody_can_mean_are_refused_at_once(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "huge.toml"
+    path.write_text(f'model.sample = "pendulum"\n{text}\n')
+    assert main(["simulate", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert len(told) < 400
