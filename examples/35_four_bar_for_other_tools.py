@@ -1,4 +1,4 @@
-"""A four-bar linkage with friction in all its pins, as code for a controller and as a unit for other simulators.
+"""A four-bar linkage with friction in the pin that closes it, as code for a controller and as a unit for simulators.
 
 Its loop closes by no linear relation. The generated torque takes a closed state of all joints; its derivatives follow
 closed motions. The unit (FMI 3.0) has one input, the torque of the crank, and keeps its loop closed at every step. The

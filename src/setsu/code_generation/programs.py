@@ -14,15 +14,16 @@ from setsu.code_generation.closed_unit import ClosedUnit, closed_unit
 from setsu.code_generation.loop_rows import total
 from setsu.code_generation.nonlinear_loops import NONLINEAR, closed_states, nonlinear_trace
 from setsu.constraints.states import coordinate_names
-from setsu.dynamics.catalogue import KERNELS, PROGRAMS, native_function
+from setsu.dynamics.catalogue import KERNELS, PROGRAMS, STRAIGHT_KERNELS, native_function
 from setsu.errors import InputError, nearest_names
+from setsu.kernels.interpreter import exceeds_operations
 from setsu.mechanism import Mechanism
 from setsu.mechanism.record import Frame
 from setsu.minimum_parameters import minimum_parameters
 from setsu.minimum_parameters.assembly_branch import reference_configuration
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
-from setsu.native.straight import Trace
+from setsu.native.straight import Trace, trace
 from setsu.symbolic import evaluate
 from setsu.symbolic.substitution import substituted
 
@@ -32,6 +33,8 @@ Floats = NDArray[np.float64]
 
 _JACOBIANS = ("frame_jacobian", "point_jacobian")
 _TEST_STATES = 8
+# As guessed before tracing, up to three times too high; C compilers take minutes for functions of this length.
+_MOST_OPERATIONS = 120_000
 _SEED = 0
 
 
@@ -133,19 +136,20 @@ def _refuse_springs(m: Mechanism) -> None:
 
 def _tree(mechanism: Mechanism, function: str, target: int) -> TracedFunction:
     variant = f"{function} springs" if mechanism.springs and f"{function} springs" in KERNELS else function
-    native = native_function(mechanism, variant, specialised=True, target=target)
-    if not native.specialised:
+    native = native_function(mechanism, variant, target=target)
+    kernel, tables = STRAIGHT_KERNELS.get(variant, KERNELS[variant])(), mechanism.tables
+    if exceeds_operations(kernel, tables, _MOST_OPERATIONS):
         raise InputError(f"generate: {function} of {mechanism.name} would be too long as straight-line code")
     inputs = tuple(
-        (array.name, array.size(mechanism.nq, mechanism.nv, mechanism.n_bodies, 0)) for array in native.kernel.inputs
+        (array.name, array.size(mechanism.nq, mechanism.nv, mechanism.n_bodies, 0)) for array in kernel.inputs
     )
     if variant in PROGRAMS:
-        tables, bias = mechanism.tables, variant == "bias_torque"
+        bias = variant == "bias_torque"
         program = inverse_dynamics_program(tables, tables.regrouped, tree_drives(tables), bias=bias)
-        trace = Trace(program.graph, {"tau": program.torques})
+        found = Trace(program.graph, {"tau": program.torques})
     else:
-        trace = native.trace
-    return TracedFunction(mechanism, inputs, trace, library=native)
+        found = trace(kernel, tables, mechanism.nq, target=target)
+    return TracedFunction(mechanism, inputs, found, library=native)
 
 
 def _frame(m: Mechanism, function: str, body: str | None) -> Frame | None:
