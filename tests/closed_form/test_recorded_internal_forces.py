@@ -28,7 +28,7 @@ def _compared(m: setsu.Mechanism, run: setsu.Recording) -> None:
 
 
 def test_a_door_hangs_on_both_of_its_hinges() -> None:
-    """Each carries half the weight, and the couple m g d over their distance; least multipliers would load one alone."""
+    """Each carries half the weight, and the couple m g d over their distance; least multipliers load one alone."""
     m = door()
     run = setsu.simulate(m, [0.0], [1.0], 0.2, 0.01)
     _compared(m, run)
