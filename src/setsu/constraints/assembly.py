@@ -126,11 +126,15 @@ class _Search:
             k for b, w in zip(m.moving, m.v_slices, strict=True) if b.joint.nq == b.joint.nv for k in _range(w)
         ]
 
-    def close(self, q: Floats) -> tuple[Floats, np.ndarray]:
-        """Levenberg-Marquardt from (N, nq); the configurations reached and whether they are closed, (N,)."""
+    def close(self, q: Floats, held: np.ndarray | None = None) -> tuple[Floats, np.ndarray]:
+        """Levenberg-Marquardt from (N, nq); the configurations reached and whether they are closed, (N,).
+
+        held: (N, nv), coordinates that stay where they are.
+        """
         q = q.copy()
+        moves = np.ones((len(q), self.mechanism.nv)) if held is None else np.where(held, 0.0, 1.0)
         damping = np.full(len(q), 1e-3)
-        G, e = self._scaled(q)
+        G, e = self._scaled(q, moves)
         cost = np.sum(e * e, axis=-1)
         for _ in range(_ROUNDS):
             working = ~self._is_closed(e) & (damping < 1e12)
@@ -138,7 +142,7 @@ class _Search:
                 break
             x = self._step(q[working], G[working], e[working], damping[working])
             tried = self.within_limits(integrate(self.mechanism, q[working], x * self.step_units, 1.0))
-            new_G, new_e = self._scaled(tried)
+            new_G, new_e = self._scaled(tried, moves[working])
             new_cost = np.sum(new_e * new_e, axis=-1)
             better = new_cost < cost[working]
             indices = np.flatnonzero(working)
@@ -163,7 +167,7 @@ class _Search:
             inverse = np.asarray(np.linalg.pinv(G, rcond=1e-10), dtype=np.float64)
             along = wish - times(inverse, times(G, wish))
             step = pace[working, None] * along
-            tried, closed = self.close(self.within_limits(integrate(m, q[working], step * self.step_units, 1.0)))
+            tried, closed = self._closed_within_limits(integrate(m, q[working], step * self.step_units, 1.0))
             new_distance = self._distance(start[working], tried)
             better = closed & (new_distance < distance[working] * (1.0 - 1e-12))
             indices = np.flatnonzero(working)
@@ -172,6 +176,19 @@ class _Search:
             small = np.abs(step).max(axis=-1, initial=0.0) < 1e-12
             pace[indices[small]] = 0.0
         return q
+
+    def _closed_within_limits(self, q: Floats) -> tuple[Floats, np.ndarray]:
+        """Clip and close; coordinates that ran into a limit stay there if the others can close the loops."""
+        clipped = self.within_limits(q)
+        if not self.limited:
+            return self.close(clipped)
+        at = np.zeros((len(q), self.mechanism.nv), dtype=bool)
+        at[:, self.plain_v] = clipped[:, self.plain_q] != q[:, self.plain_q]
+        tried, closed = self.close(clipped, at)
+        left = np.flatnonzero(~closed)
+        if left.size:
+            tried[left], closed[left] = self.close(clipped[left])
+        return tried, closed
 
     def look_around(self, start: Floats, q: Floats, rng: np.random.Generator) -> Floats:
         """Replace closed configurations by nearer ones of another way to assemble, where there are."""
@@ -223,10 +240,12 @@ class _Search:
     def _is_closed(self, e: Floats) -> np.ndarray:
         return np.abs(e).max(axis=-1, initial=0.0) <= _TOLERANCE * max(1, self.mechanism.nv)
 
-    def _scaled(self, q: Floats) -> tuple[Floats, Floats]:
-        """G (N, n, nv) without the columns of fixed joints, and errors (N, n), free of units."""
+    def _scaled(self, q: Floats, moves: Floats | None = None) -> tuple[Floats, Floats]:
+        """G (N, n, nv) without the columns of fixed joints, or of those that do not move, and errors (N, n), free of
+        units."""
         G, e = self.system.jacobian_and_error(q)
-        return G * (self.step_units * self.free) / self.error_units[:, None], e / self.error_units
+        G = G * (self.step_units * self.free) / self.error_units[:, None]
+        return G if moves is None else G * moves[:, None, :], e / self.error_units
 
     def _step(self, q: Floats, G: Floats, e: Floats, damping: Floats) -> Floats:
         """One damped step (N, nv); coordinates that would leave their limits are taken out once and it is repeated."""

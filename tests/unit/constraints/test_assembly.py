@@ -83,6 +83,42 @@ def test_limits_are_kept():
     np.testing.assert_allclose(setsu.close_loops(m, [0.5, 0.5], respect_limits=False), [0.5, 0.5], atol=1e-13)
 
 
+def limited_four_bar():
+    builder = setsu.MechanismBuilder("limited")
+    axis, body = (0, -1, 0), {"mass": 1.0, "inertia": 0.01 * np.eye(3)}
+    builder.add_body("crank", joint=setsu.Revolute(axis, "crank", lower=-0.5, upper=0.5), **body)
+    joint = setsu.Revolute(axis, "coupler", lower=-3.0, upper=3.0)
+    builder.add_body("coupler", "crank", joint, setsu.placement((0.4, 0, 0)), **body)
+    joint = setsu.Revolute(axis, "rocker", lower=0.2, upper=2.0)
+    builder.add_body("rocker", joint=joint, placement=setsu.placement((1, 0, 0)), **body)
+    ends = setsu.placement((1.0, 0, 0)), setsu.placement((0.8, 0, 0))
+    builder.add_loop("pin", "coupler", "rocker", setsu.Revolute(axis), *ends)
+    return builder.build()
+
+
+@pytest.mark.parametrize("guess", [(2.0, 0.0, 0.0), (0.0, -2.0, -2.0), (-2.0, 0.0, 0.0), (0.0, 1.0, 5.0)])
+def test_nothing_within_the_limits_is_nearer(guess):
+    """All closed configurations, by the crank's angle: the coupler's end is where two circles meet."""
+    m = limited_four_bar()
+    found = setsu.close_loops(m, guess)
+    assert (found >= m.lower).all()
+    assert (found <= m.upper).all()
+    assert np.abs(setsu.loop_error(m, found)).max() < 1e-12
+    crank = np.linspace(-0.5, 0.5, 2001)
+    across = np.array([1.0, 0.0]) - 0.4 * np.stack([np.cos(crank), np.sin(crank)], axis=-1)
+    distance, direction = np.linalg.norm(across, axis=-1), np.arctan2(across[:, 1], across[:, 0])
+    others = []
+    for side in (1.0, -1.0):
+        at_crank = direction + side * np.arccos((1.0 + distance**2 - 0.64) / (2.0 * distance))
+        at_rocker = direction + np.pi - side * np.arccos((0.64 + distance**2 - 1.0) / (1.6 * distance))
+        one = np.stack([crank, at_crank - crank, at_rocker], axis=-1)
+        one[:, 1:] = (one[:, 1:] + np.pi) % (2.0 * np.pi) - np.pi
+        others.append(one[((one >= m.lower) & (one <= m.upper)).all(axis=-1)])
+    start = np.clip(guess, m.lower, m.upper)
+    nearest = np.linalg.norm(np.concatenate(others) - start, axis=-1).min()
+    assert np.linalg.norm(found - start) <= nearest + 1e-9
+
+
 def test_a_loop_that_cannot_close_is_named_with_its_gap_and_the_best_configuration():
     m = four_bar()
     with pytest.raises(setsu.ClosingError, match=r'loop "pin" stays open by [\d.]+ mm and [\d.e-]+ degrees') as caught:
