@@ -30,13 +30,18 @@ _POINTS_PER_PAIR = 8
 
 @dataclass(frozen=True)
 class _Placed:
-    """A shape on a moving body: pose in the body frame, coal's geometry, radius of a ball around it."""
+    """A shape on a moving body: pose in the body frame, coal's geometry, radius of a ball around it (m)."""
 
     body: int
     pose: Floats
     geometry: Any
     reach: float
     material: Material
+
+    @property
+    def farthest(self) -> float:
+        """Distance of its farthest point from the body's origin, at most (m)."""
+        return self.reach + float(np.linalg.norm(self.pose[:3, 3]))
 
 
 class BodyPairs:
@@ -66,20 +71,21 @@ class BodyPairs:
         self._patch_request = coal.ContactPatchRequest()
         self._patch_request.setPatchTolerance(1e-3)
 
-    def find(self, poses: Floats, speed: float, step: float, out: Any) -> int:
+    def find(self, poses: Floats, velocities: Floats, step: float, out: Any) -> int:
         """Write the contacts at poses (n_bodies, 4, 4) to `out`, records PAIR; return how many.
 
-        speed: bound of the bodies' speeds, m/s.
+        velocities: of the bodies at their origins, world axes, (n_bodies, 6), m/s and rad/s. step: s.
         """
         coal, count = self._coal, 0
-        margin = _MARGIN + 2.0 * step * speed
-        self._request.security_margin = margin
+        moving, turning = (np.linalg.norm(velocities[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
         places: dict[int, Floats] = {}
         for a, b in self._pairs:
             for shape in (a, b):
                 if id(shape) not in places:
                     places[id(shape)] = poses[shape.body] @ shape.pose
             A, B = places[id(a)], places[id(b)]
+            speed = sum(moving[shape.body] + turning[shape.body] * shape.farthest for shape in (a, b))
+            margin = self._request.security_margin = _MARGIN + 2.0 * step * float(speed)
             if np.linalg.norm(B[:3, 3] - A[:3, 3]) > a.reach + b.reach + margin:
                 continue
             TA, TB = coal.Transform3s(A[:3, :3], A[:3, 3]), coal.Transform3s(B[:3, :3], B[:3, 3])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from setsu.contact.polygon import Polygon
 from setsu.errors import InputError
+from setsu.spatial import finite_vector
 
 __all__ = ["Environment", "PolygonTables"]
 
@@ -107,7 +108,10 @@ class Environment:
         """Return treads and risers of `count` steps up along +x (m), the first riser at `start`."""
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise InputError(f"Environment stairs: expected at least one step, got {count!r}")
-        x0, y0, z0 = (float(value) for value in start)
+        for value, what in ((rise, "rise"), (tread, "tread"), (width, "width")):
+            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0.0):
+                raise InputError(f"Environment stairs {what}: expected a positive length in m, got {value!r:.80}")
+        x0, y0, z0 = finite_vector(start, 3, "Environment stairs start").tolist()
         half, faces = 0.5 * width, []
         for k in range(count):
             x, z = x0 + k * tread, z0 + k * rise

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.contact import SurfaceContact
 from setsu.contact.body_pairs import BodyPairs
+from setsu.contact.deep_start import deep_point
 from setsu.contact.environment import Environment
 from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
@@ -235,22 +236,17 @@ class ContactRun:
         return self._advance.DriveTables(*tables)
 
     def _refuse_deep_start(self) -> None:
-        m, polygons = self.mechanism, self.environment.polygons
-        for index, row in enumerate(self.scene.points):
-            if row["body"] < 0:
-                continue
-            T = self.motion.poses[row["body"]]
-            x = T[:3, :3] @ row["position"] + T[:3, 3]
-            gaps = [float(p.normal @ x) - p.offset - row["radius"] for p in polygons]
-            over = [bool((p.edge_planes[:, :3] @ x <= p.edge_planes[:, 3] + 1e-7).all()) for p in polygons]
-            if any(o and g >= -1e-5 for g, o in zip(gaps, over, strict=True)):
-                continue
-            for gap, inside, polygon in zip(gaps, over, polygons, strict=True):
-                if inside and gap < -_DEEPEST_START and (polygon.unbounded or gap > -0.1):
-                    raise InputError(
-                        f"simulate: contact point {point_names(m)[index]} starts {-gap:.3g} m inside polygon "
-                        f'"{polygon.name}"; expected at most {_DEEPEST_START:g} m (lift the mechanism at t = 0)'
-                    )
+        points = self.scene.points
+        moving = np.flatnonzero(points["body"] >= 0)
+        T = self.motion.poses[points["body"][moving]]
+        places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
+        deep = deep_point(self.environment.polygons, places, points["radius"][moving], _DEEPEST_START)
+        if deep is not None:
+            raise InputError(
+                f"simulate: contact point {point_names(self.mechanism)[moving[deep.point]]} starts {deep.depth:.3g} m "
+                f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
+                "(lift the mechanism at t = 0)"
+            )
 
     def _begin_at_stops(self, q: Floats) -> None:
         """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
@@ -276,8 +272,8 @@ class ContactRun:
         elif self.torque.depends_on_state:
             self.tables.torque[0] = self.torque(t, q, v)
         if self.pairs is not None:
-            speed = float(np.abs(v).max(initial=0.0))
-            self.problem.counts[2] = self.pairs.find(motion.poses, speed, self.step, self.problem.pairs)
+            velocities = native_function(self.mechanism, "body_velocities").fast(q, v)
+            self.problem.counts[2] = self.pairs.find(motion.poses, velocities, self.step, self.problem.pairs)
 
     def _change_loops(self) -> None:
         """Close and open the loops whose time has come, by plastic impacts."""

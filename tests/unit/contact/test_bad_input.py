@@ -17,15 +17,43 @@ def _run(q: np.ndarray = REST, **more: object) -> setsu.Recording:
 
 
 def test_materials_are_checked() -> None:
-    with pytest.raises(setsu.InputError, match="static_friction"):
+    with pytest.raises(setsu.InputError, match=r"Material static_friction: expected a number from 0 to inf, got -0\.1"):
         setsu.Material(static_friction=-0.1)
-    with pytest.raises(setsu.InputError, match="kinetic_friction <= static_friction"):
+    with pytest.raises(setsu.InputError, match=r"kinetic_friction <= static_friction, got 0\.3 > 0\.2"):
         setsu.Material(static_friction=0.2, kinetic_friction=0.3)
+    with pytest.raises(setsu.InputError, match=r"restitution: expected a number from 0 to 1, got 1\.5"):
+        setsu.Material(restitution=1.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((0, 0.1, 0.2), "expected at least one step, got 0"),
+        ((2, -0.1, 0.2), r"rise: expected a positive length in m, got -0\.1"),
+        ((2, 0.1, float("nan")), "tread: expected a positive length in m, got nan"),
+        ((2, 0.1, 0.2, "wide"), "width: expected a positive length in m, got 'wide'"),
+        ((2, 0.1, 0.2, 1.0, (0.0, 0.0)), "stairs start"),
+    ],
+)
+def test_stairs_are_checked(arguments: tuple, words: str) -> None:
+    with pytest.raises(setsu.InputError, match=words):
+        setsu.Environment.stairs(*arguments)
 
 
 def test_a_start_inside_the_ground_names_point_and_polygon() -> None:
     with pytest.raises(setsu.InputError, match=r'contact point box 0 starts 0\.02 m inside polygon "floor"'):
         _run(REST - [0, 0, 0.02, 0, 0, 0, 0])
+
+
+def test_a_start_in_the_middle_of_a_block_is_refused_and_one_below_a_table_is_not() -> None:
+    floor = setsu.Environment.floor()
+    block = setsu.Environment.box((4.0, 4.0, 2.0), (0.0, 0.0, 1.0), name="block")
+    with pytest.raises(setsu.InputError, match=r'starts 0\.\d+ m inside polygon "block \+z"'):
+        _run(np.array([0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 1.0]), environment=floor + block)
+    top = setsu.Polygon([(-1, -1, 0.7), (1, -1, 0.7), (1, 1, 0.7), (-1, 1, 0.7)], "table top")
+    for table in (setsu.Environment([top]), setsu.Environment.box((2.0, 2.0, 0.05), (0.0, 0.0, 0.7))):
+        run = _run(environment=floor + table)
+        np.testing.assert_allclose(run.contact_force[:, :, 2].sum(axis=1), 9.81, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
