@@ -90,6 +90,10 @@ def identify(
     return 0
 
 
+# Below this share of explained variance something is wrong with the log or the model, not with a few parameters.
+_POOR = 0.5
+
+
 def _placed(lock: tuple[str, ...]) -> dict[str, float]:
     """Joints that were given with a place to hold them at."""
     places = {}
@@ -123,6 +127,14 @@ def _show(fit: Fit, validation: Validation | None) -> None:
         cells = [f"{fit.r2[j]:.5f}", f"{fit.r2_unseen[j]:.5f}", f"{fit.noise[j]:.4g}"]
         joints.add_row(name, *cells, *([f"{validation.r2[j]:.5f}"] if validation else []))
     screen.print(joints)
+    poor = [name for name, r2 in zip(fit.model.rows, fit.r2_unseen, strict=True) if r2 < _POOR]
+    if poor:
+        screen.print(
+            f"little of the torque of {', '.join(poor)} is explained: check the units (rad, s, N m), the order and the "
+            "signs of the columns, and whether the model is that of this robot",
+            markup=False,
+            style="yellow",
+        )
     table = Table()
     table.add_column("base parameter (SI)", overflow="ellipsis", no_wrap=True, max_width=44)
     for head in ("identified", "±σ", "model", "consistent"):

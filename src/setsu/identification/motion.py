@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics import integrate
 from setsu.errors import InputError
-from setsu.identification.spline import DEGREE, smooth
+from setsu.identification.spline import DEGREE, FEWEST_SAMPLES, smooth
 from setsu.mechanism import Mechanism, lock_joints
 
 __all__ = ["MeasuredMotion", "SmoothMotion", "hold_still", "measured_motion", "smooth_motion"]
@@ -128,6 +128,8 @@ def hold_still(
 def smooth_motion(mechanism: Mechanism, motion: MeasuredMotion, knot_distance: float | None) -> SmoothMotion:
     """Return coordinates, velocities and accelerations of the fitted splines; ends, where they are loose, left out."""
     m, time = mechanism, motion.time
+    if len(time) < FEWEST_SAMPLES:
+        raise InputError(f"{motion.source}: expected at least {FEWEST_SAMPLES} samples, got {len(time)}")
     if motion.v is not None:
         fit = smooth(time, motion.v, knot_distance)
         v, a = fit(time), fit(time, 1)

@@ -101,7 +101,7 @@ def _residuals(Figure: Any, fit: Fit, predicted: Floats) -> Any:
     for j, panel in enumerate(axes):
         panel.plot(fit.motion.time[::every], rest[::every, j], ".", color="#33658a", markersize=1.5)
         panel.axhspan(-2.0 * fit.noise[j], 2.0 * fit.noise[j], color="#33658a", alpha=0.12)
-        panel.set_title(f"{fit.model.rows[j]}: σ = {fit.noise[j]:.3g} {_unit(fit, j)}", fontsize="medium")
+        panel.set_title(f"{fit.model.rows[j]}: σ = {fit.noise[j]:.3g} {_unit(fit, j)}, band ±2σ", fontsize="medium")
         panel.set_ylabel(f"residual ({_unit(fit, j)})")
         panel.grid(alpha=0.3)
     return figure

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from setsu.errors import InputError
 
-__all__ = ["SmoothedSignal", "smooth"]
+__all__ = ["FEWEST_SAMPLES", "SmoothedSignal", "smooth"]
 
 Floats = NDArray[np.float64]
 
 DEGREE = 5
-_FEWEST_SAMPLES = 12
+FEWEST_SAMPLES = 12
 _MOST_INTERVALS = 1000
 _TRIALS = 16
 
@@ -76,8 +76,8 @@ def smooth(time: Floats, samples: Floats, knot_distance: float | None = None) ->
     knot_distance: s; None lets the data choose (4).
     """
     T, span = len(time), float(time[-1] - time[0])
-    if T < _FEWEST_SAMPLES:
-        raise InputError(f"identify: expected at least {_FEWEST_SAMPLES} samples, got {T}")
+    if T < FEWEST_SAMPLES:
+        raise InputError(f"identify: expected at least {FEWEST_SAMPLES} samples, got {T}")
     most = int(min(_MOST_INTERVALS, T // 2 - DEGREE))
     if knot_distance is not None:
         if not knot_distance > 0.0:
