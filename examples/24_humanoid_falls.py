@@ -1,6 +1,6 @@
 """A humanoid with its drives off is pushed and falls: every link may touch the floor, nothing gives energy back.
 
-176 corners of boxes are contact points. Joints have damping but no stops here, and links do not touch each other.
+176 corners of boxes are contact points. Joints have damping and end at their limits; links do not touch each other.
 """
 
 import numpy as np
@@ -14,7 +14,8 @@ biped = Biped(m)
 pushed = np.zeros(m.nv)
 pushed[0] = 0.4  # m/s ahead
 
-run = setsu.simulate(m, standing_posture(biped), pushed, duration=1.5, environment=setsu.Environment.floor())
+floor = setsu.Environment.floor()
+run = setsu.simulate(m, standing_posture(biped), pushed, duration=1.5, environment=floor, joint_stops=True)
 
 points, forces = contact_positions(m, run.q), run.contact_force
 touched = sorted({event.name.rsplit(" ", 1)[0] for event in run.events if event.kind == "touch"})
@@ -23,12 +24,17 @@ depth = max(0.0, -points[..., 2].min())
 balance = momentum_error(biped, run.q, run.v, run.acceleration, points, forces).max()
 print(f"{len(touched)} of {len(m.bodies)} links touched the floor; energy from {run.energy[0]:.3f} J to "
       f"{run.energy[-1]:.3f} J, never rising (largest change {rise:.1e} J)")  # fmt: skip
+stopped = sorted({event.name for event in run.events if event.kind == "stop"})
+beyond = max((m.lower[6:] - run.q[:, 7:]).max(), (run.q[:, 7:] - m.upper[6:]).max())
+print(f"joints ended at {len(stopped)} limits, such as the {stopped[0]}; at most {max(beyond, 0.0):.0e} rad beyond")
 print(f"leaning by {np.degrees(tilt(biped, run.q[-1])):.1f}° at rest (fastest {np.abs(run.v[-1]).max():.0e}), "
       f"deepest point {1e3 * depth:.1e} mm, momentum balanced to {balance:.0e} m g")  # fmt: skip
 
-# It falls, hits the floor with more than its feet, loses energy in every step, and comes to rest.
+# It falls, hits the floor with more than its feet, bends no joint too far, loses energy in every step, comes to rest.
 assert np.degrees(tilt(biped, run.q[-1])) > 45.0
 assert "torso" in touched
+assert stopped
+assert beyond < 1e-5
 assert rise <= 1e-9 * run.energy[0]
 assert np.abs(run.v[-1]).max() < 1e-3
 assert depth < 1e-4
