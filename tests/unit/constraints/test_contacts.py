@@ -236,3 +236,22 @@ def test_no_states_have_no_results():
     r = setsu.constrained_dynamics(puck(), np.zeros((2, 0, 3)), np.zeros(3), np.zeros(3), [on_puck(0.2)])
     assert r.acceleration.shape == (2, 0, 3)
     assert r.friction_force.shape == (2, 0, 1, 3)
+
+
+def test_of_several_contacts_the_one_that_jams_is_named_with_its_state():
+    """Two rods side by side: the first slides freely, the second jams in the last state of a batch of two axes."""
+    builder = setsu.MechanismBuilder("two rods", gravity=(0, 0, -G))
+    for k in "ab":
+        builder.add_body(f"slide {k}", joint=setsu.Prismatic((1, 0, 0)))
+        builder.add_body(f"lift {k}", f"slide {k}", setsu.Prismatic((0, 0, 1)))
+        builder.add_body(f"rod {k}", f"lift {k}", setsu.Revolute((0, 1, 0)), mass=1.0, inertia=np.diag([0, 1, 1]) / 12)
+    ends = [setsu.SurfaceContact(f"rod {k}", (0, 0, -0.5), FLOOR, friction) for k, friction in (("a", 0.3), ("b", 1.6))]
+    q = np.array([0.0, 0.5 * np.cos(0.6), 0.6] * 2)
+    v = np.zeros((2, 3, 6))
+    v[..., 0], v[..., 3] = -1.0, 1.0
+    v[1, 2, 3] = -1.0
+    with pytest.raises(setsu.InputError) as caught:
+        setsu.constrained_dynamics(builder.build(), q, v, np.zeros(6), ends)
+    said = str(caught.value)
+    assert 'contacts "rod a", "rod b" in state [1, 2]: no finite forces exist in this state (Painlevé' in said
+    assert said.endswith('expected a coefficient of friction of "rod b" below the critical value 1.39941, got 1.6')
