@@ -3,7 +3,8 @@
     measure_contact(quick=True)
 
 Both engines get the same bodies, joints, drive inertia and servos (300 N m/rad, 4 N m s/rad, implicit), steps of 1 ms.
-Times are for steps alone, detection and solve included, nothing recorded, the least of several rounds taken in turn.
+Times are processor times of steps alone, detection and solve included, nothing recorded, the least of several rounds
+taken in turn.
 Beside it: cost against contact points, detection alone (contact_detection.py), other ways to solve the same contact
 problems (contact_methods.py).
 """
@@ -128,7 +129,7 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
     detection = measure_detection(10 * rounds)
     tell("methods", 0.85)
     problems = [(name, torque, v, _chosen(name, quick)) for name, torque, v, _ in motions]
-    methods = measure_methods(m, problems, q, rounds)
+    methods = measure_methods(m, problems, q, 10 * rounds)
     return ContactStudy(describe_machine(), tuple(rows), tuple(growth), tuple(detection), tuple(methods))
 
 
@@ -152,9 +153,10 @@ def _quiet(text: str, part: float) -> None:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    """Processor time of this thread, s: both engines run on one, and others on the machine do not count."""
+    start = time.thread_time()
     work()
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 def _standing_humanoid() -> tuple[setsu.Mechanism, Floats]:

@@ -129,7 +129,7 @@ def set_active(tree: Tree, bodies, n):
                 _put_inertia(tree.inertias[NOW, body], tree.start[d])
             else:
                 _clear(tree.start[d])
-    tree.count[0] = count
+    tree.n_active[0] = count
     for d in range(nv):
         p = tree.parent[d]
         if tree.active[1, d] == 0 and p >= 0 and tree.active[1, p] == 1:
@@ -143,7 +143,7 @@ def factor_stiff(tree: Tree, stiffness, bodies, hub, n):
     bodies (n,): which they are; hub: position of a body among them, -1: not in contact. Bodies beyond those of the
     mechanism stand for joints at their stops: their stiffness acts on the joint alone.
     """
-    for k in range(tree.count[0]):
+    for k in range(tree.n_active[0]):
         d = tree.active[0, k]
         tree.stop[d] = 0.0
         A, B = tree.stiff[d], tree.start[d]
@@ -161,7 +161,7 @@ def factor_stiff(tree: Tree, stiffness, bodies, hub, n):
     for k in range(n):
         if bodies[k] >= len(tree.masses):
             tree.stop[tree.last[bodies[k]]] = stiffness[k, 0, 0]
-    for k in range(tree.count[0] - 1, -1, -1):
+    for k in range(tree.n_active[0] - 1, -1, -1):
         d = tree.active[0, k]
         A, s, f = tree.stiff[d], tree.axes[NOW, d], tree.factors[STIFF_FACTOR, d]
         s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
@@ -226,7 +226,7 @@ def _outward(tree: Tree, d, which):
 @part
 def sweep(tree: Tree, wrenches, bodies, hub, n, which):
     """Twists of all active velocities for the wrench impulses (6 n,) on the n bodies in contact (3), (4)."""
-    for k in range(tree.count[0]):
+    for k in range(tree.n_active[0]):
         d = tree.active[0, k]
         q = tree.push[d]
         tree.pull[d] = 0.0
@@ -241,9 +241,9 @@ def sweep(tree: Tree, wrenches, bodies, hub, n, which):
     for k in range(n):
         if bodies[k] >= len(tree.masses):
             tree.pull[tree.last[bodies[k]]] = wrenches[6 * k]
-    for k in range(tree.count[0] - 1, -1, -1):
+    for k in range(tree.n_active[0] - 1, -1, -1):
         _inward(tree, tree.active[0, k], which)
-    for k in range(tree.count[0]):
+    for k in range(tree.n_active[0]):
         _outward(tree, tree.active[0, k], which)
 
 
@@ -271,7 +271,7 @@ def free_sweep(tree: Tree):
 @part
 def set_responses(tree: Tree):
     """Λ of the active velocities (5)."""
-    for k in range(tree.count[0]):
+    for k in range(tree.n_active[0]):
         d = tree.active[0, k]
         f, s, L = tree.factors[FREE_FACTOR, d], tree.axes[NOW, d], tree.response[d]
         s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]

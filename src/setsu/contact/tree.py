@@ -60,7 +60,7 @@ class Tree(NamedTuple):
     twists: Floats  # (nv, 6)
     change: Floats  # (nv,) of the velocities
     active: Ints  # (2, nv) velocities that move bodies in contact, in order; whether one is among them
-    count: Ints  # (1,) how many are
+    n_active: Ints  # (1,) how many are
 
 
 def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
@@ -107,7 +107,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         twists=np.zeros((nv, 6)),
         change=np.zeros(nv),
         active=np.zeros((2, nv), dtype=np.int64),
-        count=np.zeros(1, dtype=np.int64),
+        n_active=np.zeros(1, dtype=np.int64),
     )
 
 

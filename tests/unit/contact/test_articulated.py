@@ -108,7 +108,7 @@ def test_sweeps_solve_with_the_mass_matrix_and_the_stiffness_of_contacts() -> No
 
     assert _respond(c.book, w, bodies, hub, 4, stiffness)
     exact = np.linalg.solve(c.mass_matrix + J.T @ S @ J, J.T @ w)
-    active = c.tree.active[0, : c.tree.count[0]]
+    active = c.tree.active[0, : c.tree.n_active[0]]
     np.testing.assert_allclose(c.tree.change[active], exact[active], rtol=1e-9, atol=1e-12)
 
     for k, body in enumerate(bodies[:3]):
