@@ -16,7 +16,7 @@ from setsu import sample_mechanisms
 from setsu.constraints import Cylinder, ImplicitSurface, Plane, Sphere, SurfaceContact, close_loops
 from setsu.contact import Environment, Polygon
 from setsu.errors import InputError, ModelFileError, ModelWarning, nearest_names
-from setsu.mechanism import Mechanism, with_gravity, with_payload
+from setsu.mechanism import Mechanism, with_contact_points, with_gravity, with_payload
 from setsu.model_files import load_with_report
 from setsu.scenario import schema
 from setsu.scenario.expressions import Formula, parse_formula
@@ -149,6 +149,9 @@ def _mechanism(scenario: schema.Scenario) -> tuple[Mechanism, tuple[str, ...]]:
         mechanism = _sample(model, problems)
         if model.gravity is not None:
             mechanism = with_gravity(mechanism, model.gravity)
+    if scenario.environment is not None and not mechanism.contact_points:
+        with problems.at(("environment",)):
+            mechanism = with_contact_points(mechanism)
     mechanism = _changed(mechanism, model, problems)
     problems.raise_if_any()
     return mechanism, notes
@@ -359,7 +362,11 @@ def _options(scenario: schema.Scenario, problems: _Problems) -> dict[str, Any]:
         for index, corners in enumerate(world.polygons):
             with problems.at(("environment", "polygons", index)):
                 polygons.append(Polygon(corners, f"polygon {index}"))
-        surroundings = {"environment": Environment(polygons), "contact_solver": world.contact_solver}
+        surroundings = {
+            "environment": Environment(polygons),
+            "contact_solver": world.contact_solver,
+            "body_contacts": world.body_contacts,
+        }
     return {
         **surroundings,
         "duration": s.duration,

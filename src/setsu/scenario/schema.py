@@ -204,7 +204,8 @@ class World(_Table, frozen=True, kw_only=True):
     """[environment]: what the model's contact points may touch; steps are then semi-implicit.
 
     floor: a plane without end at z = `height` (m) at the origin, tilted about +y by `slope` (rad). polygons: lists of
-    corners (m), counter-clockwise as seen from the side that is touched. contact_solver: as in setsu.simulate.
+    corners (m), counter-clockwise as seen from the side that is touched. contact_solver, body_contacts: as in
+    setsu.simulate. A model without contact points gets those of its collision shapes.
     """
 
     floor: bool = False
@@ -212,6 +213,7 @@ class World(_Table, frozen=True, kw_only=True):
     slope: float = 0.0
     polygons: tuple[tuple[Vector, ...], ...] = ()
     contact_solver: Literal["default", "sugihara2002"] = "default"
+    body_contacts: bool = False
 
 
 class CloseLoopEvent(_Table, frozen=True, kw_only=True, tag_field="kind", tag="close_loop"):

@@ -118,6 +118,27 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "kept what was done" in capsys.readouterr().err
 
 
+def test_a_model_file_lands_on_its_collision_shapes_with_the_material_of_the_scenario() -> None:
+    """Weight on the floor, joints within their limits, friction as the scenario says."""
+    ready = scenario.prepare(
+        scenario.parse(
+            {
+                "model": {
+                    "file": str(EXAMPLES.parent / "models" / "crab.urdf"), "floating_base": True,
+                    "material": {"static_friction": 0.9, "kinetic_friction": 0.8},
+                },
+                "start": {"q": {"root_joint": [0, 0, 0.45, 0, 0, 0, 1]}},
+                "environment": {"floor": True, "body_contacts": True},
+                "simulation": {"duration": 0.02, "joint_stops": True, "integrator": "semi_implicit"},
+            }
+        )
+    )  # fmt: skip
+    m = ready.mechanism
+    assert {point.material for point in m.contact_points} == {setsu.Material(0.9, 0.8)}
+    assert ready.options["body_contacts"] is True
+    assert ready.options["joint_stops"] is True
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
