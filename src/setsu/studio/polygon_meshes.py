@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from setsu.contact import Polygon
 from setsu.spatial import axis_to_z_rotation
 
-__all__ = ["drawn_corners", "fan_of_triangles", "plane_axes"]
+__all__ = ["drawn_corners", "fan_of_triangles", "foot_on_plane", "plane_axes"]
 
 Floats = NDArray[np.float64]
 
@@ -23,13 +23,15 @@ def drawn_corners(polygon: Polygon, center: Floats, half: float) -> Floats:
     """
     if not polygon.unbounded:
         return polygon.vertices
-    n = polygon.normal
-    foot = center - (float(n @ center) - polygon.offset) * n
-    if abs(n[2]) > 1e-6:
-        # Below the centre and not beside it, so that a slope lies under the mechanism.
-        foot = center - np.array([0.0, 0.0, (float(n @ center) - polygon.offset) / n[2]])
-    x, y = plane_axes(n)[:, :2].T
+    foot = foot_on_plane(polygon.normal, polygon.offset, center)
+    x, y = plane_axes(polygon.normal)[:, :2].T
     return np.array([foot + half * (a * x + b * y) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+
+
+def foot_on_plane(normal: Floats, offset: float, center: Floats) -> Floats:
+    """Return the point (3,) m of the plane normal·r = offset below or above a point, or nearest to it, on a wall."""
+    height = float(normal @ center) - offset
+    return center - (np.array([0.0, 0.0, height / normal[2]]) if abs(normal[2]) > 1e-6 else height * normal)
 
 
 def plane_axes(normal: Floats) -> Floats:

@@ -9,19 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import viser.transforms as transforms
 from numpy.typing import NDArray
 
-from setsu.constraints import SurfaceContact
+from setsu.constraints import Plane, SurfaceContact
+from setsu.constraints.surfaces import Surface
 from setsu.contact import Environment
 from setsu.mechanism import Mechanism
 from setsu.spatial import axis_to_z_rotation
 from setsu.studio.colors import GROUND, LOOP, SURFACE, contact_color, joint_color, linear_light, paler
 from setsu.studio.geometry import Look, ellipsoid_of, look_of, size_of
-from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles, plane_axes
+from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles, foot_on_plane, plane_axes
 from setsu.studio.state import Moment, moment_at_rest
 from setsu.studio.surface_meshes import surface_mesh
 
@@ -69,6 +70,8 @@ class Scene:
         self._arrows = {name: self._add_arrows(name) for name in ("forces", "moments")}
         self._contacts: list[tuple[str, Any]] = []
         self._ground: list[tuple[str, Any]] = []
+        self._tables: list[Any] = []
+        self._floors: list[Any] = []
 
     @property
     def newton_per_metre(self) -> tuple[float, float]:
@@ -109,15 +112,23 @@ class Scene:
         """Draw the surfaces of contacts and their points; replaces those drawn before."""
         drawn: list[tuple[str, Any]] = []
         self._forget(self._contacts)
+        self._tables = [contact.surface for contact in contacts if _is_level(contact.surface)]
         for number, contact in enumerate(contacts):
-            vertices, faces = surface_mesh(contact.surface, self.center, 1.6 * self.radius)
-            if len(faces):
-                drawn.append(("surfaces", self._sheet(f"/surfaces/{number:02d}", vertices, faces, 0.45, "surfaces")))
+            name = f"/surfaces/{number:02d}"
+            if _is_level(contact.surface):
+                drawn.append(("surfaces", self._plane(name, contact.surface.normal, contact.surface.offset)))
+            else:
+                vertices, faces = surface_mesh(contact.surface, self.center, 1.6 * self.radius)
+                if len(faces):
+                    # Curved ones are seen through their own far side, which flickers; no body is inside them.
+                    opacity = 0.45 if isinstance(contact.surface, Plane) else None
+                    drawn.append(("surfaces", self._sheet(name, vertices, faces, opacity, "surfaces")))
             frame = self.mechanism.frame(contact.body)
             place = frame.pose.matrix[:3, :3] @ np.array(contact.point) + frame.pose.matrix[:3, 3]
             name = f"{self._node(frame.body)}/contact{number:02d}"
             drawn.append(("contacts", self._ball(name, place, 0.02, contact_color(number), "contacts")))
         self._contacts = self._kept(drawn)
+        self._show_grid()
 
     def set_environment(self, environment: Environment | None) -> None:
         """Draw the polygons that can be touched, with an arrow on that side; replaces those drawn before."""
@@ -129,8 +140,7 @@ class Scene:
             corners = drawn_corners(polygon, self.center, 3.0 * self.radius)
             name, place = f"/polygons/{number:03d}", corners.mean(axis=0)
             if polygon.unbounded:
-                wxyz = transforms.SO3.from_matrix(plane_axes(polygon.normal)).wxyz
-                drawn.append(("ground", add_ground(self._scene, name, self.radius, place, wxyz, tint=0.3)))
+                drawn.append(("ground", self._plane(name, polygon.normal, polygon.offset)))
                 # Beside the mechanism, which stands in the middle.
                 place = 0.75 * place + 0.25 * corners[0]
             else:
@@ -138,8 +148,7 @@ class Scene:
                 drawn.append(("ground", self._sheet(name, corners, faces, 0.3, "ground")))
                 edges.append(np.stack([corners, np.roll(corners, -1, axis=0)], axis=1))
             arrows.append([place, place + length * polygon.normal])
-        # A plane without end takes the place of the ground that is drawn for want of one.
-        self._grid.visible = not any(polygon.unbounded for polygon in polygons)
+        self._floors = [polygon for polygon in polygons if polygon.unbounded]
         if edges:
             drawn.append(("ground", self._scene.add_line_segments(
                 "/polygons/edges", np.concatenate(edges), SURFACE, visible=self.visible["ground"], thickness=1.5,
@@ -151,6 +160,7 @@ class Scene:
                 head_radius=0.012 * self.radius, head_length=0.04 * self.radius, visible=self.visible["normals"],
             )))  # fmt: skip
         self._ground = self._kept(drawn)
+        self._show_grid()
 
     def _build(self) -> None:
         m, scene = self.mechanism, self._scene
@@ -311,9 +321,20 @@ class Scene:
         pose = (moment.poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
         return pose[:3, :3] @ np.asarray(point) + pose[:3, 3]
 
-    def _sheet(self, name: str, vertices: Floats, faces: Any, opacity: float, layer: str) -> Any:
+    def _plane(self, name: str, normal: Any, offset: float) -> Any:
+        """A grid on the plane normal·r = offset, below the mechanism."""
+        n = np.array(normal, dtype=np.float64)
+        place = foot_on_plane(n, offset, self.center)
+        wxyz = transforms.SO3.from_matrix(plane_axes(n)).wxyz
+        return add_ground(self._scene, name, self.radius, place, wxyz, tint=0.3)
+
+    def _show_grid(self) -> None:
+        """Show the ground that is drawn for want of one, unless there is one."""
+        self._grid.visible = not (self._tables or self._floors)
+
+    def _sheet(self, name: str, vertices: Floats, faces: Any, opacity: float | None, layer: str) -> Any:
         return self._scene.add_mesh_simple(
-            name, vertices, faces, color=SURFACE, opacity=opacity, side="double", cast_shadow=False,
+            name, vertices, faces, color=paler(SURFACE, 0.4), opacity=opacity, side="double", cast_shadow=False,
             receive_shadow=False, visible=self.visible[layer],
         )  # fmt: skip
 
@@ -330,6 +351,11 @@ class Scene:
             self._layers[layer].remove(handle)
             handle.remove()
         drawn.clear()
+
+
+def _is_level(surface: Surface) -> TypeGuard[Plane]:
+    """Whether a surface is a plane that lies rather than stands."""
+    return isinstance(surface, Plane) and abs(surface.normal[2]) > 0.8
 
 
 def add_light(scene: Any) -> None:
