@@ -133,7 +133,7 @@ def _as_data(ready: Prepared, rec: Recording, seconds: float, stopped: str, writ
         "simulated": float(rec.time[-1]),
         "duration": s.duration,
         "step": s.step,
-        "integrator": s.integrator,
+        "integrator": rec.integrator,
         "recorded_states": len(rec),
         "seconds": seconds,
         "stopped": stopped,
@@ -148,6 +148,13 @@ def _as_data(ready: Prepared, rec: Recording, seconds: float, stopped: str, writ
             {"name": name, "largest_normal_force": float(force)}
             for name, force in zip(rec.contact_names, largest(rec.normal_force), strict=True)
         ],
+        "body_contacts": [
+            {"name": " - ".join(pair), "largest_normal_force": float(force)}
+            for pair, force in zip(between.pairs, largest(between.normal_force), strict=True)
+        ]
+        if (between := rec.body_contacts) is not None
+        else [],
+        "unconverged_states": 0 if rec.contact_log is None else int(rec.contact_log.unconverged.sum()),
         "energy": {"start": float(rec.energy[0]), "end": float(rec.energy[-1])},
         "ledger": {key: float(value[-1]) for key, value in vars(rec.ledger).items()},
         "largest_constraint_error": float(rec.constraint_error.max()),
@@ -175,8 +182,14 @@ def _show(data: dict[str, Any]) -> None:
             row["name"], f"{row['largest_speed']:.5g}", f"{row['final_speed']:.5g}", f"{row['largest_torque']:.5g}"
         )
     console().print(table)
-    for contact in data["contacts"]:
+    everything = [*data["contacts"], *data["body_contacts"]]
+    pressed = [contact for contact in everything if contact["largest_normal_force"] > 0.0]
+    for contact in pressed:
         print(f"contact {contact['name']}: normal force up to {contact['largest_normal_force']:.5g} N")
+    if len(everything) > len(pressed):
+        print(f"{len(everything) - len(pressed)} of {len(everything)} contacts never pressed")
+    if data["unconverged_states"]:
+        print(f"contact forces not settled to 1e-10 before {data['unconverged_states']} recorded states")
     energy, ledger = data["energy"], data["ledger"]
     print(f"energy {energy['start']:.6g} J → {energy['end']:.6g} J")
     if any(ledger.values()):
