@@ -24,7 +24,7 @@ from setsu.minimum_parameters import MinimumParameters
 from setsu.minimum_parameters.assembly_branch import linear_closure
 from setsu.native.linear_coordinates import Drives, Form
 
-__all__ = ["actuated_rates", "full_state", "linear_drives", "minimum_inertias"]
+__all__ = ["actuated_rates", "full_state", "linear_drives", "minimum_inertias", "require_determined"]
 
 Floats = NDArray[np.float64]
 
@@ -54,13 +54,7 @@ def linear_drives(mechanism: Mechanism, reference: Floats, rates: list[int]) -> 
         return None
     N = np.array([[float(entry) for entry in row] for row in closure.matrix])
     b = np.array(closure.offset)
-    freedom = N.shape[1]
-    if len(rates) != freedom or np.linalg.matrix_rank(N[rates]) < freedom:
-        names = [mechanism.joint_names[int(mechanism.tables.body[mechanism.tables.dof_link[d]])] for d in rates]
-        raise InputError(
-            f"generate: {mechanism.name} moves with {freedom} degrees of freedom; the actuated joints {names} "
-            f"({len(rates)} rates) do not determine each of them once"
-        )
+    require_determined(mechanism, N, rates)
     D = np.linalg.solve(N[rates].T, N.T).T
     D = np.where(np.abs(D - np.round(D)) < _ROUNDING, np.round(D), D)
     offset = b - D @ b[rates]
@@ -73,6 +67,21 @@ def linear_drives(mechanism: Mechanism, reference: Floats, rates: list[int]) -> 
     for link in dict.fromkeys(int(t.dof_link[d]) for d in rates):
         q += range(int(t.q_index[link]), int(t.q_index[link]) + Kind(t.kind[link]).nq)
     return Drives(tuple(forms), tuple(tuple(row) for row in D.T.tolist()), tuple(q), tuple(rates))
+
+
+def require_determined(mechanism: Mechanism, motions: Floats, rates: list[int]) -> None:
+    """Refuse actuated rates that do not determine the motion, or are more than needed.
+
+    motions: (nv, freedom) rates that the loops allow, in its columns.
+    """
+    freedom = motions.shape[1]
+    if len(rates) != freedom or np.linalg.matrix_rank(motions[rates]) < freedom:
+        t = mechanism.tables
+        names = [mechanism.joint_names[int(t.body[t.dof_link[d]])] for d in rates]
+        raise InputError(
+            f"generate: {mechanism.name} has {freedom} degree(s) of freedom; the actuated joints {names} "
+            f"({len(rates)} rates) do not determine each of them once"
+        )
 
 
 def minimum_inertias(mechanism: Mechanism, found: MinimumParameters) -> Inertias:

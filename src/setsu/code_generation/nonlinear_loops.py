@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.code_generation.closed_mechanism import require_determined
 from setsu.code_generation.coordinate_rates import coordinate_rates
 from setsu.code_generation.loop_rows import dot, free_axes, loop_rows, passive_torques, total
 from setsu.code_generation.symmetric_solve import factors, solve
@@ -98,6 +99,7 @@ class _Loops:
 
     def __init__(self, m: Mechanism, rates: list[int], reference: Floats, *, shortest: bool = False) -> None:
         """shortest: take pains to write the tree's torques with few operations."""
+        require_determined(m, free_velocities(constraint_system(m), reference)[0], rates)
         self.m, self.rates, self.graph = m, rates, Graph()
         self.others = [d for d in range(m.nv) if d not in rates]
         self.q: list[Any] = [self.graph.input(("q", k)) for k in range(m.nq)]
@@ -106,8 +108,6 @@ class _Loops:
         self.tau = [self.graph.input(("tau", k)) for k in range(len(rates))]
         self.rows = loop_rows(m, self.q, self.v)
         G = self.rows.G
-        if len(self.others) > len(G) or len(self.others) != m.nv - len(rates):
-            raise InputError(f"generate: {m.name}: {len(rates)} actuated rates do not determine the motion")
         self.G_a, self.G_d = ([[row[d] for d in part] for row in G] for part in (rates, self.others))
         columns = range(len(self.others))
         self.K = factors([[total(x[i] * x[j] for x in self.G_d) for j in columns] for i in columns])  # (1)

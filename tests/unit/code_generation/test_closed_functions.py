@@ -229,6 +229,8 @@ def test_derivatives_of_such_loops_are_slopes_along_closed_motions(
     ("make", "actuated", "message"),
     [
         (two_joint_parallelogram, ["joint1"], "do not determine"),
+        (four_bar, ["crank", "rocker"], "do not determine"),
+        (five_bar, ["left_upper"], "do not determine"),
         (two_joint_parallelogram, ["joint1", "joint1"], "named twice"),
         (two_joint_parallelogram, ["joint9", "joint1"], "joint9"),
         (lambda: setsu.sample_mechanisms.planar_arm(2), ["joint1"], "no loops or couplings"),
