@@ -261,10 +261,10 @@ def inverse_dynamics_link(external: bool = False, straight: bool = False) -> Ker
     return _kernel("inverse_dynamics_link", phases, external=external, straight=straight)
 
 
-def bias_torque(external: bool = False, straight: bool = False) -> Kernel:
+def bias_torque(external: bool = False) -> Kernel:
     """Torques with all joint accelerations zero: velocity terms, gravity, friction, joint springs."""
     phases = (Loop("links_down", (inward,)),)
-    return _kernel("bias_torque", phases, external=external, zeros=("a",), straight=straight)
+    return _kernel("bias_torque", phases, external=external, zeros=("a",))
 
 
 def gravity_torque() -> Kernel:
