@@ -6,13 +6,13 @@
 | G | rows that move something; those out of the plane of a plane linkage are left out |
 | W | G M⁻¹ Gᵀ, one block for each two groups (loops, couplings) with a common velocity |
 
-    W = Y D⁻¹ Yᵀ,  Yᵀ = L⁻ᵀ Gᵀ on the support of each group                                        (1)
+    W = Y D⁻¹ Yᵀ,  Y = G L⁻¹ on the support of each group                                        (1)
     W = U Δ Uᵀ block by block in the order of loop_network                                          (2)
     least x in the metric of M with G x = e:  x = M⁻¹ Gᵀ W⁻¹ e                                      (3)
 
 Repeating (3) on what is left of e gives back the digits that squaring in (1) costs.
 Source: Featherstone 2008, ch. 8; George and Liu 1981, ch. 2. Cost: the supports of the groups, squared, and the blocks.
-Refuses, by returning False: parts without mass, and rows that depend on others or nearly so.
+Refuses, by its outcome: parts without mass, and rows that depend on others or nearly so.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ import math
 from setsu.constraints.sparse_inertia import factor_inertia, packed_inertia, solve_inertia
 from setsu.native.control_flow import part
 
-__all__ = ["factor_rows", "hold_rows", "least_motion", "rest_of", "solve_rows"]
+__all__ = ["DEPENDENT", "DONE", "TOO_MANY", "factor_rows", "hold_rows", "least_motion", "rest_of", "solve_rows"]
 
+DONE, DEPENDENT, TOO_MANY = 0, 1, 2
+"""Outcomes: factored; a row depends on others, or a part has no mass; more rows than can be independent."""
 _NOTHING = 1e-24
-_ROUNDING = 1e-15
-_WEAK = 1e-2
+_ROUNDING = 6e-16
 _MOST_REPEATS = 5
 
 
@@ -59,7 +60,7 @@ def _sort_rows(c, s, u):
 
 @part
 def _spread(c, s, u, g):
-    """Y of a group: rows of G on its support, then (1)."""
+    """Y D^-1/2 of a group: rows of G on its support, then (1)."""
     first = c.support_start[g]
     count = c.support_start[g + 1] - first
     for p in range(count):
@@ -73,13 +74,13 @@ def _spread(c, s, u, g):
             if y[p] != 0.0:
                 for q in range(c.ancestor_start[d] + 1, c.ancestor_start[d + 1]):
                     y[u.local[c.ancestor[q]]] -= u.H[q] * y[p]
+                y[p] *= u.root[d]
 
 
 @part
 def _fill_blocks(c, u):
     for g in range(len(u.live)):
         columns, first = c.group_rows[g + 1] - c.group_rows[g], c.group_rows[g]
-        support = c.support_start[g]
         for block in range(c.block_start[g], c.block_start[g + 1]):
             i = c.block_group[block]
             place, other = c.block_place[block], c.group_rows[i]
@@ -87,16 +88,14 @@ def _fill_blocks(c, u):
                 for b in range(a + 1 if i == g else u.live[g]):
                     total = 0.0
                     for p in range(c.shared_start[block], c.shared_start[block + 1]):
-                        column = c.shared_column[p]
-                        product = u.Y[other + a, c.shared_row[p]] * u.Y[first + b, column]
-                        total += product * u.inverse[c.support[support + column]]
+                        total += u.Y[other + a, c.shared_row[p]] * u.Y[first + b, c.shared_column[p]]
                     u.W[place + a * columns + b] = total
 
 
 @part
-def _eliminate(c, u, dependent):
+def _eliminate(c, u, dependent, faded):
     """Factor W in place (2): unit lower blocks and reciprocal pivots; False when a row depends on others."""
-    groups, largest, weakest = len(u.live), 0.0, math.inf
+    groups, largest = len(u.live), 0.0
     for g in range(groups):
         columns, place = c.group_rows[g + 1] - c.group_rows[g], c.block_place[c.block_start[g]]
         for a in range(u.live[g]):
@@ -107,9 +106,8 @@ def _eliminate(c, u, dependent):
         place, first = c.block_place[c.block_start[g]], c.group_rows[g]
         for a in range(n):
             pivot = u.W[place + a * columns + a]
-            if not pivot > dependent * u.size[first + a] or not pivot > dependent * dependent * largest:
+            if not (pivot > dependent * u.size[first + a] and pivot > faded * largest):
                 return False
-            weakest = min(weakest, pivot)
             u.pivot[first + a] = 1.0 / pivot
             for b in range(a + 1, n):
                 ratio = u.W[place + b * columns + a] * u.pivot[first + a]
@@ -144,30 +142,32 @@ def _eliminate(c, u, dependent):
             for r in range(u.live[c.block_group[block]]):
                 for a in range(n):
                     u.W[at + r * columns + a] *= u.pivot[first + a]
-    u.weakest[0] = weakest / largest
     return True
 
 
 @part
-def factor_rows(c, s, u, most, dependent):
-    """Factor the state whose rows and directions are in s: M into u.H, W into u.W.
+def factor_rows(c, s, u, most, dependent, faded, again):
+    """Factor the state whose rows and directions are in s: M into u.H, W into u.W; DONE, DEPENDENT or TOO_MANY.
 
-    most: rows that can be independent at the most. dependent: part of its size below which a pivot counts as none, and
-    its square in parts of the largest: a row can also fade, as at the change point of a parallelogram.
-    Returns how many rows move something, or -1 where the factors do not exist.
+    most: rows that can be independent at the most. dependent: part of its size below which a pivot counts as none;
+    faded: the same in parts of the largest entry of W, for a row can also fade, as at the change point of a
+    parallelogram. again: near the state that was factored last, so that the same rows move something.
     """
+    if not again:
+        u.alive[0] = _sort_rows(c, s, u)
+    if u.alive[0] > most:
+        return TOO_MANY
     packed_inertia(c, s, u)
     for d in range(len(u.diagonal)):
         u.diagonal[d] = u.H[c.ancestor_start[d]]
     if not factor_inertia(c, u):
-        return -1
-    count = _sort_rows(c, s, u)
-    if count > most:
-        return -1
+        return DEPENDENT
+    for d in range(len(u.root)):
+        u.root[d] = math.sqrt(u.inverse[d])
     for g in range(len(u.live)):
         _spread(c, s, u, g)
     _fill_blocks(c, u)
-    return count if _eliminate(c, u, dependent) else -1
+    return DONE if _eliminate(c, u, dependent, faded) else DEPENDENT
 
 
 @part
@@ -215,20 +215,22 @@ def least_motion(c, s, u):
 
 @part
 def rest_of(c, s, u, x, offset):
-    """u.left = -(G x + offset[row]), rows in the order of elimination; the largest of it, and its largest term."""
-    largest, scale = 0.0, 0.0
+    """u.left = -(G x + offset[row]), rows in the order of elimination; the largest, in parts of its row's terms."""
+    largest = 0.0
     for g in range(len(u.live)):
         for k in range(c.group_rows[g], c.group_rows[g] + u.live[g]):
             row = u.rows[k]
             total = offset[row]
-            scale = max(scale, abs(total))
+            terms = abs(total)
             for p in range(c.support_start[g], c.support_start[g + 1]):
                 term = s.G[row, c.support[p]] * x[c.support[p]]
-                scale = max(scale, abs(term))
                 total += term
+                terms += abs(term)
             u.left[k] = -total
-            largest = max(largest, abs(total))
-    return largest, scale
+            # A row that fades, as at a change point, has small terms, and moves x by its rest over its own size.
+            if abs(total) > largest * terms:
+                largest = abs(total) / terms
+    return largest
 
 
 @part
@@ -238,10 +240,8 @@ def hold_rows(c, s, u, x, offset):
         u.total[k] = 0.0
     last = math.inf
     for _ in range(_MOST_REPEATS):
-        size, scale = rest_of(c, s, u, x, offset)
-        # What is left moves x by its size over the square root of the weakest pivot: there it has to fall to the end.
-        enough = _ROUNDING * scale if u.weakest[0] > _WEAK else 0.0
-        if not size > enough or size > 0.5 * last:
+        size = rest_of(c, s, u, x, offset)
+        if not size > _ROUNDING or size > 0.5 * last:
             return
         last = size
         solve_rows(c, u, u.left)

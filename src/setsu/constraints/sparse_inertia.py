@@ -16,7 +16,7 @@ Source: Walker and Orin 1982; Featherstone 2008, ch. 6.2 and 8.5. Cost: the sum 
 
 from __future__ import annotations
 
-from setsu.constraints.compiled_rows import cross, dot, minus, plus, scaled
+from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
 from setsu.native.control_flow import part
 
 __all__ = ["factor_inertia", "packed_inertia", "solve_inertia"]

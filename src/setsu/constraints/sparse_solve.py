@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import math
 
-from setsu.constraints.compiled_rows import cross, dot, fill_rows, minus, plus, scaled
+from setsu.constraints.compiled_rows import fill_rows
+from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
+from setsu.constraints.sparse_factor import DONE as FACTORED
 from setsu.constraints.sparse_factor import factor_rows, hold_rows
 from setsu.constraints.sparse_inertia import solve_inertia
 from setsu.native.control_flow import compiled, part, run_bound
@@ -22,7 +24,7 @@ __all__ = ["BAD", "DENSE", "DONE", "solve_states"]
 DONE, DENSE, BAD = 0, 1, 2
 """Outcome of a state: solved; to be solved densely; numbers that are not finite."""
 
-_DEPENDENT = 1e-10
+_DEPENDENT, _FADED = 1e-10, 1e-20
 
 
 @part
@@ -31,7 +33,7 @@ def _solve(t, s, kernels, c, u, w):
     status = fill_rows(t, s, kernels)
     if status >= 0 or run_bound(w.bias) >= 0:
         return BAD
-    if factor_rows(c, s, u, len(c.rows), _DEPENDENT) < 0:
+    if factor_rows(c, s, u, len(c.rows), _DEPENDENT, _FADED, False) != FACTORED:
         return DENSE
     for d in range(len(w.a)):
         w.a[d] = w.tau[d] - kernels.b[d]

@@ -255,7 +255,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
     if status >= 0:
         return status
     w.powers[2] = _spring_power(s, w)
-    if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u, len(c.rows))):
+    if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u, len(c.rows), False)):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE
         sparse_accelerations(s, w, c, u)

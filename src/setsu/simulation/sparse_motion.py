@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.compiled_rows import fill_errors, fill_positions
-from setsu.constraints.sparse_factor import factor_rows, hold_rows, least_motion, solve_rows
+from setsu.constraints.sparse_factor import DONE, TOO_MANY, factor_rows, hold_rows, least_motion, solve_rows
 from setsu.constraints.sparse_inertia import solve_inertia
 from setsu.native.control_flow import part, run_bound
 from setsu.simulation.motion_space import UNSUITABLE
@@ -28,6 +28,8 @@ __all__ = ["HANDED_OVER", "largest_error", "sparse_accelerations", "sparse_facto
 HANDED_OVER = -2
 _DEPENDENT = 1e-5
 """Part of its size below which a pivot is left to the dense factors: the square of how far a row is from the others."""
+_FADED = 1e-10
+"""The same for rows that fade, in parts of the largest."""
 _LARGEST_REST = 1e-12
 """What may be left of errors (m or rad) when they fall no further; more means that corrections do not converge."""
 
@@ -43,22 +45,28 @@ def largest_error(c, s):
 
 @part
 def _rounding(s):
-    """Error (m or rad) that rounding makes of poses: as many ulps as the mechanism reaches metres, or one."""
-    reach = 4.0
+    """Error (m or rad) that rounding makes of poses: some ulps of a metre, or of what the mechanism reaches.
+
+    Correcting it would only shake the state, near a change point by much more than the error.
+    """
+    reach = 16.0
     for b in range(s.poses.shape[0]):
         reach = max(reach, abs(s.poses[b, 3]), abs(s.poses[b, 7]), abs(s.poses[b, 11]))
     return 2.5e-16 * reach
 
 
 @part
-def sparse_factors(s, x, F, c, u, most):
-    """Factor the state in s; tells whether it could be done."""
+def sparse_factors(s, x, F, c, u, most, again):
+    """Factor the state in s; tells whether it could be done. again: the last state factored was near this one."""
     x.sparse_ready[0] = 0
-    count = factor_rows(c, s, u, most, _DEPENDENT)
-    if count < 0:
+    outcome = factor_rows(c, s, u, most, _DEPENDENT, _FADED, again)
+    if outcome == TOO_MANY:
+        # So it will be in every state of this structure.
+        x.sparse[0] = 0
+    if outcome != DONE:
         return False
     x.sparse_ready[0] = 1
-    F.size[1] = count
+    F.size[1] = u.alive[0]
     return True
 
 
@@ -91,15 +99,14 @@ def sparse_projection(t, s, kernels, x, F, w, c, u, most):
         # Rounding keeps the error from falling further: more steps would only wander.
         if size <= rounding or size > 0.25 * last:
             break
-        if not sparse_factors(s, x, F, c, u, most):
+        if not sparse_factors(s, x, F, c, u, most, last < math.inf):
             return _handed_over(s, x, w)
-        last = size
-        before = math.inf
+        last, before = size, math.inf
         while size > rounding and size < 0.25 * before:
             if not _corrected(s, w, c, u) or fill_errors(t, s, kernels) >= 0:
                 return UNSUITABLE
             before, size = size, largest_error(c, s)
-    if not size < _LARGEST_REST or not sparse_factors(s, x, F, c, u, most):
+    if not size < _LARGEST_REST or not sparse_factors(s, x, F, c, u, most, last < math.inf):
         return _handed_over(s, x, w)
     hold_rows(c, s, u, s.v, w.zero)
     return -1

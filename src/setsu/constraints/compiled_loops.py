@@ -1,0 +1,259 @@
+"""Rows of one loop at one state, in compiled code: errors, rows, velocity terms, and what its free axes do.
+
+The equations are those of loop_motion.py (1)-(5); here for one state, on flat arrays, along the velocities that move
+the loop's two bodies against each other. Cost: the length of that path.
+"""
+
+from __future__ import annotations
+
+import math
+
+from setsu.constraints.compiled_vectors import (
+    back_product,
+    body_motion,
+    body_pose,
+    cross,
+    dot,
+    length,
+    matrix,
+    minus,
+    plus,
+    product,
+    scaled,
+    second_vector,
+    turned,
+    turned_back,
+    vector,
+)
+from setsu.constraints.row_tables import (
+    ALONG,
+    BALL,
+    CROSS,
+    FIRST_AXIS,
+    SCREW,
+    SCREW_TURN,
+    SECOND_AXIS,
+    TURN,
+)
+from setsu.native.control_flow import part
+
+__all__ = ["loop_errors", "loop_pose", "loop_rates", "loop_rows"]
+
+
+@part
+def _sines(R):
+    """Axis of a rotation times twice the sine of its angle."""
+    return R[7] - R[5], R[2] - R[6], R[3] - R[1]
+
+
+@part
+def _turn_about(axis, R):
+    return math.atan2(0.5 * dot(axis, _sines(R)), 0.5 * (R[0] + R[4] + R[8] - 1.0))
+
+
+@part
+def _angle_about(axis, start, end):
+    first = minus(start, scaled(axis, dot(axis, start)))
+    second = minus(end, scaled(axis, dot(axis, end)))
+    return math.atan2(dot(axis, cross(first, second)), dot(first, second))
+
+
+@part
+def _axis_error(axis, normal, turned):
+    """Rotation vector of the smallest turn from the axis to where it has gone."""
+    x = cross(axis, turned)
+    sine, cosine = length(x), dot(axis, turned)
+    if sine < 1e-12 and cosine < 0.0:
+        return scaled(normal, math.pi)
+    return scaled(x, math.atan2(sine, cosine) / sine) if sine > 0.0 else x
+
+
+@part
+def _rotation_vector(R):
+    sines = scaled(_sines(R), 0.5)
+    sine, cosine = length(sines), 0.5 * (R[0] + R[4] + R[8] - 1.0)
+    angle = math.atan2(sine, cosine)
+    if cosine < 0.0 and sine < 1e-4:
+        # R + Rᵀ - 2 cos is about 4 n nᵀ there; its longest column is the axis without the loss of digits of the sines.
+        x, y, z = 2.0 * (R[0] - cosine), 2.0 * (R[4] - cosine), 2.0 * (R[8] - cosine)
+        xy, xz, yz = R[1] + R[3], R[2] + R[6], R[5] + R[7]
+        if x >= y and x >= z:
+            axis = (x, xy, xz)
+        elif y >= z:
+            axis = (xy, y, yz)
+        else:
+            axis = (xz, yz, z)
+        scale = angle / length(axis)
+        return scaled(axis, -scale if dot(axis, sines) < 0.0 else scale)
+    return scaled(sines, angle / sine) if sine > 0.0 else sines
+
+
+@part
+def _cross_direction(first, second, normal):
+    """Unit vector normal to both axes of a universal joint, its sine; any normal where the axes are in line."""
+    both = cross(first, second)
+    sine = length(both)
+    if sine < 1e-9:
+        return normal, sine
+    return scaled(both, 1.0 / sine), sine
+
+
+@part
+def _free_rows(t, loop, j, R, p):
+    """Row (linear, angular) of a free axis in axes of A, and the coordinate of that axis."""
+    kind, axis = t.free_kind[j], vector(t.axis, loop)
+    linear, angular = vector(t.free_wrench, j), second_vector(t.free_wrench, j)
+    if kind == ALONG:
+        return linear, angular, dot(linear, p)
+    if kind == TURN:
+        return linear, angular, _turn_about(axis, R)
+    if kind == SCREW_TURN:
+        return linear, angular, dot(axis, p) / t.pitch[loop]
+    if kind == BALL:
+        k = j - t.free_start[loop]
+        # ω in axes of B: rows of Rᵀ.
+        if k == 0:
+            return linear, (R[0], R[3], R[6]), 0.0
+        if k == 1:
+            return linear, (R[1], R[4], R[7]), 0.0
+        return linear, (R[2], R[5], R[8]), 0.0
+    a2 = vector(t.second_axis, loop)
+    second = turned(R, a2)
+    cosine = dot(axis, second)
+    square = max(1.0 - cosine * cosine, 1e-18)
+    # Dual basis of (a1, R a2): each rate is what its axis contributes to ω.
+    if kind == FIRST_AXIS:
+        return linear, scaled(minus(axis, scaled(second, cosine)), 1.0 / square), _angle_about(axis, a2, second)
+    back = turned_back(R, axis)
+    return linear, scaled(minus(second, scaled(axis, cosine)), 1.0 / square), _angle_about(a2, back, axis)
+
+
+@part
+def loop_pose(t, s, loop):
+    """Axes of the joint's frame A, axes of B seen from A, travel in axes of A, place in the world, arms of a and b."""
+    R_a, x_a = body_pose(s.poses, t.body_a[loop])
+    R_b, x_b = body_pose(s.poses, t.body_b[loop])
+    R_A, R_B = product(R_a, matrix(t.rotation_a, loop)), product(R_b, matrix(t.rotation_b, loop))
+    arm_b = turned(R_b, vector(t.origin_b, loop))
+    pin = plus(x_b, arm_b)
+    arm_a = minus(pin, x_a)
+    R = back_product(R_A, R_B)
+    p = turned_back(R_A, minus(arm_a, turned(R_a, vector(t.origin_a, loop))))
+    return R_A, R, p, pin, arm_a, arm_b
+
+
+@part
+def loop_errors(t, s, loop, R, p):
+    axis, normal, a2 = vector(t.axis, loop), vector(t.normal, loop), vector(t.second_axis, loop)
+    epsilon = _rotation_vector(R) if t.turn_locked[loop] else _axis_error(axis, normal, turned(R, axis))
+    for row in range(t.row_start[loop], t.row_start[loop + 1]):
+        kind = t.row_kind[row]
+        if kind == CROSS:
+            second = turned(R, a2)
+            _, sine = _cross_direction(axis, second, normal)
+            wanted = math.atan2(length(cross(axis, a2)), dot(axis, a2))
+            s.error[row] = math.atan2(sine, dot(axis, second)) - wanted
+        elif kind == SCREW:
+            pitch = t.pitch[loop]
+            raw = dot(axis, p) - pitch * _turn_about(axis, R)
+            whole = 2.0 * math.pi * pitch
+            s.error[row] = raw - whole * round(raw / whole) if pitch != 0.0 else raw
+        else:
+            s.error[row] = dot(vector(t.row_wrench, row), p) + dot(second_vector(t.row_wrench, row), epsilon)
+
+
+@part
+def _row_moment(t, loop, row, R):
+    """Moment of a row in axes of A."""
+    if t.row_kind[row] == CROSS:
+        axis = vector(t.axis, loop)
+        moment, _ = _cross_direction(axis, turned(R, vector(t.second_axis, loop)), vector(t.normal, loop))
+        return moment
+    return second_vector(t.row_wrench, row)
+
+
+@part
+def _loop_directions(t, s, loop, pin):
+    """Motion of body b against body a at the joint by each velocity of the path, into s.column."""
+    for place in range(t.path_start[loop], t.path_start[loop + 1]):
+        d = t.path_velocity[place]
+        turn = (s.directions[3, d], s.directions[4, d], s.directions[5, d])
+        origin = (s.directions[6, d], s.directions[7, d], s.directions[8, d])
+        moved = cross(turn, minus(pin, origin))
+        sign = t.path_sign[place]
+        s.column[0, d], s.column[1, d] = sign * (s.directions[0, d] + moved[0]), sign * (s.directions[1, d] + moved[1])
+        s.column[2, d] = sign * (s.directions[2, d] + moved[2])
+        s.column[3, d], s.column[4, d], s.column[5, d] = sign * turn[0], sign * turn[1], sign * turn[2]
+
+
+@part
+def _along_path(t, s, loop, force, moment, row):
+    """Write the rates of a wrench along the path into row (nv,)."""
+    for place in range(t.path_start[loop], t.path_start[loop + 1]):
+        d = t.path_velocity[place]
+        linear = force[0] * s.column[0, d] + force[1] * s.column[1, d] + force[2] * s.column[2, d]
+        angular = moment[0] * s.column[3, d] + moment[1] * s.column[4, d] + moment[2] * s.column[5, d]
+        row[d] = linear + angular
+
+
+@part
+def loop_rows(t, s, loop):
+    """Errors, rows and wrenches of a loop: all that depends on positions alone."""
+    R_A, R, p, pin, _, _ = loop_pose(t, s, loop)
+    loop_errors(t, s, loop, R, p)
+    _loop_directions(t, s, loop, pin)
+    for row in range(t.row_start[loop], t.row_start[loop + 1]):
+        force, moment = turned(R_A, vector(t.row_wrench, row)), turned(R_A, _row_moment(t, loop, row, R))
+        for k in range(3):
+            s.wrench[row, k], s.wrench[row, 3 + k] = force[k], moment[k]
+        _along_path(t, s, loop, force, moment, s.G[row])
+    if not t.free_used[0]:
+        return
+    for j in range(t.free_start[loop], t.free_start[loop + 1]):
+        force, moment, s.free_coordinate[j] = _free_rows(t, loop, j, R, p)
+        force, moment = turned(R_A, force), turned(R_A, moment)
+        for k in range(3):
+            s.free_wrench[j, k], s.free_wrench[j, 3 + k] = force[k], moment[k]
+        _along_path(t, s, loop, force, moment, s.free[j])
+
+
+@part
+def loop_rates(t, s, loop):
+    """Velocity terms of a loop's rows, rates of its free axes."""
+    a, b = t.body_a[loop], t.body_b[loop]
+    R_A, R, p, _, arm_a, arm_b = loop_pose(t, s, loop)
+
+    # Relative motion in axes of A, and its rate at zero joint accelerations: loop_motion (4).
+    v_a, w_a = body_motion(s.velocities, a)
+    v_b, w_b = body_motion(s.velocities, b)
+    dv_a, dw_a = body_motion(s.accelerations, a)
+    dv_b, dw_b = body_motion(s.accelerations, b)
+    tip = cross(w_b, arm_b)
+    dr = minus(plus(v_b, tip), v_a)
+    v, w = minus(dr, cross(w_a, arm_a)), minus(w_b, w_a)
+    dv = plus(plus(dv_b, cross(dw_b, arm_b)), cross(w_b, tip))
+    dv = minus(minus(minus(dv, dv_a), cross(dw_a, arm_a)), cross(w_a, plus(dr, v)))
+    dw = minus(minus(dw_b, dw_a), cross(w_a, w))
+    v, w, dv, dw = turned_back(R_A, v), turned_back(R_A, w), turned_back(R_A, dv), turned_back(R_A, dw)
+
+    axis, a2 = vector(t.axis, loop), vector(t.second_axis, loop)
+    for row in range(t.row_start[loop], t.row_start[loop + 1]):
+        moment, term = _row_moment(t, loop, row, R), 0.0
+        if t.row_kind[row] == CROSS:
+            second = turned(R, a2)
+            swing = cross(axis, cross(w, second))
+            change = minus(swing, scaled(moment, dot(moment, swing)))
+            term = dot(change, w) / max(length(cross(axis, second)), 1e-9)
+        s.gamma[row] = dot(vector(t.row_wrench, row), dv) + dot(moment, dw) + term
+    if not t.free_used[0]:
+        return
+    for j in range(t.free_start[loop], t.free_start[loop + 1]):
+        force, moment, _ = _free_rows(t, loop, j, R, p)
+        s.free_rate[j] = dot(force, v) + dot(moment, w)
+        s.free_gamma[j] = dot(force, dv) + dot(moment, dw)
+    for j in range(t.free_start[loop], t.free_start[loop + 1]):
+        if t.free_kind[j] == FIRST_AXIS or t.free_kind[j] == SECOND_AXIS:
+            # ω = a1 s1 + R a2 s2: the swing of the second axis is no acceleration of the joint's own coordinates.
+            _, moment, _ = _free_rows(t, loop, j, R, p)
+            carried = scaled(cross(w, turned(R, a2)), s.free_rate[t.free_start[loop] + 1])
+            s.free_gamma[j] -= dot(moment, carried)
