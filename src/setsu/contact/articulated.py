@@ -66,6 +66,12 @@ def _clear(A):
 
 
 @part
+def _dot(a, s0, s1, s2, s3, s4, s5):
+    """a · s, in pairs: a processor does not wait for one sum to begin the next."""
+    return (a[0] * s0 + a[1] * s1) + ((a[2] * s2 + a[3] * s3) + (a[4] * s4 + a[5] * s5))
+
+
+@part
 def factor_free(tree: Tree):
     """Articulated inertias without contacts (1), (2); False when a joint moves no mass."""
     for d in range(len(tree.parent)):
@@ -77,11 +83,9 @@ def factor_free(tree: Tree):
     for d in range(len(tree.parent) - 1, -1, -1):
         A, s, f = tree.free[d], tree.axes[NOW, d], tree.factors[FREE_FACTOR, d]
         s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
-        D = tree.joint_inertia[1, d]
         for i in range(6):
-            u = A[i, 0] * s0 + A[i, 1] * s1 + A[i, 2] * s2 + A[i, 3] * s3 + A[i, 4] * s4 + A[i, 5] * s5
-            f[6 + i] = u
-            D += u * s[i]
+            f[6 + i] = _dot(A[i], s0, s1, s2, s3, s4, s5)
+        D = tree.joint_inertia[1, d] + _dot(f[6:], s0, s1, s2, s3, s4, s5)
         if not D > 0.0:
             return False
         inverse = 1.0 / D
@@ -169,7 +173,7 @@ def factor_stiff(tree: Tree, stiffness, bodies, hub, n):
         w0 = w1 = w2 = w3 = w4 = w5 = 0.0
         for i in range(6):
             a0, a1, a2, a3, a4, a5, t = A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5], s[i]
-            u = a0 * s0 + a1 * s1 + a2 * s2 + a3 * s3 + a4 * s4 + a5 * s5
+            u = (a0 * s0 + a1 * s1) + ((a2 * s2 + a3 * s3) + (a4 * s4 + a5 * s5))
             f[i] = u
             w0, w1, w2, w3, w4, w5 = w0 + a0 * t, w1 + a1 * t, w2 + a2 * t, w3 + a3 * t, w4 + a4 * t, w5 + a5 * t
             D += u * t
@@ -191,7 +195,7 @@ def _inward(tree: Tree, d, which):
     """(3) for velocity d, whose joint impulse becomes e."""
     f, s, q = tree.factors[which, d], tree.axes[NOW, d], tree.push[d]
     q0, q1, q2, q3, q4, q5 = q[0], q[1], q[2], q[3], q[4], q[5]
-    e = tree.pull[d] + (s[0] * q0 + s[1] * q1 + s[2] * q2 + s[3] * q3 + s[4] * q4 + s[5] * q5)
+    e = tree.pull[d] + _dot(s, q0, q1, q2, q3, q4, q5)
     tree.pull[d] = e
     p = tree.parent[d]
     if p >= 0:
@@ -213,7 +217,7 @@ def _outward(tree: Tree, d, which):
     if p >= 0:
         b = tree.twists[p]
         b0, b1, b2, b3, b4, b5 = b[0], b[1], b[2], b[3], b[4], b[5]
-        v = (e - (f[6] * b0 + f[7] * b1 + f[8] * b2 + f[9] * b3 + f[10] * b4 + f[11] * b5)) * f[12]
+        v = (e - _dot(f[6:], b0, b1, b2, b3, b4, b5)) * f[12]
         y[0], y[1], y[2] = b0 + s[0] * v, b1 + s[1] * v, b2 + s[2] * v
         y[3], y[4], y[5] = b3 + s[3] * v, b4 + s[4] * v, b5 + s[5] * v
     else:
@@ -284,14 +288,14 @@ def set_responses(tree: Tree):
             continue
         P = tree.response[p]
         f0, f1, f2, f3, f4, f5 = f[0], f[1], f[2], f[3], f[4], f[5]
-        t0 = P[0, 0] * f0 + P[0, 1] * f1 + P[0, 2] * f2 + P[0, 3] * f3 + P[0, 4] * f4 + P[0, 5] * f5
-        t1 = P[1, 0] * f0 + P[1, 1] * f1 + P[1, 2] * f2 + P[1, 3] * f3 + P[1, 4] * f4 + P[1, 5] * f5
-        t2 = P[2, 0] * f0 + P[2, 1] * f1 + P[2, 2] * f2 + P[2, 3] * f3 + P[2, 4] * f4 + P[2, 5] * f5
-        t3 = P[3, 0] * f0 + P[3, 1] * f1 + P[3, 2] * f2 + P[3, 3] * f3 + P[3, 4] * f4 + P[3, 5] * f5
-        t4 = P[4, 0] * f0 + P[4, 1] * f1 + P[4, 2] * f2 + P[4, 3] * f3 + P[4, 4] * f4 + P[4, 5] * f5
-        t5 = P[5, 0] * f0 + P[5, 1] * f1 + P[5, 2] * f2 + P[5, 3] * f3 + P[5, 4] * f4 + P[5, 5] * f5
+        t0 = _dot(P[0], f0, f1, f2, f3, f4, f5)
+        t1 = _dot(P[1], f0, f1, f2, f3, f4, f5)
+        t2 = _dot(P[2], f0, f1, f2, f3, f4, f5)
+        t3 = _dot(P[3], f0, f1, f2, f3, f4, f5)
+        t4 = _dot(P[4], f0, f1, f2, f3, f4, f5)
+        t5 = _dot(P[5], f0, f1, f2, f3, f4, f5)
         # Half of the last term with each of the other two.
-        c = 0.5 * (t0 * f0 + t1 * f1 + t2 * f2 + t3 * f3 + t4 * f4 + t5 * f5 + f[12])
+        c = 0.5 * (_dot(f, t0, t1, t2, t3, t4, t5) + f[12])
         tree.joint_response[d] = 2.0 * c
         t0, t1, t2, t3, t4, t5 = t0 - c * s0, t1 - c * s1, t2 - c * s2, t3 - c * s3, t4 - c * s4, t5 - c * s5
         _update(L, P, s, 0, t0, t0, t1, t2, t3, t4, t5)

@@ -19,7 +19,7 @@
 Source of (1)-(5): Alart and Curnier 1991; the rest follows from Λ (problem.py).
 
 Why this method: measured (`setsu bench --only contact`, benchmarks/contact_methods.py) on contact problems of a
-humanoid, all to 1e-10. Falling, from the impulses of the step before: Newton 1 round, 11 µs; ADMM 240, 185 µs;
+humanoid, all to 1e-10. Falling, from the impulses of the step before: Newton 1 round, 12 µs; ADMM 240, 186 µs;
 Gauss-Seidel 450, 640 µs, and a fifth of the problems unsolved after 5000. From nothing: 3, 250, and four fifths
 unsolved. Standing all start at the answer; from nothing 2, 10, unsolved.
 
