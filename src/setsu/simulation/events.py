@@ -1,7 +1,7 @@
 """What happens in mid-run: changes of structure a user asks for, and the report of everything that happened.
 
 CloseLoop, OpenLoop   given to `simulate`
-EventReport           found in `Recording.events`: also stick, slip, turn, release and impact of contacts
+EventReport           found in `Recording.events`: also what contacts do, and joints that stick or slip
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class EventReport:
 
     kind: "close", "open" (loops); "stick", "slip", "turn" (sliding reversed at once), "release", "impact", "jam"
     (stopped at once by its own friction) (contacts);
-    "stop", "release" (joint limits).
-    name: the loop or contact. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact;
+    "stop", "release" (joint limits); "stick", "slip", "turn" (joints with dry friction).
+    name: the loop, contact or joint. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact;
     impulse: of the constraint rows that took part (N s or N m s).
     """
 
