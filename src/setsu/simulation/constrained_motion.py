@@ -33,10 +33,13 @@ from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation, mechanical_energy
 from setsu.simulation.torque import Torque
 
-__all__ = ["ConstrainedMotion"]
+__all__ = ["SPARSE_FROM", "ConstrainedMotion"]
 
 Floats = NDArray[np.float64]
 Structure = tuple[tuple[Mode, ...], tuple[int, ...], tuple[int, ...]]
+
+SPARSE_FROM = 6
+"""Velocities from which loops are factored sparsely: for fewer, dense factors cost no more and judge ranks better."""
 
 
 class ConstrainedMotion:
@@ -73,7 +76,8 @@ class ConstrainedMotion:
         self.joint_forces = LoopJointForces(self.system)
         self._ranks: dict[Structure, int] = {}
         drives_in_loops = bool(self.system.loops.armature.any())
-        self._loops_alone = bool(self.system.n_held) and not (self.contacts or drives_in_loops or baumgarte)
+        loops_alone = bool(self.system.n_held) and not (self.contacts or drives_in_loops or baumgarte)
+        self._sparse = loops_alone and self.mechanism.nv >= SPARSE_FROM
 
     @property
     def constrained(self) -> bool:
@@ -114,7 +118,7 @@ class ConstrainedMotion:
         if len(self.friction):
             space.modes.dry_held[:], space.modes.dry_sign[:] = 0, self.friction.sign
             space.modes.dry_held[list(self.friction.held)] = 1
-        space.modes.sparse[0] = self._loops_alone and not (self.stops.held or self.friction.held)
+        space.modes.sparse[0] = self._sparse and not (self.stops.held or self.friction.held)
         return space
 
     def unload_directions(self) -> None:
