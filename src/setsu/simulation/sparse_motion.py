@@ -104,7 +104,7 @@ def sparse_projection(t, s, kernels, x, F, w, c, u, most):
         last, before = size, math.inf
         while size > rounding and size < 0.25 * before:
             if not _corrected(s, w, c, u) or fill_errors(t, s, kernels) >= 0:
-                return UNSUITABLE
+                return _handed_over(s, x, w)
             before, size = size, largest_error(c, s)
     if not size < _LARGEST_REST or not sparse_factors(s, x, F, c, u, most, last < math.inf):
         return _handed_over(s, x, w)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -57,7 +58,9 @@ def _locally(plan: Plan, values: Floats, missing: list[int], jobs: int) -> Itera
     joblib = _needed("joblib", "cluster")
     parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
     work = joblib.delayed(compute_chunk)
-    with _quiet_ends():
+    with _quiet_ends(), warnings.catch_warnings():
+        # Ctrl-C cancels what workers still compute; how far the study came is told by the command.
+        warnings.filterwarnings("ignore", message=".*tasks which were still being processed", category=UserWarning)
         yield from parallel(work(plan, index, values[plan.store.rows(index)]) for index in missing)
 
 

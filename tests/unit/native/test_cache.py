@@ -55,7 +55,7 @@ def test_editing_a_source_never_yields_stale_results(tmp_path: Path, answer: str
     assert answer in first
     edits = [
         ("kernels/composite_body.py", None),
-        ("kernels/joints.py", ("c, s = cos_sin(angle)", "c, s = cos_sin(1.5 * angle)")),
+        ("kernels/joints.py", ("return turned(R, *cos_sin(q)), p", "return turned(R, *cos_sin(1.5 * q)), p")),
         ("mechanism/tables.py", ("mass[link] += body.mass\n", "mass[link] += 2.0 * body.mass\n")),
     ]
     seen = {first}

@@ -13,7 +13,8 @@ def loop_motion(m: setsu.Mechanism, actuated: list[str], samples: int, seconds: 
     push = np.zeros(m.nv)
     push[columns] = np.linspace(0.4, 1.0, len(columns))
     q0 = setsu.close_loops(m, m.neutral())
-    rec = setsu.simulate(m, q0, np.zeros(m.nv), seconds, seconds / (samples - 1), torque=push, integrator="rk4")
+    step = seconds / (10 * (samples - 1))
+    rec = setsu.simulate(m, q0, np.zeros(m.nv), seconds, step, torque=push, integrator="rk4", record_every=10)
     return rec.time, rec.q, rec.v, rec.acceleration
 
 
