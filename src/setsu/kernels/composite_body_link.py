@@ -47,11 +47,8 @@ def _start(world: Any) -> None:
     world.mc, world.sc, world.Ec = 0.0, ZERO, (0.0,) * 6
 
 
-def _pose(link: Any) -> None:
-    link.R, link.p = joint_pose(link)
-
-
 def _own_body(link: Any) -> None:
+    link.R, link.p = joint_pose(link)
     link.mc, link.sc, link.Ec = link.mass, link.moment, link.second_moment
 
 
@@ -130,7 +127,7 @@ def mass_matrix_link() -> Kernel:
         outputs=(Array("M", "matrix"),),
         phases=(
             _start,
-            Loop("links", (_pose, _own_body)),
+            Loop("links", (_own_body,)),
             Loop("links_down", (_gather,)),
             Loop("links", (_entries("M", both=True),)),
         ),
@@ -150,7 +147,7 @@ def forward_dynamics_composite_link() -> Kernel:
             newton_euler_link.start,
             newton_euler_link.start_matrix,
             _start,
-            Loop("links", (newton_euler_link.outward_bias, _pose, _own_body)),
+            Loop("links", (newton_euler_link.outward_bias, _own_body)),
             Loop("links_down", (_right_hand_side, newton_euler_link.hand_on, _gather)),
             Loop("links", (_entries("H", both=False),)),
             FACTOR,
