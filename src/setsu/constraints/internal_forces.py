@@ -91,7 +91,7 @@ def idle_rows_matter(
     below = _subtrees(system)
     own = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
     share = np.concatenate([below[:, t.body_a[t.row_loop]] - below[:, t.body_b[t.row_loop]], own])
-    joint, row = np.nonzero(share)
+    joint, row = np.nonzero(share * idle.any(axis=0))
     force = rows.loop_wrench[:, row, :3]
     arm = _pins(system, rows, poses)[:, t.row_loop[row]] - middles[:, joint]
     moment = rows.loop_wrench[:, row, 3:] + cross(arm, force)

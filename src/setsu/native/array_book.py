@@ -8,6 +8,7 @@ makes the array G from its entry. The table never changes, which lets the compil
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from numba.core.typing.typeof import typeof_impl
 from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, unbox
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import from_dtype
+
+from setsu.native.builtin import address_of
 
 __all__ = ["Book"]
 
@@ -45,11 +48,11 @@ class Book:
             known = array.dtype in (np.float64, np.int64) or array.dtype.names is not None
             if not known or not array.flags.c_contiguous or not 1 <= array.ndim <= 3:
                 raise ValueError(f"{type(pages).__name__}.{name}: expected a contiguous float64, int64 or record array")
-            self._table[k, 0] = array.ctypes.data
+            self._table[k, 0] = address_of(array)
             self._table[k, 1 : 1 + array.ndim] = array.shape
             fields.append((name, array.dtype, array.ndim))
-        self.address = int(self._table.ctypes.data)
-        self.type = BookType(type(pages).__name__, tuple(fields))
+        self.address = address_of(self._table)
+        self.type = _book_type(type(pages).__name__, tuple(fields))
 
 
 class BookType(types.Type):
@@ -69,6 +72,10 @@ class BookType(types.Type):
             if field == name:
                 return k, types.Array(from_dtype(dtype), axes, "C")
         return None
+
+
+# Books of arguments are made in every call: their types are not.
+_book_type = cache(BookType)
 
 
 @register_default(BookType)
