@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -163,19 +164,27 @@ def _problem_rows(
         )  # fmt: skip
 
     for integrator, step in ways:
-        yield row(OURS, integrator, step, _ours(problem, integrator, step, duration))
+        yield row(OURS, integrator, step, _quickest(partial(_ours, problem, integrator, step, duration)))
     for name, peer in peers.items():
         for way in peer.WAYS:
             for step in STEPS[:1] if quick else STEPS:
                 try:
                     # A motion that runs away is told as such, not as a warning about overflow.
                     with np.errstate(over="ignore", invalid="ignore"):
-                        motion = peer.run(problem, way, step, duration)
+                        motion = _quickest(partial(peer.run, problem, way, step, duration))
                     yield row(name, way, step, motion)
                 except (NotMeasuredError, RuntimeError, ValueError, TypeError) as reason:
                     # A peer that gives up is part of the result, not a reason to stop.
                     text = (str(reason).splitlines() or [type(reason).__name__])[0]
                     left_out.append(LeftOut(f"{name} ({way}, {step:g} s)", problem.name, text))
+
+
+def _quickest(run: Callable[[], Motion]) -> Motion:
+    """The same motion up to five times, within some two seconds; the one that took least time."""
+    motions = [run()]
+    while len(motions) < 5 and sum(motion.seconds for motion in motions) < 2.0:
+        motions.append(run())
+    return min(motions, key=lambda motion: motion.seconds)
 
 
 def _ours(problem: Problem, integrator: str, step: float, duration: float) -> Motion:
