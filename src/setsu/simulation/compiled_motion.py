@@ -1,4 +1,4 @@
-"""Accelerations, forces, guards and projection of a constrained mechanism at one state, in compiled code.
+"""Accelerations, forces and guards of a constrained mechanism at one state, in compiled code.
 
 | symbol | meaning |
 |---|---|
@@ -6,8 +6,8 @@
 | f | friction of sliding contacts and joints: compiled_friction.py |
 
     M a = τ - bias + f + Gᵀ λ,  G a + γ = 0                                  (1)
-    violations of rows, and rates G v, are taken away by the least motion in the metric of M        (2)
 
+The state lies on the rows: compiled_projection.py.
 Modes and guards of contacts are explained in contact_modes.py, stops in joint_stops.py, sticking joints in
 joint_friction.py. All arrays are work space made by motion_space.py.
 """
@@ -16,96 +16,16 @@ from __future__ import annotations
 
 import math
 
-from setsu.constraints.compiled_factor import acceleration, factor, multipliers, nearest, pushed
+from setsu.constraints.compiled_factor import acceleration, factor, multipliers, pushed
 from setsu.constraints.compiled_rows import fill_rates, fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
+from setsu.simulation.compiled_projection import gather, mass
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
 from setsu.simulation.motion_space import FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
-from setsu.simulation.sparse_motion import (
-    HANDED_OVER,
-    largest_error,
-    sparse_accelerations,
-    sparse_factors,
-    sparse_projection,
-)
+from setsu.simulation.sparse_motion import largest_error, sparse_accelerations, sparse_factors
 
-__all__ = ["active_rows", "energy", "evaluate", "project", "settle"]
-
-_SMALLEST_ERROR = 1e-15
-_LAST_CORRECTION = 1e-13
-_NEAR = 1e-4
-
-
-@part
-def _rest_row(s, x, i, row):
-    """Write the row of an axis with dry friction into row (nv,); its rate."""
-    d, j = x.dry_velocity[i], x.dry_axis[i]
-    for e in range(len(row)):
-        row[e] = s.free[j, e] if j >= 0 else 0.0
-    if d >= 0:
-        row[d] = 1.0
-        return s.v[d]
-    return s.free_rate[j]
-
-
-@part
-def _gather(t, s, x, F, w):
-    """Copy the active rows into F.G with velocity terms in w.gamma and errors in w.error; how many there are."""
-    nv, held = len(s.v), len(t.row_kind) + len(t.coupling_offset)
-    k = 0
-    for row in range(held + len(t.contact_body)):
-        if row >= held and x.mode[row - held] == FREE:
-            continue
-        for d in range(nv):
-            F.G[k, d] = s.G[row, d]
-        w.gamma[k], w.error[k] = s.gamma[row], s.error[row]
-        if w.rate[0] > 0.0:
-            speed = 0.0
-            for d in range(nv):
-                speed += s.G[row, d] * s.v[d]
-            w.gamma[k] += w.rate[0] * (2.0 * speed + w.rate[0] * s.error[row])
-        k += 1
-    for i in range(len(x.stop_held)):
-        if x.stop_held[i]:
-            for d in range(nv):
-                F.G[k, d] = 0.0
-            F.G[k, x.stop_velocity[i]] = x.stop_sign[i]
-            w.gamma[k] = 0.0
-            w.error[k] = x.stop_sign[i] * (s.q[x.stop_coordinate[i]] - x.stop_limit[i])
-            k += 1
-    for i in range(len(x.dry_held)):
-        if x.dry_held[i]:
-            speed, w.gamma[k], w.error[k] = _rest_row(s, x, i, F.G[k]), 0.0, 0.0
-            if x.dry_axis[i] >= 0:
-                w.gamma[k] = s.free_gamma[x.dry_axis[i]]
-            w.gamma[k] += 2.0 * w.rate[0] * speed
-            k += 1
-    for c in range(len(t.contact_body)):
-        if x.mode[c] == STICK:
-            tangents(s.contact_normal[c], w.T)
-            for i in range(2):
-                w.gamma[k], w.error[k] = 0.0, 0.0
-                for d in range(nv):
-                    F.G[k, d] = 0.0
-                for j in range(3):
-                    w.gamma[k] += w.T[i, j] * s.contact_gamma[c, j]
-                    w.error[k] += w.T[i, j] * (s.place[c, j] - x.anchor[c, j])
-                    for d in range(nv):
-                        F.G[k, d] += w.T[i, j] * s.contact_jacobian[c, j, d]
-                k += 1
-    return k
-
-
-@part
-def _mass(t, s, kernels):
-    """Mass matrix, drives in loop joints included."""
-    run_bound(kernels.mass)
-    for j in range(len(t.armature)):
-        if t.armature[j] != 0.0:
-            for a in range(len(s.v)):
-                for b in range(len(s.v)):
-                    kernels.M[a, b] += t.armature[j] * s.free[j, a] * s.free[j, b]
+__all__ = ["energy", "evaluate", "settle"]
 
 
 @part
@@ -251,7 +171,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
         w.powers[1] -= w.damping[d] * s.v[d] * s.v[d]
     w.smallest[0], w.violation[0], w.redundant[0] = math.inf, 0.0, 0.0
     ready = factored and x.sparse[0] and x.sparse_ready[0]
-    status = fill_rates(t, s, kernels) if ready else fill_rows(t, s, kernels)
+    status = fill_rates(t, s, kernels) if ready or (factored and x.rows_ready[0]) else fill_rows(t, s, kernels)
     if status >= 0:
         return status
     w.powers[2] = _spring_power(s, w)
@@ -262,7 +182,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
         w.size[0], w.violation[0] = len(c.rows), largest_error(c, s)
         w.smallest[0] = _guards(t, s, x, w)
         return -1
-    k = _gather(t, s, x, F, w)
+    k = gather(t, s, x, F, w)
     w.size[0] = k
     if k == 0 and len(t.damping) == 0:
         for d in range(nv):
@@ -274,7 +194,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE
         if not (factored and k > 0):
-            _mass(t, s, kernels)
+            mass(t, s, kernels)
             if not factor(F, kernels.M, k, k):
                 return MASSLESS
         w.redundant[0] = 1.0 if F.size[1] < F.size[0] else 0.0
@@ -292,72 +212,6 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
             w.violation[0] = max(w.violation[0], abs(w.error[i]))
     w.smallest[0] = _guards(t, s, x, w)
     return -1
-
-
-@compiled
-def project(t, s, kernels, x, F, w, c, u, most):
-    """Move the state in s to the nearest one that satisfies the active rows, nearest in the mass matrix's metric.
-
-    most: the largest rank met on the constraints.
-    """
-    if x.sparse[0]:
-        status = sparse_projection(t, s, kernels, x, F, w, c, u, most)
-        if status != HANDED_OVER:
-            return status
-    nv, last, size = len(s.v), math.inf, math.inf
-    while True:
-        status = fill_rows(t, s, kernels)
-        if status >= 0:
-            return status
-        k = _gather(t, s, x, F, w)
-        if k == 0:
-            return -1
-        before, size = size, 0.0
-        for i in range(k):
-            size = max(size, abs(w.error[i]))
-        # Close by, the last factors are as good as new ones: each repeat gains as many digits as the step was small.
-        stale = before <= _NEAR
-        if not stale:
-            _mass(t, s, kernels)
-            if not factor(F, kernels.M, k, most):
-                return MASSLESS
-        # Rounding keeps the error from falling further: more steps would only wander.
-        if size <= _SMALLEST_ERROR or size > 0.25 * last:
-            break
-        last = size
-        nearest(F, w.error, w.increment)
-        for d in range(nv):
-            w.increment[d] = -w.increment[d]
-        if run_bound(w.move) >= 0:
-            return UNSUITABLE
-        for i in range(len(s.q)):
-            s.q[i] = w.moved[i]
-        if size <= _LAST_CORRECTION:
-            # Newton's next error is below rounding, and so is the change of the rows.
-            break
-    # Velocities take the factors where the state has come to; so does the evaluation that follows.
-    if stale:
-        _mass(t, s, kernels)
-        if not factor(F, kernels.M, k, most):
-            return MASSLESS
-    for i in range(k):
-        w.error[i] = 0.0
-        for d in range(nv):
-            w.error[i] += F.G[i, d] * s.v[d]
-    nearest(F, w.error, w.increment)
-    for d in range(nv):
-        s.v[d] -= w.increment[d]
-    return -1
-
-
-@compiled
-def active_rows(t, s, kernels, x, F, w, c, u):
-    """Leave the active rows of the state in s in F.G and the mass matrix in kernels.M; their number and a status."""
-    status = fill_rows(t, s, kernels)
-    if status >= 0:
-        return 0, status
-    _mass(t, s, kernels)
-    return _gather(t, s, x, F, w), -1
 
 
 @part

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from setsu.constraints.compiled_rows import fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
-from setsu.simulation.compiled_motion import energy, evaluate, project, settle
+from setsu.simulation.compiled_motion import energy, evaluate, settle
+from setsu.simulation.compiled_projection import project
 from setsu.simulation.motion_space import UNSUITABLE
 
 __all__ = ["DIVERGED", "Records", "Stages", "run_steps"]

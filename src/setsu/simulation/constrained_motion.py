@@ -99,6 +99,13 @@ class ConstrainedMotion:
         return compiled_motion
 
     @cached_property
+    def compiled_projection(self) -> Any:
+        """Those that lead to the constraints."""
+        from setsu.simulation import compiled_projection
+
+        return compiled_projection
+
+    @cached_property
     def space(self) -> Any:
         """The arrays of the compiled functions."""
         from setsu.simulation.motion_space import motion_space
@@ -224,7 +231,7 @@ class ConstrainedMotion:
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
         space = self.load(q, v)
-        self.refuse(self.compiled.project(*space.arguments, self.largest_rank), 0.0)
+        self.refuse(self.compiled_projection.project(*space.arguments, self.largest_rank), 0.0)
         return space.state.q.copy(), space.state.v.copy()
 
     def forces(
@@ -291,7 +298,7 @@ class ConstrainedMotion:
     def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
         """Return mass metric and active rows (k, nv) for an impact at a state."""
         space = self.load(q, v)
-        count, status = self.compiled.active_rows(*space.arguments)
+        count, status = self.compiled_projection.active_rows(*space.arguments)
         self.refuse(status, 0.0)
         G = space.factor.G[:count].copy()
         return MassMetric(space.kernels.M.copy(), G), G

@@ -48,6 +48,7 @@ class Modes(NamedTuple):
     dry_held: Ints  # 1 where it sticks
     sparse: Ints  # (1,) whether loops and couplings alone are active, so that sparse factors will do
     sparse_ready: Ints  # (1,) whether these are of the present configuration
+    rows_ready: Ints  # (1,) whether the rows of loops and couplings are
 
 
 class Work(NamedTuple):
@@ -137,6 +138,7 @@ def motion_space(
         dry_held=np.zeros(n_dry, dtype=np.int64),
         sparse=np.zeros(1, dtype=np.int64),
         sparse_ready=np.zeros(1, dtype=np.int64),
+        rows_ready=np.zeros(1, dtype=np.int64),
     )
     tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
     moved, energies = np.zeros(m.nq), np.zeros(2)

@@ -8,9 +8,9 @@
     q ⊕= -M⁻¹ Gᵀ W⁻¹ e  until e is rounding: errors of the present point, factors of a former one where they do  (1)
     v -= M⁻¹ Gᵀ W⁻¹ G v,  a = M⁻¹ f - M⁻¹ Gᵀ W⁻¹ (γ + G M⁻¹ f)  with factors of the last point             (2)
 
-This is compiled_motion.py (1), (2) at a cost that grows with the number of loops. Where rows are redundant or nearly
-so (change points, over-constrained linkages), where parts have no mass, and where (1) does not converge, it hands the
-state over to the dense factors, as it was.
+This is compiled_projection.py and compiled_motion.py (1) at a cost that grows with the number of loops. Where rows are
+redundant or nearly so (change points, over-constrained linkages), where parts have no mass, and where (1) does not
+converge, it hands the state over to the dense factors, as it was.
 """
 
 from __future__ import annotations

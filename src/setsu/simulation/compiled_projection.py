@@ -1,0 +1,243 @@
+"""The active rows of a constrained mechanism, and the projection of a state onto them, in compiled code.
+
+| symbol | meaning |
+|---|---|
+| G, γ | active rows: loops, couplings, normals of touching contacts, held stops, sticking joints and contacts |
+| e | violations of the rows |
+
+    q ⊕= -x with the least x in the metric of M for which G x = e, until e is rounding               (1)
+    v -= x with the least x for which G x = G v                                                      (2)
+
+The factors of (2) are those of the state that was reached, and serve the evaluation that follows (compiled_motion.py).
+While errors are small, corrections (1) take the factors of a state nearby: each gains as many digits as that is near.
+"""
+
+from __future__ import annotations
+
+import math
+
+from setsu.constraints.compiled_factor import factor, nearest
+from setsu.constraints.compiled_rows import fill_errors, fill_positions, fill_rows
+from setsu.native.control_flow import compiled, part, run_bound
+from setsu.simulation.compiled_friction import tangents
+from setsu.simulation.motion_space import FREE, MASSLESS, STICK, UNSUITABLE
+from setsu.simulation.sparse_motion import HANDED_OVER, sparse_projection
+
+__all__ = ["active_rows", "gather", "mass", "project"]
+
+_SMALLEST_ERROR = 1e-15
+_LAST_CORRECTION = 1e-13
+_NEAR = 1e-4
+_ROUNDING = 1e-16
+
+
+@part
+def _rest_row(s, x, i, row):
+    """Write the row of an axis with dry friction into row (nv,); its rate."""
+    d, j = x.dry_velocity[i], x.dry_axis[i]
+    for e in range(len(row)):
+        row[e] = s.free[j, e] if j >= 0 else 0.0
+    if d >= 0:
+        row[d] = 1.0
+        return s.v[d]
+    return s.free_rate[j]
+
+
+@part
+def gather(t, s, x, F, w):
+    """Copy the active rows into F.G with velocity terms in w.gamma and errors in w.error; how many there are."""
+    nv, held = len(s.v), len(t.row_kind) + len(t.coupling_offset)
+    k = 0
+    for row in range(held + len(t.contact_body)):
+        if row >= held and x.mode[row - held] == FREE:
+            continue
+        for d in range(nv):
+            F.G[k, d] = s.G[row, d]
+        w.gamma[k], w.error[k] = s.gamma[row], s.error[row]
+        if w.rate[0] > 0.0:
+            speed = 0.0
+            for d in range(nv):
+                speed += s.G[row, d] * s.v[d]
+            w.gamma[k] += w.rate[0] * (2.0 * speed + w.rate[0] * s.error[row])
+        k += 1
+    for i in range(len(x.stop_held)):
+        if x.stop_held[i]:
+            for d in range(nv):
+                F.G[k, d] = 0.0
+            F.G[k, x.stop_velocity[i]] = x.stop_sign[i]
+            w.gamma[k] = 0.0
+            w.error[k] = x.stop_sign[i] * (s.q[x.stop_coordinate[i]] - x.stop_limit[i])
+            k += 1
+    for i in range(len(x.dry_held)):
+        if x.dry_held[i]:
+            speed, w.gamma[k], w.error[k] = _rest_row(s, x, i, F.G[k]), 0.0, 0.0
+            if x.dry_axis[i] >= 0:
+                w.gamma[k] = s.free_gamma[x.dry_axis[i]]
+            w.gamma[k] += 2.0 * w.rate[0] * speed
+            k += 1
+    for c in range(len(t.contact_body)):
+        if x.mode[c] == STICK:
+            tangents(s.contact_normal[c], w.T)
+            for i in range(2):
+                w.gamma[k], w.error[k] = 0.0, 0.0
+                for d in range(nv):
+                    F.G[k, d] = 0.0
+                for j in range(3):
+                    w.gamma[k] += w.T[i, j] * s.contact_gamma[c, j]
+                    w.error[k] += w.T[i, j] * (s.place[c, j] - x.anchor[c, j])
+                    for d in range(nv):
+                        F.G[k, d] += w.T[i, j] * s.contact_jacobian[c, j, d]
+                k += 1
+    return k
+
+
+@part
+def mass(t, s, kernels):
+    """Mass matrix, drives in loop joints included."""
+    run_bound(kernels.mass)
+    for j in range(len(t.armature)):
+        if t.armature[j] != 0.0:
+            for a in range(len(s.v)):
+                for b in range(len(s.v)):
+                    kernels.M[a, b] += t.armature[j] * s.free[j, a] * s.free[j, b]
+
+
+@part
+def _more_held(x):
+    """Whether stops or sticking axes hold rows besides those of loops and couplings."""
+    held = 0
+    for i in range(len(x.stop_held)):
+        held += x.stop_held[i]
+    for i in range(len(x.dry_held)):
+        held += x.dry_held[i]
+    return held > 0
+
+
+@part
+def _moved(s, F, w):
+    """Take the least motion that removes the errors in w.error to first order; False when it cannot be."""
+    nearest(F, w.error, w.increment)
+    for d in range(len(s.v)):
+        w.increment[d] = -w.increment[d]
+    if run_bound(w.move) >= 0:
+        return False
+    for i in range(len(s.q)):
+        s.q[i] = w.moved[i]
+    return True
+
+
+@part
+def _hold_velocities(s, F, w, k):
+    """Take what moves the k rows in F.G out of the velocities."""
+    nv = len(s.v)
+    for i in range(k):
+        w.error[i] = 0.0
+        for d in range(nv):
+            w.error[i] += F.G[i, d] * s.v[d]
+    nearest(F, w.error, w.increment)
+    for d in range(nv):
+        s.v[d] -= w.increment[d]
+
+
+@part
+def _largest(numbers, k):
+    largest = 0.0
+    for i in range(k):
+        largest = max(largest, abs(numbers[i]))
+    return largest
+
+
+@part
+def _project_loops(t, s, kernels, x, F, w, most):
+    """`project` for loops and couplings alone: while factors do, corrections look at poses and errors only."""
+    last = math.inf
+    while True:
+        status = fill_positions(t, s, kernels)
+        if status >= 0:
+            return status
+        k = gather(t, s, x, F, w)
+        if k == 0:
+            return -1
+        mass(t, s, kernels)
+        if not factor(F, kernels.M, k, most):
+            return MASSLESS
+        size = _largest(w.error, k)
+        # Rounding keeps the error from falling further: more steps would only wander.
+        if size <= _SMALLEST_ERROR or size > 0.25 * last or (size <= _LAST_CORRECTION and last < math.inf):
+            break
+        last = size
+        while True:
+            if not _moved(s, F, w):
+                return UNSUITABLE
+            if size * last <= _ROUNDING or size > _NEAR:
+                # The next error is below rounding; or these factors are too far away for another correction.
+                break
+            status = fill_errors(t, s, kernels)
+            if status >= 0:
+                return status
+            for i in range(k):
+                w.error[i] = s.error[i]
+            before, size = size, _largest(w.error, k)
+            if size <= _SMALLEST_ERROR or size > 0.25 * before:
+                break
+    _hold_velocities(s, F, w, k)
+    x.rows_ready[0] = 1
+    return -1
+
+
+@compiled
+def project(t, s, kernels, x, F, w, c, u, most):
+    """Move the state in s to the nearest one that satisfies the active rows, nearest in the mass matrix's metric.
+
+    most: the largest rank met on the constraints.
+    """
+    x.rows_ready[0] = 0
+    if x.sparse[0]:
+        status = sparse_projection(t, s, kernels, x, F, w, c, u, most)
+        if status != HANDED_OVER:
+            return status
+    if len(t.contact_body) == 0 and not _more_held(x):
+        return _project_loops(t, s, kernels, x, F, w, most)
+    last, size = math.inf, math.inf
+    while True:
+        status = fill_rows(t, s, kernels)
+        if status >= 0:
+            return status
+        k = gather(t, s, x, F, w)
+        if k == 0:
+            return -1
+        before, size = size, 0.0
+        for i in range(k):
+            size = max(size, abs(w.error[i]))
+        # Close by, the last factors are as good as new ones: each repeat gains as many digits as the step was small.
+        stale = before <= _NEAR
+        if not stale:
+            mass(t, s, kernels)
+            if not factor(F, kernels.M, k, most):
+                return MASSLESS
+        # Rounding keeps the error from falling further: more steps would only wander.
+        if size <= _SMALLEST_ERROR or size > 0.25 * last:
+            break
+        last = size
+        if not _moved(s, F, w):
+            return UNSUITABLE
+        if size <= _LAST_CORRECTION:
+            # Newton's next error is below rounding, and so is the change of the rows.
+            break
+    # Velocities take the factors where the state has come to; so does the evaluation that follows.
+    if stale:
+        mass(t, s, kernels)
+        if not factor(F, kernels.M, k, most):
+            return MASSLESS
+    _hold_velocities(s, F, w, k)
+    return -1
+
+
+@compiled
+def active_rows(t, s, kernels, x, F, w, c, u):
+    """Leave the active rows of the state in s in F.G and the mass matrix in kernels.M; their number and a status."""
+    status = fill_rows(t, s, kernels)
+    if status >= 0:
+        return 0, status
+    mass(t, s, kernels)
+    return gather(t, s, x, F, w), -1
