@@ -15,7 +15,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, of this process when none is given; return the exit code."""
     try:
         from setsu.command_line.application import run
+
+        code = run(arguments)
     except KeyboardInterrupt:
         # Loading takes a moment, in which somebody may think better of it.
-        return 130
-    return run(arguments)
+        code = 130
+    if code == 130:
+        # Ctrl-C within exec() (libraries make functions so) leaves a mark by which `python -m` would end as if nobody
+        # had caught it, killed by SIGINT. Any further exec() takes the mark away.
+        exec("")
+    return code

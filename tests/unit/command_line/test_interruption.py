@@ -147,3 +147,21 @@ def test_ctrl_c_while_python_loads_ends_without_a_traceback() -> None:
     finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert finished.returncode == 130
     assert "Traceback" not in finished.stderr
+
+
+def test_an_interrupt_within_exec_ends_with_130_too(tmp_path: Path) -> None:
+    """CPython marks such interrupts as unhandled even when they are caught."""
+    script = (
+        "import sys\n"
+        "import setsu.command_line.application as application\n"
+        "from setsu.command_line import main\n"
+        "def run(arguments):\n"
+        "    try:\n"
+        "        exec('raise KeyboardInterrupt')\n"
+        "    except KeyboardInterrupt:\n"
+        "        return 130\n"
+        "application.run = run\n"
+        "sys.exit(main([]))\n"
+    )
+    (tmp_path / "interrupted.py").write_text(script)
+    assert subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path).returncode == 130
