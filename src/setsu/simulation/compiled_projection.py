@@ -21,7 +21,7 @@ from setsu.constraints.compiled_rows import fill_errors, fill_positions, fill_ro
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.compiled_friction import tangents
 from setsu.simulation.motion_space import FREE, MASSLESS, STICK, UNSUITABLE
-from setsu.simulation.sparse_motion import HANDED_OVER, sparse_projection
+from setsu.simulation.sparse_motion import HANDED_OVER, sparse_projection, take_increment
 
 __all__ = ["active_rows", "gather", "mass", "project"]
 
@@ -119,11 +119,7 @@ def _moved(s, F, w):
     nearest(F, w.error, w.increment)
     for d in range(len(s.v)):
         w.increment[d] = -w.increment[d]
-    if run_bound(w.move) >= 0:
-        return False
-    for i in range(len(s.q)):
-        s.q[i] = w.moved[i]
-    return True
+    return take_increment(s, w)
 
 
 @part
@@ -141,6 +137,7 @@ def _hold_velocities(s, F, w, k):
 
 @part
 def _largest(numbers, k):
+    """The largest of the first k numbers by size."""
     largest = 0.0
     for i in range(k):
         largest = max(largest, abs(numbers[i]))
@@ -206,9 +203,7 @@ def project(t, s, kernels, x, F, w, c, u, most):
         k = gather(t, s, x, F, w)
         if k == 0:
             return -1
-        before, size = size, 0.0
-        for i in range(k):
-            size = max(size, abs(w.error[i]))
+        before, size = size, _largest(w.error, k)
         # Close by, the last factors are as good as new ones: each repeat gains as many digits as the step was small.
         stale = before <= _NEAR
         if not stale:

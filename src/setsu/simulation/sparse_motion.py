@@ -23,7 +23,14 @@ from setsu.constraints.sparse_inertia import solve_inertia
 from setsu.native.control_flow import part, run_bound
 from setsu.simulation.motion_space import UNSUITABLE
 
-__all__ = ["HANDED_OVER", "largest_error", "sparse_accelerations", "sparse_factors", "sparse_projection"]
+__all__ = [
+    "HANDED_OVER",
+    "largest_error",
+    "sparse_accelerations",
+    "sparse_factors",
+    "sparse_projection",
+    "take_increment",
+]
 
 HANDED_OVER = -2
 _DEPENDENT = 1e-5
@@ -71,6 +78,16 @@ def sparse_factors(s, x, F, c, u, most, again):
 
 
 @part
+def take_increment(s, w):
+    """s.q ⊕= w.increment; False when it cannot be."""
+    if run_bound(w.move) >= 0:
+        return False
+    for i in range(len(s.q)):
+        s.q[i] = w.moved[i]
+    return True
+
+
+@part
 def _corrected(s, w, c, u):
     """Take one correction (1); False when it cannot be."""
     for k in range(len(u.left)):
@@ -79,11 +96,7 @@ def _corrected(s, w, c, u):
     least_motion(c, s, u)
     for d in range(len(s.v)):
         w.increment[d] = u.force[d]
-    if run_bound(w.move) >= 0:
-        return False
-    for i in range(len(s.q)):
-        s.q[i] = w.moved[i]
-    return True
+    return take_increment(s, w)
 
 
 @part
