@@ -10,6 +10,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "setsu"
 
 LINES: dict[str, int] = {
     "errors": 0,
+    "interruption": 0,
     "named_numbers": 0,
     "public_names": 0,
     "spatial": 0,

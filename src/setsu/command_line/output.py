@@ -7,6 +7,8 @@ import sys
 import time
 from typing import Any
 
+from setsu.interruption import interrupts_held
+
 __all__ = ["INTERRUPTED", "ProgressBar", "console", "print_json"]
 
 INTERRUPTED = 130
@@ -56,9 +58,14 @@ class ProgressBar:
 
     def __call__(self, text: str, part: float) -> None:
         """Say what comes next and which part (0 to 1) is done."""
+        if self._bar is None and (time.monotonic() - self._start < PATIENCE_SECONDS or not sys.stderr.isatty()):
+            return
+        # A bar that is half started can be neither drawn nor stopped.
+        with interrupts_held():
+            self._draw(text, part)
+
+    def _draw(self, text: str, part: float) -> None:
         if self._bar is None:
-            if time.monotonic() - self._start < PATIENCE_SECONDS or not sys.stderr.isatty():
-                return
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -79,4 +86,5 @@ class ProgressBar:
 
     def __exit__(self, *problem: object) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with interrupts_held():
+                self._bar.stop()

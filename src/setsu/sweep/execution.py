@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError
+from setsu.interruption import interrupts_held
 from setsu.sweep.chunk import compute_chunk
 from setsu.sweep.plan import Plan
 
@@ -61,7 +63,22 @@ def _locally(plan: Plan, values: Floats, missing: list[int], jobs: int) -> Itera
     with _quiet_ends(), warnings.catch_warnings():
         # Ctrl-C cancels what workers still compute; how far the study came is told by the command.
         warnings.filterwarnings("ignore", message=".*tasks which were still being processed", category=UserWarning)
-        yield from parallel(work(plan, index, values[plan.store.rows(index)]) for index in missing)
+        results: Any = None
+        try:
+            _start_watchers()
+            with interrupts_held():
+                # Workers that see Ctrl-C themselves would each print a traceback; joblib ends them when we stop.
+                results = parallel(work(plan, index, values[plan.store.rows(index)]) for index in missing)
+            yield from results
+        finally:
+            if results is not None:
+                results.close()
+
+
+def _start_watchers() -> None:
+    """Start the processes that clean up after workers: later, starting them would let Ctrl-C through to workers."""
+    for watcher in ("multiprocessing.resource_tracker", "joblib.externals.loky.backend.resource_tracker"):
+        import_module(watcher).ensure_running()
 
 
 @contextmanager
@@ -118,8 +135,6 @@ def compute_on_cluster(plan: Plan, values: Floats, cluster: str, finished: Finis
 
 
 def _needed(package: str, extra: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(package)
     except ImportError:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,3 +166,70 @@ def test_an_interrupt_within_exec_ends_with_130_too(tmp_path: Path) -> None:
     )
     (tmp_path / "interrupted.py").write_text(script)
     assert subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path).returncode == 130
+
+
+def run_in_place_of_a_command(body: str) -> subprocess.CompletedProcess[str]:
+    lines = [
+        "import sys, time",
+        "import setsu.command_line.application as application",
+        "from setsu.command_line import main",
+        "def run(arguments):",
+        *(f"    {line}" for line in body.strip().splitlines()),
+        "application.run = run",
+        "sys.exit(main([]))",
+    ]
+    return subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
+
+
+def test_an_interrupt_within_a_finalizer_is_not_lost() -> None:
+    """Python drops what a finalizer raises."""
+    finished = run_in_place_of_a_command(
+        """
+class Finalized:
+    def __del__(self):
+        raise KeyboardInterrupt
+Finalized()
+time.sleep(60.0)
+return 0
+"""
+    )
+    assert finished.returncode == 130
+    assert not finished.stderr
+
+
+def test_what_fails_because_it_was_interrupted_ends_as_interrupted() -> None:
+    finished = run_in_place_of_a_command(
+        """
+try:
+    raise KeyboardInterrupt
+finally:
+    [].pop()
+"""
+    )
+    assert finished.returncode == 130
+    assert finished.stderr == "setsu: interrupted\n"
+
+
+def test_an_interrupt_waits_until_the_bar_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """rich cannot stop a bar whose start was interrupted."""
+    from rich.console import Console
+
+    from setsu.command_line.output import ProgressBar
+
+    printed = Console.print
+    sent: list[int] = []
+
+    def print_interrupted(console: Console, *arguments: object, **options: Any) -> None:
+        if not sent:
+            sent.append(1)
+            signal.raise_signal(signal.SIGINT)
+        printed(console, *arguments, **options)
+
+    monkeypatch.setattr(Console, "print", print_interrupted)
+    monkeypatch.setattr("setsu.command_line.output.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with pytest.raises(KeyboardInterrupt), ProgressBar("working") as bar:
+        bar("first", 0.1)
+    assert sent
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
