@@ -14,6 +14,7 @@ from setsu.contact.support import center_of_pressure, plane_axes, support_margin
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
+from setsu.simulation.late_field import Late
 from setsu.viewers import view
 
 __all__ = ["BodyContacts", "ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
@@ -97,6 +98,7 @@ class Recording:
     ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
     with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them.
+    joint_wrenches, contact_force and loop_wrench follow from the motion; they are computed when first asked for.
     """
 
     name: str
@@ -113,14 +115,14 @@ class Recording:
     v: Floats
     acceleration: Floats
     torque: Floats
-    joint_wrenches: Floats
     normal_force: Floats
     friction_force: Floats
-    contact_force: Floats
-    loop_wrench: Floats
     energy: Floats
     constraint_error: Floats
     ledger: EnergyLedger
+    joint_wrenches: Late = Late()  # noqa: RUF009  (a descriptor: one for all records)
+    contact_force: Late = Late()  # noqa: RUF009
+    loop_wrench: Late = Late()  # noqa: RUF009
     events: tuple[EventReport, ...] = ()
     mechanism: Mechanism | None = None
     contact_log: ContactLog | None = None
@@ -164,6 +166,10 @@ class Recording:
         if self.contact_log is None:
             raise InputError(f"{what}: expected a recording of a run with an environment")
         return self.contact_log.position
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is still to be computed needs the run, which stays in its process.
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def __len__(self) -> int:
         return len(self.time)

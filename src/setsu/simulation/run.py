@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.dynamics import joint_wrenches
 from setsu.mechanism import Free, Mechanism, Spherical
-from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import JamError
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
 from setsu.simulation.integrators import Driver
 from setsu.simulation.jamming import SHORTEST, resolve_jam
 from setsu.simulation.motion import POWERS, Evaluation
+from setsu.simulation.recorded_forces import Block, RecordedForces, column
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.stretch import Stretch
 from setsu.simulation.transitions import begin, change_loop, settle, switch
@@ -25,31 +23,7 @@ __all__ = ["Run"]
 
 Floats = NDArray[np.float64]
 _ENTRIES = (*POWERS, "projection", "impacts", "integration")
-_FORCE_KEYS = (
-    "q", "v", "acceleration", "multipliers", "normal_force", "friction_force", "dry_force", "redundant"
-)  # fmt: skip
 _STEPS_AT_ONCE = 500
-_ROWS_AT_ONCE = 2000
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Recorded states (T of them) of one motion; entries (T, 6): works, projection and impacts since the start."""
-
-    motion: Any
-    time: Floats
-    q: Floats
-    v: Floats
-    acceleration: Floats
-    torque: Floats
-    normal_force: Floats
-    friction_force: Floats
-    dry_force: Floats
-    multipliers: Floats
-    redundant: Floats
-    error: Floats
-    energy: Floats
-    entries: Floats
 
 
 class Run:
@@ -62,7 +36,7 @@ class Run:
         self.mechanism, self.motion, self.driver, self.contact_names = mechanism, motion, driver, contact_names
         self.works = np.zeros(len(POWERS))
         self.projection = self.impacts = 0.0
-        self.blocks: list[_Block] = []
+        self.blocks: list[Block] = []
         self.events: list[EventReport] = []
         self.state: Evaluation
         self._stretch: Stretch | None = None
@@ -105,15 +79,10 @@ class Run:
 
     def recording(self) -> Recording:
         """Return what was recorded so far."""
-        m = self.mechanism
-
-        def column(key: str) -> Floats:
-            return np.concatenate([getattr(block, key) for block in self.blocks])
-
-        q, v, acceleration = column("q"), column("v"), column("acceleration")
-        energy, entries = column("energy"), column("entries")
+        m, blocks = self.mechanism, tuple(self.blocks)
+        energy, entries = column(blocks, "energy"), column(blocks, "entries")
         rest = energy - energy[0] - entries.sum(axis=1)
-        contact_force, loop_wrench, external = self._forces(len(q))
+        forces = RecordedForces(m, blocks)
         return Recording(
             name=m.name,
             integrator=self.driver.integrator,
@@ -124,43 +93,22 @@ class Run:
             coordinate_names=_axis_names(m, "nq"),
             contact_names=self.contact_names,
             loop_names=tuple(loop.name for loop in m.loops),
-            time=column("time"),
-            q=q,
-            v=v,
-            acceleration=acceleration,
-            torque=column("torque"),
-            joint_wrenches=joint_wrenches(m, q, v, acceleration, external, "world"),
-            normal_force=column("normal_force"),
-            friction_force=column("friction_force"),
-            contact_force=contact_force,
-            loop_wrench=loop_wrench,
+            time=column(blocks, "time"),
+            q=column(blocks, "q"),
+            v=column(blocks, "v"),
+            acceleration=column(blocks, "acceleration"),
+            torque=column(blocks, "torque"),
+            joint_wrenches=lambda: forces.joint_wrenches,
+            normal_force=column(blocks, "normal_force"),
+            friction_force=column(blocks, "friction_force"),
+            contact_force=lambda: forces.contact_force,
+            loop_wrench=lambda: forces.loop_wrench,
             energy=energy,
-            constraint_error=column("error"),
+            constraint_error=column(blocks, "error"),
             ledger=EnergyLedger(**dict(zip(_ENTRIES, (*entries.T, rest), strict=True))),
             events=tuple(self.events),
             mechanism=m,
         )
-
-    def _forces(self, count: int) -> tuple[Floats, Floats, Floats | None]:
-        """Contact forces, loop wrenches and wrenches on bodies of all records; block after block of one motion."""
-        m = self.mechanism
-        contact_force = np.zeros((count, len(self.contact_names), 3))
-        loop_wrench, external = np.zeros((count, len(m.loops), 6)), np.zeros((count, m.n_bodies, 6))
-        if not isinstance(self.motion, ConstrainedMotion):
-            return contact_force, loop_wrench, None
-        first = 0
-        while first < len(self.blocks):
-            motion, rows, last = self.blocks[first].motion, 0, first
-            while last < len(self.blocks) and self.blocks[last].motion is motion and rows < _ROWS_AT_ONCE:
-                rows += len(self.blocks[last].time)
-                last += 1
-            blocks = self.blocks[first:last]
-            given = [np.concatenate([getattr(block, key) for block in blocks]) for key in _FORCE_KEYS]
-            start = sum(len(block.time) for block in self.blocks[:first])
-            where = slice(start, start + rows)
-            contact_force[where], loop_wrench[where], external[where] = motion.forces(*given)
-            first = last
-        return contact_force, loop_wrench, external
 
     def _without_python(self, times: Floats, index: int, end: int, every: int) -> int:
         """Take steps in compiled code up to the grid time before `end`, or to an event; return how many were taken."""
@@ -180,7 +128,7 @@ class Run:
             kept = (np.arange(index, index + taken.count) % every) == 0
             records = taken.records
             self.blocks.append(
-                _Block(
+                Block(
                     self.motion,
                     n_times[kept],
                     records.q,
@@ -239,7 +187,7 @@ class Run:
     def _record(self) -> None:
         state = self.state
         self.blocks.append(
-            _Block(
+            Block(
                 self.motion,
                 np.array([state.t]),
                 state.q[None],

@@ -1,0 +1,44 @@
+"""Fields of a record that are computed when they are first read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Late"]
+
+Floats = NDArray[np.float64]
+
+
+class Late:
+    """A dataclass field that may be given as a function without arguments; it is called when the field is first read.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Record:
+    ...     forces: Late = Late()
+    >>> Record(lambda: np.ones(2)).forces
+    array([1., 1.])
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, record: None, owner: Any = None) -> Late: ...
+    @overload
+    def __get__(self, record: object, owner: Any = None) -> Floats: ...
+    def __get__(self, record: Any, owner: Any = None) -> Any:
+        if record is None:
+            # By this a dataclass learns that the field has no default.
+            raise AttributeError(self._name)
+        value = record.__dict__[self._name]
+        if callable(value):
+            value = record.__dict__[self._name] = value()
+        return value
+
+    def __set__(self, record: Any, value: Floats | Callable[[], Floats]) -> None:
+        record.__dict__[self._name] = value
