@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.convex_tables import ConvexShapes
 from setsu.contact.detection import point_in_world
 from setsu.contact.free_motion import (
     ACCELERATION,
@@ -27,6 +28,8 @@ from setsu.contact.free_motion import (
 )
 from setsu.contact.held_rows import HeldRows
 from setsu.contact.memory import is_sliding
+from setsu.contact.pair_detection import find_pairs, place_shapes
+from setsu.contact.pair_log import PairLog, has_room, note_forces, note_touches
 from setsu.contact.scene import STOP, WRENCH, Problem, Scene
 from setsu.contact.step import accept, take_step
 from setsu.contact.tree import NOW, Tree, kinetic_energy, set_inertias, weight_energy
@@ -82,12 +85,13 @@ def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene) -> Re
 
 @compiled
 def advance(
-    scene: Scene, tree: Tree, problem: Problem, motion: Motion, tables: DriveTables, records: Records, held: HeldRows,
-    times, step, first, stop, record_every, solver,
+    scene: Scene, tree: Tree, problem: Problem, motion: Motion, tables: DriveTables, records: Records,
+    shapes: ConvexShapes, log: PairLog, held: HeldRows, times, step, first, stop, record_every, solver,
 ):  # fmt: skip
     """Take the steps from the states number `first` up to `stop` (exclusive); return (next state, status).
 
     The last state of all takes its step only to know what acts in it. Stops early when events need to be fetched.
+    Without `shapes`, the contacts between bodies are those that stand in problem.pairs already.
     """
     last = len(times) - 1
     a = motion.vectors
@@ -98,21 +102,28 @@ def advance(
     if motion.elastic[0] == 0:
         motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
     for k in range(first, stop):
-        if records.counts[1] > len(records.events) - len(scene.points) - len(scene.stops):
+        if records.counts[1] > len(records.events) - len(scene.points) - len(scene.stops) or not has_room(log):
             return k, FINE
         h = times[k + 1] - times[k] if k < last else step
         for d in range(a.shape[1]):
             a[TORQUE, d] = tables.torque[min(k, len(tables.torque) - 1), d]
             a[POSITION, d] = tables.position[min(k, len(tables.position) - 1), d]
             a[VELOCITY, d] = tables.velocity[min(k, len(tables.velocity) - 1), d]
+        if len(shapes.pairs) > 0:
+            if run_bound(shapes.kernel) >= 0:
+                return k, BAD_NUMBERS
+            place_shapes(shapes, motion.poses, shapes.velocities)
+            find_pairs(shapes, problem, step)
         status = take_step(scene, tree, problem, motion, held, h, solver, records.now)
         if status != FINE:
             return k, status
         for i in range(8):
             records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
         if k % record_every == 0 or k == last:
+            note_forces(log, problem, records.counts[0], h)
             _record(scene, tree, problem, motion, records, h)
         _see_events(scene, problem, records, k)
+        note_touches(log, problem, k)
         if k < last:
             for d in range(a.shape[1]):
                 mean, v = 0.5 * (a[V, d] + a[V_NEXT, d]), a[V, d]

@@ -93,6 +93,7 @@ PAIR = np.dtype(
     [
         ("body_a", "i8"),
         ("body_b", "i8"),
+        ("log", "i8"),  # number of the two bodies in the log (pair_log.py)
         ("gap", "f8"),  # m
         ("position", "f8", 3),  # m, world
         ("normal", "f8", 3),  # from body b towards body a

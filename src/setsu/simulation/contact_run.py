@@ -1,9 +1,10 @@
 """A run with an environment: the time loop of setsu.contact, and its recording.
 
 Rows hold a state and what acts in the step that begins there: H a + b = tau + K f in every row. Torques that are
-plain functions, and contacts between bodies, are evaluated in Python before each step; everything else stays in
-compiled code. Loops, couplings and surface contacts of the mechanism are rows of the same problem, and so are ends of
-travel of joints. Loops open and close at the first step that begins at, or after, the time asked for.
+plain functions, and contacts between bodies if coal is to find them, are evaluated in Python before each step;
+everything else stays in compiled code. Loops, couplings and surface contacts of the mechanism are rows of the same
+problem, and so are ends of travel of joints. Loops open and close at the first step that begins at, or after, the time
+asked for.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from numpy.typing import NDArray
 
 from setsu.constraints.contact import SurfaceContact
 from setsu.contact.body_pairs import BodyPairs
+from setsu.contact.convex_tables import make_shapes
 from setsu.contact.deep_start import deep_point
 from setsu.contact.environment import Environment
+from setsu.contact.shape_pairs import ShapePairs, shape_pairs
 from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, nearest_names
@@ -37,6 +40,7 @@ __all__ = ["ContactRun"]
 Floats = NDArray[np.float64]
 
 CONTACT_SOLVERS = ("default", "sugihara2002")
+BODY_CONTACTS = ("compiled", "coal")
 _STEPS_PER_CALL = 500
 # m: a point may start this deep inside the environment, no deeper; m or rad: a joint this far beyond its limit.
 _DEEPEST_START, _BEYOND_START = 1e-3, 1e-6
@@ -55,7 +59,7 @@ class ContactRun:
         times: Floats,
         record_every: int,
         contact_solver: str = "default",
-        body_contacts: bool = False,
+        body_contacts: bool | str = False,
         changes: Sequence[CloseLoop | OpenLoop] = (),
         joint_stops: bool = False,
     ) -> None:
@@ -63,6 +67,7 @@ class ContactRun:
             raise InputError(
                 f"simulate: contact_solver: unknown {contact_solver!r}{nearest_names(contact_solver, CONTACT_SOLVERS)}"
             )
+        finder = _finder(body_contacts)
         if joint_stops and contact_solver != "default":
             raise InputError(f"simulate: joint_stops need contact_solver='default'; {contact_solver} knows points only")
         if mechanism.has_bearings:
@@ -73,7 +78,7 @@ class ContactRun:
                     f'simulate: contact "{contact.name}": with an environment expected bilateral=True and friction=0; '
                     "points that may lift off or rub are contact points of the mechanism"
                 )
-        from setsu.contact import advance, scene, tree
+        from setsu.contact import advance, pair_log, scene, tree
         from setsu.contact import free_motion as stepping
         from setsu.native.array_book import Book
 
@@ -90,16 +95,20 @@ class ContactRun:
         self.scene = scene.make_scene(
             m, environment, scene.make_stops(s.coordinate, s.velocity, s.sign, s.limit, np.ones(len(s)))
         )
-        self.pairs = BodyPairs(m) if body_contacts else None
-        self.pair_record = PairRecord(m)
-        dense = self.pairs is not None or self.loops.count > 0
-        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room if self.pairs else 0, dense)
+        self.pairs = shape_pairs(m) if finder else ShapePairs()
+        self.coal = BodyPairs(self.pairs) if finder == "coal" else None
+        self.shapes = make_shapes(self.pairs if finder == "compiled" else ShapePairs(), m.n_bodies)
+        self.pair_log = pair_log.make_pair_log(len(self.pairs.body_pairs))
+        self.pair_record = PairRecord(m, self.pairs.body_pairs) if finder else None
+        dense = len(self.pairs.pairs) > 0 or self.loops.count > 0
+        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, dense)
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self.motion, self._bound = self._bind()
         rows = (len(times) - 1) // record_every + 2
         self.records = advance.make_records(rows, m.nq, m.nv, m.n_bodies, self.scene)
         self.tables = self._tables()
-        self._books = [Book(p) for p in (self.scene, self.tree, self.problem, self.motion, self.tables, self.records)]
+        compiled = (self.scene, self.tree, self.problem, self.motion, self.tables, self.records)
+        self._books = [Book(pages) for pages in (*compiled, self.shapes, self.pair_log)]
         self.events: list[EventReport] = []
         self.done = 0
 
@@ -121,13 +130,11 @@ class ContactRun:
         """Take all steps."""
         stop = len(self.times)
         by_step = (
-            self.torque.depends_on_state
-            or self.pairs is not None
-            or (self.servo is not None and self.servo.needs_state)
+            self.torque.depends_on_state or self.coal is not None or (self.servo is not None and self.servo.needs_state)
         )
         while self.done < stop:
             self._change_loops()
-            first, row = self.done, int(self.records.counts[0])
+            first = self.done
             if by_step:
                 self._prepare_step()
             target = min(stop, self.done + (1 if by_step else _STEPS_PER_CALL), *(k for k, _ in self._changes))
@@ -135,8 +142,6 @@ class ContactRun:
                 *self._books, self.loops.compiled, self.times, self.step, first, target, self.record_every, self._solver
             )  # fmt: skip
             self._fetch_events()
-            if self.pairs is not None and self.done > first:
-                self._keep_pairs(first, row)
             if status != self._stepping.FINE:
                 raise InputError(self._problem(status))
             if not by_step or self.done % _STEPS_PER_CALL == 0:
@@ -181,7 +186,7 @@ class ContactRun:
             events=tuple(self.events),
             mechanism=m,
             contact_log=ContactLog(points[:, :, 3:6].copy(), stop_torque, *totals[:, 4:].T.copy()),
-            body_contacts=self.pair_record.contacts(count) if self.pairs is not None else None,
+            body_contacts=self.pair_record.contacts(count) if self.pair_record is not None else None,
             environment=self.environment,
         )
 
@@ -224,6 +229,9 @@ class ContactRun:
             body_twists=np.zeros((2, m.nv, 6)),
             elastic=np.array([bool(m.springs) or bool(m.tables.stiffness.any())], dtype=np.int64),
         )
+        if len(self.shapes.pairs):
+            bound.append(native_function(m, "body_velocities").bind([q, vectors[s.V]], [self.shapes.velocities]))
+            self.shapes.kernel[:] = bound[-1].handle
         return motion, bound
 
     def _tables(self) -> Any:
@@ -271,9 +279,9 @@ class ContactRun:
                 table[0] = row
         elif self.torque.depends_on_state:
             self.tables.torque[0] = self.torque(t, q, v)
-        if self.pairs is not None:
+        if self.coal is not None:
             velocities = native_function(self.mechanism, "body_velocities").fast(q, v)
-            self.problem.counts[2] = self.pairs.find(motion.poses, velocities, self.step, self.problem.pairs)
+            self.problem.counts[2] = self.coal.find(motion.poses, velocities, self.step, self.problem.pairs)
 
     def _change_loops(self) -> None:
         """Close and open the loops whose time has come, by plastic impacts."""
@@ -287,26 +295,32 @@ class ContactRun:
             motion.energies[0] = kinetic_energy(m, q, v)
             self.records.sums[3] -= report.energy_lost
 
-    def _keep_pairs(self, step: int, row: int) -> None:
-        """Keep what the step just taken says of contacts between bodies; `row`: the recording's, if it has one."""
-        contacts = self.problem.contacts[: self.problem.counts[0]]
-        self.events.extend(self.pair_record.see(contacts, float(self.times[step])))
-        if self.records.counts[0] > row:
-            last = len(self.times) - 1
-            h = float(self.times[step + 1] - self.times[step]) if step < last else self.step
-            self.pair_record.keep(contacts, h, row)
-
     def _fetch_events(self) -> None:
         none, names = np.zeros(0), (*point_names(self.mechanism), *self.stops.names)
         kinds = self._advance.EVENT_KINDS
-        for step, kind, point in self.records.events[: self.records.counts[1]].tolist():
-            self.events.append(EventReport(float(self.times[step]), kinds[kind], names[point], none, none))
+        found = [
+            (step, EventReport(float(self.times[step]), kinds[kind], names[point], none, none))
+            for step, kind, point in self.records.events[: self.records.counts[1]].tolist()
+        ]
         self.records.counts[1] = 0
+        if self.pair_record is not None:
+            found += self.pair_record.fetch(self.pair_log, self.times)
+        self.events.extend(event for _, event in sorted(found, key=lambda entry: entry[0]))
 
     def _problem(self, status: int) -> str:
         if status == self._stepping.NOT_POSITIVE:
             return f"simulate: at t = {self.time:.9g} s a joint moves no mass; give it inertia or armature"
         return f"simulate: at t = {self.time:.9g} s the state is not finite; expected a shorter step or smaller forces"
+
+
+def _finder(body_contacts: object) -> str:
+    """Who looks for contacts between bodies: "" for nobody."""
+    if isinstance(body_contacts, bool | np.bool_):
+        return BODY_CONTACTS[0] if body_contacts else ""
+    if not isinstance(body_contacts, str) or body_contacts not in BODY_CONTACTS:
+        known = " or ".join(f'"{word}"' for word in BODY_CONTACTS)
+        raise InputError(f"simulate: body_contacts: expected True, False, {known}, got {body_contacts!r:.80}")
+    return body_contacts
 
 
 def point_names(m: Mechanism) -> tuple[str, ...]:

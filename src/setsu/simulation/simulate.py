@@ -46,7 +46,7 @@ def simulate(
     *,
     environment: Environment | None = None,
     contact_solver: str = "default",
-    body_contacts: bool = False,
+    body_contacts: bool | str = False,
     integrator: str = "rk4",
     record_every: int = 1,
     progress: bool | Progress = False,
@@ -66,7 +66,8 @@ def simulate(
             `with_contact_points` makes them); the step is then semi-implicit and of fixed length, a JointServo as
             `torque` is treated implicitly, and surface contacts must be bilateral and frictionless.
         contact_solver: "default", or "sugihara2002" for the method of that paper.
-        body_contacts: with an environment, let the collision shapes of bodies touch each other too (extra `geometry`).
+        body_contacts: with an environment, let the collision shapes of bodies touch each other too (meshes by their
+            convex hulls, extra `geometry`); "coal" to find where with that library, in Python before each step.
         integrator: "rk4" (order 4), "semi_implicit" (1), "rk8" (8), "adaptive" (8, own steps by `tolerance` between the
             recorded ones), "radau" (5, implicit, for stiff springs, dampers and controllers).
         record_every: keep every so many steps; the first and the last are always kept.
@@ -105,7 +106,7 @@ def simulate(
             times,
             record_every,
             contact_solver,
-            bool(body_contacts),
+            body_contacts,
             checked_events(mechanism, events, float(duration)),
             bool(joint_stops),
         )
