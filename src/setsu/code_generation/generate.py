@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
 from setsu.code_generation.programs import TracedFunction, traced_function, traced_unit
 from setsu.code_generation.python_source import python_source
+from setsu.constraints.massless import refuse_unheld
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError, nearest_names
@@ -143,6 +144,8 @@ def generate(
         raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
     if mechanism.nv == 0:
         raise InputError(f"generate: {mechanism.name} has no moving joint")
+    if function.startswith("forward_dynamics"):
+        refuse_unheld(mechanism, f"generate {function}", mechanism.random_configuration(0))
     closed = None
     if language == "fmu" and (mechanism.loops or mechanism.couplings):
         traced, closed = traced_unit(mechanism, actuated)

@@ -25,7 +25,6 @@ from setsu.constraints.contact_problem import ContactProblem
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
-from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import ConstraintSystem, Linearisation
 from setsu.dynamics import bias_torque, joint_wrenches, mass_matrix
 from setsu.dynamics.equations import bare_inverse_dynamics
@@ -121,8 +120,8 @@ class DenseMotion:
             rows.velocity_term[..., self.held_rows],
             system.row_size(rows)[..., self.held_rows, :],
             held_tolerance(system, rows.error),
-            coordinate_names(m),
-            f"constrained_dynamics: {m.name}: ",
+            m,
+            "constrained_dynamics",
         )
         self.force = self.force + self.held.shift
 

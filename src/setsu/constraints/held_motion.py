@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.stacked import Floats, solve, times, transposed_times
+from setsu.dynamics.massless import idle_velocities, massless_motion
 from setsu.errors import InputError
+from setsu.mechanism import Mechanism
 
 __all__ = ["HeldMotion", "hold", "singular_values_kept"]
 
@@ -71,7 +73,13 @@ class HeldMotion:
 
 
 def hold(
-    M: Floats, G: Floats, gamma: Floats, size: Floats, tolerance: Floats, names: tuple[str, ...] = (), what: str = ""
+    M: Floats,
+    G: Floats,
+    gamma: Floats,
+    size: Floats,
+    tolerance: Floats,
+    mechanism: Mechanism | None = None,
+    function: str = "",
 ) -> HeldMotion:
     """Factor rows G (..., n, nv) of a mechanism with mass matrix M (..., nv, nv).
 
@@ -79,12 +87,12 @@ def hold(
         gamma: velocity terms (..., n).
         size: bounds of the entries of G before cancellation, (..., n, nv).
         tolerance: relative size below which a singular value is zero, (...).
-        names, what: of the velocities and of what is solved, for messages.
+        mechanism, function: for messages.
 
     Raises:
         InputError: a motion that the rows leave free moves no mass.
     """
-    M, shift = _with_mass_everywhere(M, G, gamma, size, names, what)
+    M, shift = _with_mass_everywhere(M, G, gamma, size, mechanism, function)
     L = np.asarray(np.linalg.cholesky(M), dtype=np.float64)
     scale = _row_scale(size, np.diagonal(M, axis1=-2, axis2=-1))
     Y = solve(L, np.swapaxes(G, -1, -2)) / scale[..., None, :]  # (2)
@@ -108,7 +116,7 @@ def _row_scale(size: Floats, diagonal: Floats) -> Floats:
 
 
 def _with_mass_everywhere(
-    M: Floats, G: Floats, gamma: Floats, size: Floats, names: tuple[str, ...], what: str
+    M: Floats, G: Floats, gamma: Floats, size: Floats, mechanism: Mechanism | None, function: str
 ) -> tuple[Floats, Floats]:
     """Return M and the force shift of (5); states whose M is well positive definite stay as they are."""
     shift = np.zeros(M.shape[:-1])
@@ -122,16 +130,11 @@ def _with_mass_everywhere(
     rho = np.where(rho > 0.0, rho, 1.0) * poor
     M = M + rho[..., None, None] * (np.swapaxes(G_s, -1, -2) @ G_s)
     shift = -rho[..., None] * transposed_times(G_s, gamma_s)
-    still = _poorly_definite(M)
-    if still.any():
-        where = tuple(np.argwhere(still)[0])
-        _, vectors = np.linalg.eigh(M[where])
-        part = np.abs(vectors[:, 0])
-        movers = [names[k] if names else str(k) for k in np.argsort(-part) if part[k] > 0.3 * part.max()]
-        raise InputError(
-            f"{what}the mass matrix is singular: joint{'s' if len(movers) > 1 else ''} {', '.join(movers)} can move "
-            "without moving any mass, and no loop or coupling holds them; give bodies inertia or the joints armature"
-        )
+    for where in np.argwhere(_poorly_definite(M)):
+        idle = idle_velocities(M[tuple(where)])
+        if idle:
+            what = "" if mechanism is None else massless_motion(mechanism, idle, ", and no constraint holds it")
+            raise InputError(f"{function}: {what}")
     return M, shift
 
 

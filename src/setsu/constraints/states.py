@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.mechanism.joints import Free, Spherical
+from setsu.mechanism.velocity_names import coordinate_names
 
 __all__ = ["checked_arrays", "coordinate_names", "velocity_indices"]
 
@@ -54,15 +55,6 @@ def checked_arrays(
         for numbers, (_, _, shape) in zip(taken, arrays, strict=True)
     ]
     return full, batch
-
-
-def coordinate_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return a name per velocity: the joint's, with [k] behind it for joints of several velocities."""
-    return tuple(
-        body.joint.name if body.joint.nv == 1 else f"{body.joint.name}[{k}]"
-        for body in mechanism.moving
-        for k in range(body.joint.nv)
-    )
 
 
 def velocity_indices(mechanism: Mechanism, names: Sequence[str] | str, what: str) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
+from setsu.dynamics.massless import idle_velocities, massless_motion, refuse_massless
 from setsu.errors import InputError
 from setsu.kernels import configuration, derivatives, energy, jacobians, kinematics, momentum
 from setsu.kernels.articulated_body import articulated_body
@@ -28,7 +29,15 @@ from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
 from setsu.native.straight import Trace
 
-__all__ = ["KERNELS", "PROGRAMS", "STRAIGHT_KERNELS", "fast_function", "native_function", "require_mechanism"]
+__all__ = [
+    "KERNELS",
+    "PROGRAMS",
+    "STRAIGHT_KERNELS",
+    "fast_function",
+    "native_function",
+    "require_mass",
+    "require_mechanism",
+]
 
 # Kernels by name; a second word names a variant.
 KERNELS: dict[str, Callable[[], Kernel]] = {
@@ -173,7 +182,23 @@ def native_function(mechanism: Mechanism, name: str, *, specialised: bool = Fals
             if with_wrenches in KERNELS
             else None,
         )
+        if name.startswith("forward_dynamics"):
+            function.arguments.explain = partial(_idle_state, mechanism)
     return function
+
+
+def _idle_state(mechanism: Mechanism, q: Any) -> str:
+    """Say which joints move no mass in the first of some configurations (n, nq) where any do; else nothing."""
+    for matrix in native_function(mechanism, "mass_matrix")(q):
+        idle = idle_velocities(matrix)
+        if idle:
+            return massless_motion(mechanism, idle, " in this configuration")
+    return ""
+
+
+def require_mass(mechanism: Mechanism, function: str) -> None:
+    """Raise an InputError when some motion of a mechanism without its loops moves no mass in any configuration."""
+    refuse_massless(mechanism, function, native_function(mechanism, "mass_matrix"))
 
 
 def fast_function(mechanism: Mechanism, name: str) -> Callable[..., Any]:
@@ -182,5 +207,7 @@ def fast_function(mechanism: Mechanism, name: str) -> Callable[..., Any]:
         return mechanism.__dict__["_fast_functions"][name]
     except (KeyError, AttributeError):
         function = native_function(mechanism, name).fast
+        if name.startswith("forward_dynamics"):
+            require_mass(mechanism, name.split()[0])
         mechanism.__dict__.setdefault("_fast_functions", {})[name] = function
         return function

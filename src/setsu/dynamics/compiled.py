@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from setsu.dynamics.bearings import refuse_bearings
-from setsu.dynamics.catalogue import KERNELS, native_function, require_mechanism
+from setsu.dynamics.catalogue import KERNELS, native_function, require_mass, require_mechanism
 from setsu.dynamics.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from setsu.dynamics.kinematics import integrate_with
 from setsu.errors import InputError, nearest_names
@@ -70,6 +70,8 @@ def compile(
             raise InputError(f"compile: no function {name!r}{nearest_names(name, _COMPILABLE)}")
         if name.startswith(("inverse_dynamics", "forward_dynamics")):
             refuse_bearings(mechanism, f"compile {name}")
+        if name.startswith("forward_dynamics"):
+            require_mass(mechanism, f"compile {name}")
     return CompiledFunctions(mechanism, wanted, others)
 
 

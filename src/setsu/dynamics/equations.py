@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.bearings import bearing_friction, settle_friction
-from setsu.dynamics.catalogue import fast_function, native_function, require_mechanism
+from setsu.dynamics.catalogue import fast_function, native_function, require_mass, require_mechanism
+from setsu.dynamics.massless import idle_velocities, massless_motion
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
@@ -209,14 +210,12 @@ def _unit_vector_mass_matrix(m: Mechanism, q: Floats) -> Floats:
 def _forward_by_unit_vectors(
     m: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None
 ) -> Floats:
-    require_mechanism(m, "forward_dynamics")
+    require_mass(m, "forward_dynamics")
     checked_q, checked_v, torque, wrenches = _checked(m, "forward_dynamics", (q, v, tau), external)
     bias = bare_inverse_dynamics(m, checked_q, checked_v, np.zeros(m.nv), wrenches)
     M = _unit_vector_mass_matrix(m, checked_q)
     try:
         return np.asarray(np.linalg.solve(M, (torque - bias)[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
-        raise InputError(
-            f"forward_dynamics: the mass matrix of {m.name} is singular: "
-            "a joint moves no mass (give it inertia or armature)"
-        ) from None
+        idle = next(filter(None, map(idle_velocities, M.reshape(-1, m.nv, m.nv))), tuple(range(m.nv)))
+        raise InputError(f"forward_dynamics: {massless_motion(m, idle, ' in this configuration')}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -21,13 +21,17 @@ _FLOAT64 = np.dtype(np.float64)
 
 # Beyond this the reduction of angles to a quarter turn loses digits; no mechanism gets there.
 LARGEST_COORDINATE = 1e9
+_LOOKED_AT = 64  # states from the first bad one on: drivers tell it to within a tile
 
 
 class Arguments:
     """What a function takes: arrays by name with the shape of one state.
 
     function: name for messages. shapes: of one state, in the order of `arrays`.
+    explain: says of coordinates (n, nq) why a result may not be finite, or nothing.
     """
+
+    explain: Callable[[Floats], str] | None = None
 
     def __init__(
         self, function: str, mechanism: Mechanism, arrays: Sequence[Array], shapes: Sequence[tuple[int, ...]]
@@ -125,9 +129,16 @@ class Arguments:
                 raise InputError(f"{self.function}: {_public(array)}{where} is {value}, expected {expected}")
             if array.over == "q":
                 self._refuse_zero_quaternion(array, values)
+        reason = ""
+        if self.explain is not None:
+            q, stride = next(row for array, row in zip(self.arrays, rows, strict=True) if array.over == "q")
+            states = q.reshape(-1, self.mechanism.nq)
+            reason = self.explain(states[first : first + _LOOKED_AT] if stride else states)
         raise InputError(
-            f"{self.function}: the result is not finite from state {first} on: numbers too large, or a joint of "
-            f"{self.mechanism.name} that moves no mass (give it inertia or armature)"
+            f"{self.function}: {reason}"
+            if reason
+            else f"{self.function}: the result is not finite from state {first} on: numbers too large for "
+            f"{self.mechanism.name}"
         )
 
     def _refuse_zero_quaternion(self, array: Array, q: Floats) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.contact import Environment
-from setsu.dynamics.catalogue import fast_function, require_mechanism
+from setsu.dynamics.catalogue import fast_function, require_mass, require_mechanism
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism, with_contact_points
 from setsu.simulation.constrained_motion import ConstrainedMotion
@@ -96,6 +96,7 @@ def simulate(
     chosen_integrator(integrator)
     if environment is not None:
         _refuse_with_environment(environment, integrator, baumgarte)
+        require_mass(mechanism, "simulate with an environment")
         held = checked_contacts(mechanism, contacts, "simulate")
         contact_run = ContactRun(
             _able_to_touch(mechanism),

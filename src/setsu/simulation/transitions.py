@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.dynamics import body_poses
+from setsu.constraints.massless import refuse_unheld_motion
+from setsu.dynamics import body_poses, mass_matrix
+from setsu.dynamics.catalogue import require_mass
 from setsu.errors import InputError
 from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
@@ -40,8 +42,12 @@ _MOST_SWITCHES = 50  # and four for every contact, stop and joint
 def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, list[EventReport]]:
     """Return the state at t = 0 with every contact in its mode; InputError when it violates a constraint."""
     if isinstance(motion, FreeMotion):
+        require_mass(motion.mechanism, "simulate")
         return motion.evaluate(0.0, q, v), []
     rows = motion.system.linearise(q, v)
+    F = rows.free_jacobian
+    M = mass_matrix(motion.mechanism, q) + F.T @ (motion.system.loops.armature[:, None] * F)
+    refuse_unheld_motion(motion.mechanism, "simulate", M, rows.jacobian)
     held, names = motion.system.n_held, motion.system.names
     rates = rows.jacobian @ v
     for row in range(held):

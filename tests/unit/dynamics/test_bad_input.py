@@ -158,22 +158,100 @@ def massless_tip() -> setsu.Mechanism:
     return builder.build()
 
 
-@pytest.mark.parametrize("method", ["articulated_body", "composite_body", "unit_vector"])
+METHODS = ("articulated_body", "composite_body", "unit_vector")
+IDLE_TIP = "massless tip: a motion of joint tip_joint moves no mass, so that forces determine no acceleration; give its"
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_joint_that_moves_no_mass_has_no_acceleration(method: str) -> None:
     m = massless_tip()
     state = ([0.1, 0.2], [0.0, 0.0], [0.0, 1.0])
-    refused("moves no mass (give it inertia or armature)", setsu.forward_dynamics, m, *state, method=method)
+    refused(f"forward_dynamics: {IDLE_TIP}", setsu.forward_dynamics, m, *state, method=method)
+    refused(f"forward_dynamics: {IDLE_TIP}", setsu.forward_dynamics, m, *state, np.zeros((2, 6)), method=method)
     many = [np.tile(x, (9, 1)) for x in state]
-    refused("moves no mass (give it inertia or armature)", setsu.forward_dynamics, m, *many, method=method)
+    refused(f"forward_dynamics: {IDLE_TIP}", setsu.forward_dynamics, m, *many, method=method)
     # Torques are defined all the same.
     assert np.isfinite(setsu.inverse_dynamics(m, *state)).all()
 
 
 def test_compiled_code_for_a_joint_that_moves_no_mass() -> None:
-    refused(
-        "a joint moves no mass",
-        lambda: setsu.compile(massless_tip(), ["forward_dynamics"]).forward_dynamics(*np.zeros((3, 2))),
+    m = massless_tip()
+    refused(f"compile forward_dynamics: {IDLE_TIP}", setsu.compile, m, ["forward_dynamics"])
+    refused(f"forward_dynamics_derivatives: {IDLE_TIP}", setsu.forward_dynamics_derivatives, m, *np.zeros((3, 2)))
+    for language in ("c", "python", "fmu"):
+        refused("generate forward_dynamics: massless tip", setsu.generate, m, "forward_dynamics", language=language)
+
+
+def test_armature_or_a_locked_joint_gives_the_accelerations_back() -> None:
+    """What the message says to do: with armature J the tip's own torque turns it by tau / J against the rod."""
+    for joint in (setsu.Revolute((0, 1, 0), armature=0.5), setsu.Fixed()):
+        builder = setsu.MechanismBuilder("helped", gravity=(0, 0, 0))
+        builder.add_body("rod", joint=setsu.Revolute((0, 1, 0)), mass=1.0, center_of_mass=(0, 0, 1))
+        m = builder.add_body("tip", "rod", joint).build()
+        found = setsu.forward_dynamics(m, np.full(m.nv, 0.3), np.zeros(m.nv), np.arange(1.0, m.nv + 1.0))
+        np.testing.assert_allclose(found, [1.0, 4.0][: m.nv], rtol=1e-14)
+
+
+def coaxial() -> setsu.Mechanism:
+    """Two joints about one and the same tilted axis with nothing between them: only their sum moves the mass."""
+    axis = (0.3, 0.4, 0.5)
+    builder = setsu.MechanismBuilder("coaxial")
+    builder.add_body("sleeve", joint=setsu.Revolute(axis), placement=setsu.placement((0, 0, 1), (0.1, 0.3, 0.7)))
+    builder.add_body(
+        "rotor", "sleeve", setsu.Revolute(axis), mass=1.3, center_of_mass=(0.17, 0.03, 0.2), inertia=0.013 * np.eye(3)
     )
+    return builder.build()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_joints_that_only_together_move_mass_are_named_together(method: str) -> None:
+    """Rounding leaves the last pivot of the mass matrix at 1e-17 instead of 0: finite accelerations without sense."""
+    m = coaxial()
+    for state in (np.ones((3, 2)), np.ones((3, 20, 2))):
+        refused(
+            "a motion of joints sleeve_joint, rotor_joint moves no mass",
+            setsu.forward_dynamics,
+            m,
+            *state,
+            method=method,
+        )
+
+
+def test_a_point_mass_on_a_ball_joint_turns_about_itself_without_mass() -> None:
+    m = setsu.MechanismBuilder("ball").add_body("bob", joint=setsu.Spherical(), mass=1.0, center_of_mass=(1, 0, 0))
+    ball = m.build()
+    refused(
+        "ball: a motion of joint bob_joint[0] moves no mass",
+        setsu.forward_dynamics,
+        ball,
+        [0, 0, 0, 1],
+        *np.ones((2, 3)),
+    )
+
+
+def stretching() -> setsu.Mechanism:
+    """A point mass on two massless rods: determined unless they are in line."""
+    builder = setsu.MechanismBuilder("two rods")
+    builder.add_body("upper", joint=setsu.Revolute((0, 1, 0)))
+    builder.add_body(
+        "lower", "upper", setsu.Revolute((0, 1, 0)), setsu.placement((1, 0, 0)), mass=1.0, center_of_mass=(1, 0, 0)
+    )
+    return builder.build()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_configuration_in_which_a_motion_moves_no_mass(method: str) -> None:
+    m = stretching()
+    # Without torques no rod pushes: the mass falls freely, x = cos q1 + cos(q1 + q2), z = -sin q1 - sin(q1 + q2).
+    found = setsu.forward_dynamics(m, [0.2, 0.5], [0, 0], [0, 0], method=method)
+    s1, s12, c1, c12 = np.sin(0.2), np.sin(0.7), np.cos(0.2), np.cos(0.7)
+    J = np.array([[-s1 - s12, -s12], [-c1 - c12, -c12]])
+    np.testing.assert_allclose(J @ found, [0.0, -9.81], rtol=0, atol=1e-12)
+    message = "two rods: a motion of joints upper_joint, lower_joint moves no mass in this configuration"
+    refused(message, setsu.forward_dynamics, m, [0.0, 0.0], [0, 0], [0, 0], method=method)
+    q = np.array([[0.1 * k, 0.5 - 0.01 * k] for k in range(51)])
+    q[50] = 0.0
+    refused(message, setsu.forward_dynamics, m, q, np.zeros(2), np.zeros(2), method=method)
 
 
 def test_results_too_large_for_a_number() -> None:
