@@ -24,15 +24,16 @@ from setsu.dynamics import difference, integrate
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 
-__all__ = ["ClosingError", "close_loops", "loop_error"]
+__all__ = ["ClosingError", "close_loops", "loop_error", "opening"]
 
 _TOLERANCE = 1e-13
 _ROUNDS = 200
-_RESTARTS = 24
+_RESTARTS, _AT_ONCE = 24, 4
 _SLIDES = 60
-_LONGEST_STEP = 0.3
+_LONGEST_STEP, _SHORTEST_STEP = 0.3, 1e-11
 _LOOKS = 8
 _NEAR = 0.05
+_FEW = 12  # coordinates that a message shows
 
 
 class ClosingError(InputError):
@@ -92,15 +93,22 @@ def close_loops(
     start = search.within_limits(guess.reshape(-1, m.nq))
     result, closed = search.close(start)
     rng = np.random.default_rng(seed)
-    for trial in range(_RESTARTS):
-        if closed.all():
-            break
+    for trials in np.split(np.arange(_RESTARTS), _RESTARTS // _AT_ONCE):
         left = np.flatnonzero(~closed)
-        spread = 0.3 * 1.15**trial * search.step_units * rng.standard_normal((len(left), m.nv))
-        tried, good = search.close(search.within_limits(integrate(m, start[left], spread * search.free, 1.0)))
-        better = good | (search.size_of_error(tried) < search.size_of_error(result[left]))
-        result[left[better]] = tried[better]
-        closed[left] = good
+        if not left.size:
+            break
+        # Several places at once, the nearest first; of those that close, the first counts.
+        spread = 0.3 * 1.15 ** trials[:, None, None] * search.step_units * search.free
+        moved = (spread * rng.standard_normal((len(trials), len(left), m.nv))).reshape(-1, m.nv)
+        tried, good = search.close(
+            search.within_limits(integrate(m, np.tile(start[left], (len(trials), 1)), moved, 1.0))
+        )
+        tried, good = tried.reshape(len(trials), len(left), m.nq), good.reshape(len(trials), len(left))
+        gap = np.where(good, -1.0, search.gap(tried))
+        chosen = np.argmin(gap, axis=0), np.arange(len(left))
+        better = gap[chosen] < search.gap(result[left])
+        result[left[better]] = tried[chosen][better]
+        closed[left] = good.any(axis=0)
     if not closed.all():
         _refuse(system, result[int(np.argmin(closed))], batch, int(np.argmin(closed)))
     result = search.look_around(start, search.slide_towards(start, result), rng)
@@ -147,6 +155,8 @@ class _Search:
             better = new_cost < cost[working]
             indices = np.flatnonzero(working)
             damping[indices] = np.where(better, np.maximum(0.1 * damping[working], 1e-15), 8.0 * damping[working])
+            # A step too short to matter ends in a place that does not close.
+            damping[indices[np.abs(x).max(axis=-1, initial=0.0) < _SHORTEST_STEP]] = np.inf
             accepted = indices[better]
             q[accepted], G[accepted], e[accepted], cost[accepted] = (
                 tried[better], new_G[better], new_e[better], new_cost[better],
@@ -237,6 +247,10 @@ class _Search:
         """Largest error of each configuration, in lengths of the mechanism or rad."""
         return np.abs(self.system.position_error(q) / self.error_units).max(axis=-1, initial=0.0)
 
+    def gap(self, q: Floats) -> Floats:
+        """How far each configuration is from closed, whatever the axes of the loops' rows: |e| of (1)."""
+        return np.linalg.norm(self.system.position_error(q) / self.error_units, axis=-1)
+
     def _is_closed(self, e: Floats) -> np.ndarray:
         return np.abs(e).max(axis=-1, initial=0.0) <= _TOLERANCE * max(1, self.mechanism.nv)
 
@@ -278,30 +292,39 @@ def _refuse(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], state: 
     """Say which loops and couplings stay open, the widest first, and by how much."""
     error = system.position_error(q)
     where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
-    size, owner = np.abs(error) / system.row_units, [*system.loops.row_loop.tolist()]
-    owner += [-1 - k for k in range(len(system.mechanism.couplings))]
-    widest = dict.fromkeys(owner[row] for row in np.argsort(-size) if size[row] > 1e-3 * size.max())
-    gaps = [_gap(system, error, one) for one in widest]
+    size = np.abs(error) / system.row_units
+    names = [f'loop "{system.loops.names[k]}"' for k in system.loops.row_loop]
+    names += [f'coupling "{coupling.name}"' for coupling in system.mechanism.couplings]
+    widest: dict[str, int] = {}
+    for row in np.argsort(-size):
+        if size[row] > 1e-3 * size.max():
+            widest.setdefault(names[row], int(row))
+    gaps = [f"{name} stays {opening(system, error, row)}" for name, row in widest.items()]
     raise ClosingError(
-        f"close_loops: {system.mechanism.name} cannot be closed{where}: {', '.join(gaps)} at best; "
-        "expected lengths, fixed joints and limits that let it close (the error holds the best configuration)",
+        f"close_loops: {system.mechanism.name} cannot be closed{where}: {', '.join(gaps)} at best, {_place(q)}; "
+        "expected lengths, fixed joints and limits that let it close",
         q,
         error,
     )
 
 
-def _gap(system: ConstraintSystem, error: Floats, owner: int) -> str:
-    """How far a loop (its number), or a coupling (-1 less its number), is from closed."""
-    if owner < 0:
-        coupling = -1 - owner
-        name = system.mechanism.couplings[coupling].name
-        return f'coupling "{name}" stays off by {abs(error[system.n_loop_rows + coupling]):.6g}'
+def _place(q: Floats) -> str:
+    """The best configuration in words; a long one is left to the attribute of the error."""
+    if len(q) > _FEW:
+        return "in the configuration that the error holds"
+    return f"at q = [{', '.join(f'{number + 0.0:.4g}' for number in np.round(q, 6))}]"
+
+
+def opening(system: ConstraintSystem, error: Floats, row: int) -> str:
+    """Return how far the loop or coupling of a row is from closed: 'open by 3 mm and 0 degrees', or 'off by 0.1'."""
     t = system.loops
-    rows = t.row_loop == owner
+    if row >= system.n_loop_rows:
+        return f"off by {abs(error[row]):.6g}"
+    rows = t.row_loop == t.row_loop[row]
     turning = np.abs(t.row_wrench[:, :3]).max(axis=-1) == 0.0
     own = error[: system.n_loop_rows]
     gap, angle = (float(np.linalg.norm(own[rows & side])) for side in (~turning, turning))
-    return f'loop "{t.names[owner]}" stays open by {1e3 * gap:.4g} mm and {np.degrees(angle):.4g} degrees'
+    return f"open by {1e3 * gap:.4g} mm and {np.degrees(angle):.4g} degrees"
 
 
 def _range(where: slice) -> range:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.constraints.assembly import close_loops
+from setsu.constraints.assembly import close_loops, opening
 from setsu.constraints.dense_dynamics import held_tolerance
 from setsu.constraints.held_motion import singular_values_kept
 from setsu.constraints.stacked import Floats
@@ -118,12 +119,12 @@ def _generic(m: Mechanism) -> Floats:
 def _closed(function: str, system: ConstraintSystem, q: ArrayLike) -> tuple[list[Floats], tuple[int, ...]]:
     m = system.mechanism
     taken, batch = checked_arrays(function, m, [("q", q, (m.nq,))])
-    error = np.abs(system.position_error(taken[0]))
-    if error.max(initial=0.0) > _OPEN:
-        row = int(np.argmax(error.reshape(-1, error.shape[-1]).max(axis=0)))
+    error = system.position_error(taken[0]).reshape(math.prod(batch), system.n_rows)
+    if np.abs(error).max(initial=0.0) > _OPEN:
+        state, row = (int(k) for k in np.unravel_index(np.argmax(np.abs(error)), error.shape))
         raise InputError(
-            f"{function}: q does not satisfy {system.names[row]} (off by {error.max():.3g} m or rad); "
-            "expected a closed configuration, for example from close_loops"
+            f"{function}: q does not satisfy {system.names[row]}, {opening(system, error[state], row)}; expected a "
+            "closed configuration, for example from close_loops"
         )
     return taken, batch
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.massless import refuse_unheld_motion
 from setsu.constraints.states import checked_arrays, velocity_indices
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
@@ -35,7 +36,8 @@ def consistent_velocity(
         fixed: joints whose velocities are kept as given, for example those that are driven.
 
     Raises:
-        InputError: the velocities of the fixed joints contradict the constraints.
+        InputError: the velocities of the fixed joints contradict the constraints; a motion that nothing holds moves no
+            mass, so that no velocity is the nearest.
 
     >>> import setsu
     >>> m = setsu.sample_mechanisms.four_bar()
@@ -52,7 +54,9 @@ def consistent_velocity(
     kept = velocity_indices(mechanism, fixed, "consistent_velocity fixed")
     rows = np.concatenate([G, np.eye(mechanism.nv)[kept]])
     target = np.concatenate([np.zeros(len(G)), wanted[kept]])
-    found = wanted + MassMetric(mass_matrix(mechanism, start), rows).nearest(target - rows @ wanted)
+    M = mass_matrix(mechanism, start)
+    refuse_unheld_motion(mechanism, "consistent_velocity", M, rows)
+    found = wanted + MassMetric(M, rows).nearest(target - rows @ wanted)
     missed = float(np.abs(rows @ found - target).max(initial=0.0))
     if missed > 1e-9 * (1.0 + float(np.abs(wanted).max(initial=0.0))):
         raise InputError(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.assembly import opening
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import inverse_dynamics, mass_matrix
@@ -61,8 +62,8 @@ class HeldLoops:
         for row in np.flatnonzero(closed):
             if abs(error[row]) > LARGEST_START_ERROR:
                 raise InputError(
-                    f"simulate: q0 violates {self._system.names[row]} by {error[row]:.6g} (m or rad); expected at most "
-                    f"{LARGEST_START_ERROR:g}: see setsu.close_loops"
+                    f"simulate: q0 violates {self._system.names[row]}, {opening(self._system, error, int(row))}; "
+                    f"expected at most {LARGEST_START_ERROR:g} m or rad: see setsu.close_loops"
                 )
             if abs(rate[row]) > LARGEST_START_ERROR * (1.0 + float(np.abs(v).max(initial=0.0))):
                 raise InputError(

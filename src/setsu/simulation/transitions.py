@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.assembly import opening
 from setsu.constraints.massless import refuse_unheld_motion
 from setsu.dynamics import body_poses, mass_matrix
 from setsu.dynamics.catalogue import require_mass
@@ -51,7 +52,8 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
     held, names = motion.system.n_held, motion.system.names
     rates = rows.jacobian @ v
     for row in range(held):
-        _refuse_violation(names[row], float(rows.error[row]), float(rates[row]), v)
+        gap = f", {opening(motion.system, rows.error, row)}"
+        _refuse_violation(names[row], float(rows.error[row]), float(rates[row]), v, gap)
     for k, contact in enumerate(motion.contacts):
         distance, rate = float(rows.error[held + k]), float(rates[held + k])
         if contact.bilateral or distance < -LARGEST_START_ERROR:
@@ -97,11 +99,12 @@ def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
             stops.hold(k)
 
 
-def _refuse_violation(name: str, error: float, rate: float, v: Floats) -> None:
+def _refuse_violation(name: str, error: float, rate: float, v: Floats, gap: str = "") -> None:
+    """InputError for an error (m or rad) or rate of a row; gap: how far the loop of the row is open."""
     if abs(error) > LARGEST_START_ERROR:
         raise InputError(
-            f"simulate: q0 violates {name} by {error:.6g} (m or rad); expected at most {LARGEST_START_ERROR:g}: "
-            "see setsu.close_loops"
+            f"simulate: q0 violates {name}{gap or f' by {error:.6g} m'}; expected at most {LARGEST_START_ERROR:g} "
+            "m or rad: see setsu.close_loops"
         )
     if abs(rate) > LARGEST_START_ERROR * (1.0 + float(np.abs(v).max())):
         raise InputError(

@@ -243,3 +243,17 @@ def test_no_rough_guess_of_a_parallelogram_leads_to_the_crossed_branch_while_the
     nearest = np.linalg.norm(guesses - t[:, None] * [1.0, -1.0, 1.0], axis=1)
     assert (np.linalg.norm(q - guesses, axis=1) <= nearest * (1.0 + 1e-6) + 1e-9).all()
     assert len(guesses) == 81
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_configuration_stretches_towards_the_gap(seed: int) -> None:
+    """Two arms of 0.5 m on pins 2 m apart come as near as 1 m, stretched towards each other, wherever one begins."""
+    builder = setsu.MechanismBuilder("short")
+    for name, x in (("left", 0.0), ("right", 2.0)):
+        builder.add_body(name, joint=setsu.Revolute((0, 1, 0), name), placement=setsu.placement((x, 0, 0)), mass=1.0)
+    tip = setsu.placement((0.5, 0, 0))
+    m = builder.add_loop("pin", "left", "right", setsu.Revolute((0, 1, 0)), tip, tip).build()
+    message = r'loop "pin" stays open by 1000 mm and 0 degrees at best, at q = \[.*\]; expected lengths'
+    with pytest.raises(setsu.ClosingError, match=message) as caught:
+        setsu.close_loops(m, m.random_configuration(seed))
+    np.testing.assert_allclose(np.cos(caught.value.configuration), [1.0, -1.0], rtol=0, atol=1e-9)
