@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from setsu.contact.polygon import Polygon
 
-__all__ = ["DeepPoint", "deep_point"]
+__all__ = ["DeepPoint", "deep_point", "shallow_depth"]
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +58,16 @@ def deep_point(polygons: tuple[Polygon, ...], places: Floats, radii: Floats, all
             if gaps[nearest, point] < -allowed:
                 return DeepPoint(point, polygons[nearest], float(-gaps[nearest, point]))
     return None
+
+
+def shallow_depth(polygons: tuple[Polygon, ...], places: Floats, radii: Floats, allowed: float) -> float:
+    """Return how deep (m) the deepest of the points is inside, of those that are no deeper than allowed."""
+    deepest = 0.0
+    for polygon in polygons:
+        gaps = places @ polygon.normal - polygon.offset - radii
+        inside = (gaps < 0.0) & (gaps >= -allowed) & _over(polygon, places)
+        deepest = max(deepest, float(-gaps[inside].min(initial=0.0)))
+    return deepest
 
 
 def _over(polygon: Polygon, places: Floats) -> NDArray[np.bool_]:

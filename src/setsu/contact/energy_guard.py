@@ -1,11 +1,34 @@
-"""Energies at the end of a step, and a guard: a step of a mechanism that nothing drives gains no energy."""
+"""Energies at the end of a step, and a guard: a step of a mechanism that nothing drives gains no energy.
+
+| symbol | meaning | unit |
+|---|---|---|
+| T, V; T', V' | kinetic and potential energy at the beginning and at the end of the step | J |
+| M, c | mass of a tree of bodies that hangs on a free joint, velocity of its centre of mass | kg, m/s |
+| T_r | kinetic energy of the motion about centres of mass: T' - Σ ½ M c² | J |
+| d | displacement of the step: q' = q ⊕ d | |
+
+    T' + V' <= T + V                                                          (1)  to 1e-11 (T + T') + 1e-15 |T + V|
+    linear velocities of free joints <- those in the turned axes                              (2)  flight.py (4)
+    v' <- c + s (v' - c),  s² = 1 - gain / T_r                                (3)  if the gain is below half of T_r
+    v' <- s v',            s² = 1 - gain / T'                                 (4)  else
+    d <- d/2, again and again, in the end 0                                   (5)  where V' > T + V
+
+Velocity terms enter free_motion.py (1) explicitly, and positions move along straight steps: fast spinning bodies would
+gain energy of order h². The measures come in this order, each only where those before it do not do: (2) is what linear
+momentum demands, (3) keeps it, (4) keeps directions, (5) ends at (1) for certain: with d = 0 and v' = 0, V' = V.
+(5) is for a body almost at rest that is to be moved out of the ground: it comes out as far as its energy takes it.
+A start inside the ground is moved out in any case: the work of that, at most the weight times the depth, is given.
+Source: (3) is König's theorem. Cost: two passes over the tree where (1) does not hold at once, else nothing.
+"""
 
 from __future__ import annotations
 
 import math
 
+from setsu.contact.flight import turn_free_joints
 from setsu.contact.free_motion import (
     APPLIED,
+    GIVEN,
     KINETIC,
     KINETIC_NEXT,
     POTENTIAL,
@@ -13,12 +36,11 @@ from setsu.contact.free_motion import (
     POTENTIAL_NEXT,
     V_NEXT,
     Motion,
-    V,
 )
 from setsu.contact.tree import NEXT, Tree, kinetic_energy, set_inertias, weight_energy
 from setsu.native.control_flow import part, run_bound
 
-__all__ = ["guard_energy", "set_energies"]
+__all__ = ["guard_energy", "is_driven", "set_energies", "take_given"]
 
 
 @part
@@ -34,38 +56,92 @@ def set_energies(tree: Tree, motion: Motion):
 
 
 @part
-def guard_energy(tree: Tree, motion: Motion, h):
-    """Keep a step of a mechanism that nothing drives from gaining energy.
-
-    Velocity terms enter free_motion.py (1) explicitly: fast spinning bodies would gain energy of order h². First the
-    velocity of free joints is carried over to the turned axes of the body, as linear momentum demands; what is left is
-    scaled away.
-    """
-    a, e = motion.vectors, motion.energies
+def is_driven(motion: Motion):
+    """Whether torques act in this step: then energy may come in."""
     driven = 0.0
-    for d in range(a.shape[1]):
-        driven += abs(a[APPLIED, d])
-    before = e[KINETIC] + e[POTENTIAL]
+    for d in range(motion.vectors.shape[1]):
+        driven += abs(motion.vectors[APPLIED, d])
+    return driven > 0.0
+
+
+@part
+def _limit(motion: Motion):
+    """T + V, and what is given."""
+    e = motion.energies
+    return e[KINETIC] + e[POTENTIAL] + e[GIVEN]
+
+
+@part
+def _is_within(motion: Motion):
+    """(1)."""
+    e = motion.energies
+    before = _limit(motion)
     allowed = before + 1e-11 * (e[KINETIC] + e[KINETIC_NEXT]) + 1e-15 * abs(before)
-    if driven > 0.0 or e[KINETIC_NEXT] + e[POTENTIAL_NEXT] <= allowed:
-        return
-    for k in range(len(motion.free_joints)):
-        body, o = motion.free_joints[k, 0], motion.free_joints[k, 1]
-        R, S = motion.poses[body], motion.poses_next[body]
-        wx, wy, wz = a[V, o + 3], a[V, o + 4], a[V, o + 5]
-        x, y, z = a[V, o], a[V, o + 1], a[V, o + 2]
-        ux = a[V_NEXT, o] + h * (wy * z - wz * y)
-        uy = a[V_NEXT, o + 1] + h * (wz * x - wx * z)
-        uz = a[V_NEXT, o + 2] + h * (wx * y - wy * x)
-        px = R[0, 0] * ux + R[0, 1] * uy + R[0, 2] * uz
-        py = R[1, 0] * ux + R[1, 1] * uy + R[1, 2] * uz
-        pz = R[2, 0] * ux + R[2, 1] * uy + R[2, 2] * uz
-        for i in range(3):
-            a[V_NEXT, o + i] = S[0, i] * px + S[1, i] * py + S[2, i] * pz
-    e[KINETIC_NEXT] = kinetic_energy(tree, a[V_NEXT], NEXT)
-    gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - before
+    return e[KINETIC_NEXT] + e[POTENTIAL_NEXT] <= allowed
+
+
+@part
+def guard_energy(tree: Tree, motion: Motion, h, turned):
+    """Change the velocity at the end of the step until (1) holds; False where only (5) helps. turned: (2) is done."""
+    if _is_within(motion):
+        return True
+    a, e = motion.vectors, motion.energies
+    if not turned:
+        turn_free_joints(motion, h)
+        e[KINETIC_NEXT] = kinetic_energy(tree, a[V_NEXT], NEXT)
+    gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - _limit(motion)
+    about = e[KINETIC_NEXT] - _set_center_velocities(tree, motion)
+    if 0.0 < gain < 0.5 * about:
+        _slow_down(tree, motion, math.sqrt(1.0 - gain / about))  # (3)
+        gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - _limit(motion)
     if gain > 0.0 and e[KINETIC_NEXT] > 0.0:
-        scale = math.sqrt(max(0.0, 1.0 - gain / e[KINETIC_NEXT]))
+        scale = math.sqrt(max(0.0, 1.0 - gain / e[KINETIC_NEXT]))  # (4)
         for d in range(a.shape[1]):
             a[V_NEXT, d] *= scale
         e[KINETIC_NEXT] *= scale * scale
+    return _is_within(motion)
+
+
+@part
+def take_given(motion: Motion):
+    """Use up what is given as far as this step needed it."""
+    e = motion.energies
+    gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - e[KINETIC] - e[POTENTIAL]
+    e[GIVEN] -= min(e[GIVEN], max(0.0, gain))
+
+
+@part
+def _set_center_velocities(tree: Tree, motion: Motion):
+    """c of the trees that hang on free joints into `push`, at their first velocity; return Σ ½ M c² (J).
+
+    `twists` are those of the velocities at the end of the step.
+    """
+    total = 0.0
+    for k in range(len(motion.free_joints)):
+        root, o = motion.free_joints[k, 0], motion.free_joints[k, 1]
+        mass = x = y = z = 0.0
+        for body in range(len(tree.masses)):
+            if tree.reference[body] == root:
+                b, t = tree.inertias[NEXT, body], tree.twists[tree.last[body]]
+                x += b[0] * t[0] + t[4] * b[3] - t[5] * b[2]
+                y += b[0] * t[1] + t[5] * b[1] - t[3] * b[3]
+                z += b[0] * t[2] + t[3] * b[2] - t[4] * b[1]
+                mass += b[0]
+        c, f = tree.push[o], 1.0 / mass if mass > 0.0 else 0.0
+        c[0], c[1], c[2] = f * x, f * y, f * z
+        total += 0.5 * f * (x * x + y * y + z * z)
+    return total
+
+
+@part
+def _slow_down(tree: Tree, motion: Motion, scale):
+    """(3)."""
+    v = motion.vectors[V_NEXT]
+    for d in range(len(v)):
+        v[d] *= scale
+    for k in range(len(motion.free_joints)):
+        body, o = motion.free_joints[k, 0], motion.free_joints[k, 1]
+        S, c = motion.poses_next[body], tree.push[o]
+        for i in range(3):
+            v[o + i] += (1.0 - scale) * (S[0, i] * c[0] + S[1, i] * c[1] + S[2, i] * c[2])
+    motion.energies[KINETIC_NEXT] = kinetic_energy(tree, v, NEXT)

@@ -42,7 +42,7 @@ BIAS, ROOT, CHANGE, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION = range(
 # Rows of Motion.kernels.
 MASS_MATRIX, BIAS_TORQUE, POSES_NOW, INTEGRATE, POSES_NEXT, POTENTIAL_ENERGY = range(6)
 # Entries of Motion.energies (J).
-KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT = range(4)
+KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT, GIVEN = range(5)
 
 
 class Motion(NamedTuple):
@@ -63,10 +63,11 @@ class Motion(NamedTuple):
     columns_next: Floats
     H: Floats
     kernels: Ints  # (6, 7)
-    energies: Floats  # (4,) kinetic and potential, of the state and of the next
+    energies: Floats  # (5,) kinetic and potential, of the state and of the next; what may come in (energy_guard.py)
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
     body_twists: Floats  # (2, nv, 6) beyond each velocity, at the beginning and at the end without contacts (tree.py)
     elastic: Ints  # (1,) whether springs keep energy
+    creep: Floats  # (1,) how fast contacts take depth back: a share of CREEP (impulses.py)
 
 
 @part

@@ -1,7 +1,7 @@
 """Impulses of a step: which friction acts, and restitution that never raises the energy.
 
     static friction where points rest, kinetic where they turn out to slide   (1)  solved again where that differs
-    bouncing points: v_n' >= -e v_n                                           (2)  above a threshold of speed
+    bouncing points: v_n' >= -e v_n                                           (2)  above a threshold of speed; flight.py
 
 Where Newton's law of restitution and friction together would raise the energy, e is lowered for that step until they
 do not. Source: sugihara2002 (11), (12), (20)-(27) with the reading of docs/contact.md.
@@ -10,6 +10,8 @@ do not. Source: sugihara2002 (11), (12), (20)-(27) with the reading of docs/cont
 from __future__ import annotations
 
 from setsu.contact import newton_solver
+from setsu.contact.flight import rebound, set_turning
+from setsu.contact.free_motion import Motion
 from setsu.contact.memory import is_sliding
 from setsu.contact.scene import Problem
 from setsu.contact.tree import Tree
@@ -17,24 +19,23 @@ from setsu.native.control_flow import part
 
 __all__ = ["CREEP", "set_bounces", "solve_contacts"]
 
-# m: how much of what the contacts' compliance lets in a step gives back at once.
+# m: how much of what the contacts' compliance lets in a step gives back at most.
 CREEP = 1e-10
 
 
 @part
-def set_bounces(problem: Problem, first, h, slowest):
+def set_bounces(tree: Tree, problem: Problem, motion: Motion, first, h, slowest):
     """Mark contacts that come in fast enough to bounce (2)."""
     for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
         reaches = first > 0 or c.gap + h * c.free[0] <= 0.0
         c.bounces = 1 if reaches and c.restitution > 0.0 and c.before[0] < -slowest else 0
         if c.bounces == 1:
-            for k in range(3):
-                c.curvature[k] = c.bend[k] = 0.0
+            set_turning(tree, motion, c, h)
 
 
 @part
-def _set_shifts(problem: Problem, h, part):
+def _set_shifts(tree: Tree, problem: Problem, h, part, creep):
     """What the contact velocities are measured from; `part` scales restitution. Return whether any contact bounces."""
     bounces = False
     for index in range(problem.counts[0]):
@@ -42,9 +43,9 @@ def _set_shifts(problem: Problem, h, part):
         c.shift[1], c.shift[2] = c.curvature[1], c.curvature[2]
         if c.bounces == 1:
             bounces = True
-            c.shift[0] = part * c.restitution * c.before[0]
+            c.shift[0] = c.curvature[0] - rebound(tree, c, part * c.restitution, h)
         else:
-            c.shift[0] = max(-CREEP, c.gap) / h + c.curvature[0]
+            c.shift[0] = max(-creep, c.gap) / h + c.curvature[0]
     return bounces
 
 
@@ -69,11 +70,11 @@ def _solve_with_friction(tree: Tree, problem: Problem):
 
 
 @part
-def solve_contacts(tree: Tree, problem: Problem, h):
-    """Solve, with restitution lowered where it would raise the energy of the free motion."""
+def solve_contacts(tree: Tree, problem: Problem, h, creep):
+    """Solve, with restitution lowered where it would raise the energy of the free motion; creep: m, taken back."""
     part, rounds = 1.0, 0
     while True:
-        bounces = _set_shifts(problem, h, part)
+        bounces = _set_shifts(tree, problem, h, part, creep)
         residual, more, good = _solve_with_friction(tree, problem)
         rounds += more
         if not bounces or part == 0.0:
@@ -82,9 +83,10 @@ def solve_contacts(tree: Tree, problem: Problem, h):
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
             for k in range(3):
-                after = c.velocity[k] - c.shift[k]
-                gain += 0.5 * c.impulse[k] * (c.free[k] + after)
-                size += 0.5 * abs(c.impulse[k]) * (abs(c.free[k]) + abs(after))
+                turning = c.curvature[k] if c.bounces == 1 else 0.0
+                free, after = c.free[k] + turning, c.velocity[k] - c.shift[k] + turning
+                gain += 0.5 * c.impulse[k] * (free + after)
+                size += 0.5 * abs(c.impulse[k]) * (abs(free) + abs(after))
         if gain <= 1e-8 * size:
             return residual, rounds, good
         part = 0.8 * part if part > 0.1 else 0.0

@@ -17,7 +17,7 @@ that stiff servos stay stable; (2) with the new velocity. In the free base's row
 what the straight line missed, unless that could be foreseen (memory.py); points that a trial step takes through a
 polygon join the problem.
 Points found inside the environment are moved out by a displacement, which gives no velocity.
-Friction and restitution: impulses.py. Energy: energy_guard.py.
+Friction and restitution: impulses.py. Flight between bounces: flight.py. Energy: energy_guard.py.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from setsu.contact.certificate import add_up_work, certify
 from setsu.contact.cone_guard import bring_into_cones
 from setsu.contact.dense import apply_dense
 from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world
-from setsu.contact.energy_guard import guard_energy, set_energies
+from setsu.contact.energy_guard import guard_energy, is_driven, set_energies, take_given
+from setsu.contact.flight import fly, turn_free_joints
 from setsu.contact.free_motion import (
     ACCELERATION,
     APPLIED,
@@ -76,6 +77,10 @@ _BOUNCING = 0.01
 # How much of a point's depth one step takes back.
 _RECOVERY = 0.2
 _PASSES = 8
+# How often a displacement that needs more energy than there is gets shortened.
+_HALVINGS = 8
+# How the way out of a compliant contact follows what there is energy for.
+_SLOWER, _FASTER, _LEAST = 0.8, 1.02, 1e-3
 
 
 @part
@@ -97,6 +102,14 @@ def _apply(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
 def _try(motion: Motion):
     """q_next and poses_next from `displacement`; False for bad numbers."""
     return run_bound(motion.kernels[INTEGRATE]) < 0 and run_bound(motion.kernels[POSES_NEXT]) < 0
+
+
+@part
+def _shorten(tree: Tree, motion: Motion, share):
+    """Take only a share of the step's displacement; False for bad numbers."""
+    for d in range(motion.vectors.shape[1]):
+        motion.vectors[DISPLACEMENT, d] *= share
+    return _try(motion) and set_energies(tree, motion)
 
 
 @part
@@ -124,7 +137,7 @@ def _miss(scene: Scene, problem: Problem, motion: Motion, h):
             moved = c.axes[k, 0] * dx + c.axes[k, 1] * dy + c.axes[k, 2] * dz
             c.curvature[k] = moved / h - (c.velocity[k] - c.shift[k])
             c.bend[k] = moved / h - c.slope[k]
-            ahead = max(-CREEP, c.gap) + moved if k == 0 else moved
+            ahead = max(-CREEP * motion.creep[0], c.gap) + moved if k == 0 else moved
             worst = max(worst, abs(ahead) if closed else -ahead)
     return worst
 
@@ -224,11 +237,11 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
         if problem.counts[0] > known:
             prepare(scene, tree, problem, motion, held, known)
             recall(scene, problem, known)
-            set_bounces(problem, known, h, slowest)
+            set_bounces(tree, problem, motion, known, h, slowest)
             known = problem.counts[0]
         if known > 0:
             if solver == DEFAULT:
-                residual, more, good = solve_contacts(tree, problem, h)
+                residual, more, good = solve_contacts(tree, problem, h, CREEP * motion.creep[0])
                 if not good:
                     bring_into_cones(tree, problem)
             else:
@@ -238,6 +251,8 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
         for d in range(a.shape[1]):
             a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
             a[DISPLACEMENT, d] = h * a[V_NEXT, d]
+        if solver == DEFAULT and len(held.work.rows) == 0:
+            fly(tree, problem, motion, h)
         if not _try(motion):
             return BAD_NUMBERS
         if solver == SUGIHARA2002:
@@ -251,21 +266,30 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     certify(problem, certificate)
     add_up_work(problem, certificate)
     _finish_torque(motion, h)
+    depth = _deepest_point(scene, problem, motion, h)
+    if solver == DEFAULT and depth > _INSIDE:
+        _move_out(scene, tree, problem, motion)
+        if not _try(motion):
+            return BAD_NUMBERS
+        depth = _deepest_point(scene, problem, motion, h)
+    bounced = False
+    for index in range(known):
+        bounced = bounced or (solver == DEFAULT and problem.contacts[index].bounces == 1)
+    if bounced:
+        turn_free_joints(motion, h)
     if not set_energies(tree, motion):
         return BAD_NUMBERS
-    depth = _deepest_point(scene, problem, motion, h)
-    if solver == DEFAULT:
-        bounced = False
-        for index in range(known):
-            bounced = bounced or problem.contacts[index].bounces == 1
-        # Restitution was held to its own balance; the half step between position and velocity shows as a gain then.
-        if not bounced:
-            guard_energy(tree, motion, h)
-        if depth > _INSIDE:
-            _move_out(scene, tree, problem, motion)
-            if not _try(motion) or not set_energies(tree, motion):
+    if solver == DEFAULT and not is_driven(motion):
+        halvings = 0
+        while not guard_energy(tree, motion, h, bounced or halvings > 0) and halvings <= _HALVINGS:
+            halvings += 1
+            if not _shorten(tree, motion, 0.5 if halvings < _HALVINGS else 0.0):
                 return BAD_NUMBERS
             depth = _deepest_point(scene, problem, motion, h)
+        take_given(motion)
+        # Contacts that push in vain would report forces for it.
+        creep = motion.creep[0] * (_SLOWER if halvings > 0 else _FASTER)
+        motion.creep[0] = min(1.0, max(_LEAST, creep))
     certificate[0] = depth
     certificate[4], certificate[5], certificate[6] = residual, rounds, passes
     certificate[7] = 0.0 if good else 1.0

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Free, Mechanism
 from setsu.native.control_flow import part
 
 __all__ = ["NEXT", "NOW", "Tree", "kinetic_energy", "make_tree", "set_inertias", "take_next", "weight_energy"]
@@ -45,6 +45,7 @@ class Tree(NamedTuple):
     reference: Ints  # (n_bodies,) body whose origin is O
     masses: Floats  # (n_bodies, 10) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
     gravity: Floats  # (3,)
+    flies: Ints  # (n_bodies,) first velocity of the free joint of a tree that flies (flight.py), else -1
     axes: Floats  # (2, nv, 6) s
     inertias: Floats  # (2, n_bodies, 10) m, h, Σ
     joint_inertia: Floats  # (2, nv) armature; the same with implicit springs and dampers
@@ -92,6 +93,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         reference=reference,
         masses=masses,
         gravity=np.array(m.gravity, dtype=float),
+        flies=_flying_trees(m, reference),
         axes=np.zeros((2, nv, 6)),
         inertias=np.zeros((2, m.n_bodies, 10)),
         joint_inertia=np.array([t.armature, t.armature]),
@@ -109,6 +111,18 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         active=np.zeros((2, nv), dtype=np.int64),
         n_active=np.zeros(1, dtype=np.int64),
     )
+
+
+def _flying_trees(m: Mechanism, reference: Ints) -> Ints:
+    """Which bodies belong to a tree that flight.py lets fly: the first velocity of its free joint, else -1."""
+    flies = np.full(m.n_bodies, -1, dtype=np.int64)
+    if m.springs or m.loops or m.couplings:
+        return flies
+    bouncing = {m.frame(point.body).body for point in m.contact_points if point.material.restitution > 0.0}
+    for root in {int(reference[body]) for body in bouncing if body >= 0}:
+        if isinstance(m.moving[root].joint, Free):
+            flies[reference == root] = m.v_slices[root].start
+    return flies
 
 
 @part

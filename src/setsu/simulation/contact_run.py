@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from setsu.constraints.contact import SurfaceContact
 from setsu.contact.body_pairs import BodyPairs
 from setsu.contact.convex_tables import make_shapes
-from setsu.contact.deep_start import deep_point
+from setsu.contact.deep_start import deep_point, shallow_depth
 from setsu.contact.environment import Environment
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
 from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
@@ -122,7 +122,10 @@ class ContactRun:
         self.motion.q[:], self.motion.vectors[self._stepping.V] = q, v
         self.motion.poses[:] = body_poses(self.mechanism, q)
         self.motion.energies[:2] = kinetic_energy(self.mechanism, q, v), potential_energy(self.mechanism, q)
-        self._refuse_deep_start()
+        depth = self._start_depth()
+        self.motion.energies[self._stepping.GIVEN] = (
+            depth * self.mechanism.total_mass * np.linalg.norm(self.mechanism.gravity)
+        )
         self.loops.refuse_violations(q, v)
         self._begin_at_stops(q)
 
@@ -198,7 +201,7 @@ class ContactRun:
         vectors, q, q_next = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq)
         poses, poses_next = np.zeros((m.n_bodies, 4, 4)), np.zeros((m.n_bodies, 4, 4))
         columns, columns_next = np.zeros((6, m.nv)), np.zeros((6, m.nv))
-        H, energies = np.zeros((m.nv, m.nv)), np.zeros(4)
+        H, energies = np.zeros((m.nv, m.nv)), np.zeros(5)
         free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
         vectors[s.DAMPING], vectors[s.COULOMB] = m.damping, m.coulomb
         vectors[s.STIFFNESS] = m.tables.stiffness
@@ -228,6 +231,7 @@ class ContactRun:
             free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
             body_twists=np.zeros((2, m.nv, 6)),
             elastic=np.array([bool(m.springs) or bool(m.tables.stiffness.any())], dtype=np.int64),
+            creep=np.ones(1),
         )
         if len(self.shapes.pairs):
             bound.append(native_function(m, "body_velocities").bind([q, vectors[s.V]], [self.shapes.velocities]))
@@ -243,18 +247,21 @@ class ContactRun:
             tables[0][0] = self.torque(0.0, np.zeros(0), np.zeros(0))
         return self._advance.DriveTables(*tables)
 
-    def _refuse_deep_start(self) -> None:
+    def _start_depth(self) -> float:
+        """How deep (m) points start inside the environment; InputError when that is too deep."""
         points = self.scene.points
         moving = np.flatnonzero(points["body"] >= 0)
         T = self.motion.poses[points["body"][moving]]
         places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
-        deep = deep_point(self.environment.polygons, places, points["radius"][moving], _DEEPEST_START)
+        radii, polygons = points["radius"][moving], self.environment.polygons
+        deep = deep_point(polygons, places, radii, _DEEPEST_START)
         if deep is not None:
             raise InputError(
                 f"simulate: contact point {point_names(self.mechanism)[moving[deep.point]]} starts {deep.depth:.3g} m "
                 f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
                 "(lift the mechanism at t = 0)"
             )
+        return shallow_depth(polygons, places, radii, _DEEPEST_START)
 
     def _begin_at_stops(self, q: Floats) -> None:
         """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
