@@ -13,12 +13,14 @@
 P begins as a tetrahedron anywhere in C and grows by the point of C farthest along n_f until (3) is met. The origin need
 not lie in P, nor in C: then d_f is negative, and the facet of C is found that lies farthest from it; cores that just
 touch need no case of their own. Every h(n_f) is a way out; the shortest one seen is the result also where rounding, or
-the room for facets, ends the search before (3) does.
-A cylinder is bent: the direction is then improved by
+the room for facets, ends the search before (3) does. Facets narrower than the square root of rounding have no normal to
+rely on: (3) is asked for to that part of the cores' size. Where this leaves something (bent cylinders, nearly parallel
+faces), the direction is improved by
 
     n <- direction of the distance of A and B moved by (h(n) + a little) n    (4)
 
-which never raises h: h(n') <= h(n) - δ (1 - n·n') for a way δ.
+which never raises h: h(n') <= h(n) - δ (1 - n·n') for a way δ. It converges at once where C has facets; where C is bent
+around a place near to the origin slowly, hence (4) is carried on along the same arc as long as h falls.
 Source: van den Bergen, Proximity queries and penetration depth computation on 3D game objects (2001), with the signed
 distances and (4) of our own. Cost: O(facets) per corner, some ten corners for boxes.
 """
@@ -28,14 +30,15 @@ from __future__ import annotations
 import math
 
 from setsu.contact.convex_distance import APART, core_distance, difference, set_nearest
-from setsu.contact.convex_tables import CYLINDER, MOST_CORNERS, MOST_FACETS, ConvexShapes
+from setsu.contact.convex_tables import MOST_CORNERS, MOST_FACETS, ConvexShapes
 from setsu.native.control_flow import part
 
 __all__ = ["core_depth"]
 
 _ROUNDS = MOST_CORNERS - 4
-# Parts of the cores' size: how near (3) must be met; below which P is flat; how far B is moved beyond touching in (4).
-_EXACT, _FLAT, _APART = 1e-14, 1e-12, 1e-3
+# Parts of the cores' size: how near (3) is met where nothing is left to improve, and where the search ends; below
+# which P is flat; how far B is moved beyond touching in (4).
+_EXACT, _RESOLVED, _FLAT, _APART = 1e-14, 1e-8, 1e-12, 1e-4
 _IMPROVEMENTS = 12
 
 
@@ -158,23 +161,25 @@ def _grow(tables: ConvexShapes, corner, facets, seen):
 
 @part
 def _set_witness(tables: ConvexShapes, facet):
-    """Points of both cores below the origin, from the corners of a facet, into `nearest`."""
+    """Points of both cores below the origin, from the corners of a facet, into `nearest`; whether it lies below it."""
     f = tables.facets[facet]
     for k in range(3):
         for i in range(6):
             tables.simplex[k, i] = tables.polytope[f.corner[k], i]
     n, s = f.normal, tables.simplex
-    total = 0.0
+    total, inside = 0.0, True
     for k in range(3):
         p, q = s[(k + 1) % 3], s[(k + 2) % 3]
         area = (
             n[0] * (p[1] * q[2] - p[2] * q[1]) + n[1] * (p[2] * q[0] - p[0] * q[2]) + n[2] * (p[0] * q[1] - p[1] * q[0])
         )  # fmt: skip
+        inside = inside and area >= 0.0
         tables.weights[k] = max(0.0, area)
         total += tables.weights[k]
     for k in range(3):
         tables.weights[k] = tables.weights[k] / total if total > 0.0 else 1.0 / 3.0
     set_nearest(tables, 3)
+    return inside
 
 
 @part
@@ -187,23 +192,28 @@ def _height(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz):
 
 @part
 def _improve(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz, h, size):
-    """(4), as long as it helps; return n and h(n)."""
+    """(4), as long as it helps; return n and h(n), the points of both cores are then those of the last distance."""
     near = tables.nearest
-    for _ in range(_IMPROVEMENTS):
+    for step in range(_IMPROVEMENTS):
         way = h + _APART * size
         if core_distance(tables, A, B, tx + way * nx, ty + way * ny, tz + way * nz, math.inf) != APART:
             break
-        length = math.sqrt(near[0, 0] ** 2 + near[0, 1] ** 2 + near[0, 2] ** 2)
-        x, y, z = -near[0, 0] / length, -near[0, 1] / length, -near[0, 2] / length
-        lower = _height(tables, A, B, tx, ty, tz, x, y, z)
         for i, n in enumerate((nx, ny, nz)):
             near[2, i] -= way * n
-        turned = (x - nx) ** 2 + (y - ny) ** 2 + (z - nz) ** 2
-        if lower > h:
+        length = math.sqrt(near[0, 0] ** 2 + near[0, 1] ** 2 + near[0, 2] ** 2)
+        x, y, z = -near[0, 0] / length, -near[0, 1] / length, -near[0, 2] / length
+        dx, dy, dz = x - nx, y - ny, z - nz
+        lower = _height(tables, A, B, tx, ty, tz, x, y, z)
+        if not lower < h or step == _IMPROVEMENTS - 1:
             break
-        nx, ny, nz, h = x, y, z, lower
-        if turned < 1e-20:
-            break
+        far = 1.0
+        while lower < h:
+            nx, ny, nz, h = x, y, z, lower
+            x, y, z = nx + far * dx, ny + far * dy, nz + far * dz
+            length = math.sqrt(x * x + y * y + z * z)
+            x, y, z = x / length, y / length, z / length
+            lower = _height(tables, A, B, tx, ty, tz, x, y, z)
+            far *= 2.0
     return nx, ny, nz, h
 
 
@@ -222,7 +232,7 @@ def core_depth(tables: ConvexShapes, A, B, tx, ty, tz):
         if tx * bx + ty * by + tz * bz < 0.0:
             bx, by, bz = -bx, -by, -bz
         return bx, by, bz, _height(tables, A, B, tx, ty, tz, bx, by, bz)
-    facets, best = 4, math.inf
+    facets, best, left, inside = 4, math.inf, math.inf, False
     for step in range(_ROUNDS):
         chosen, least = -1, math.inf
         for k in range(facets):
@@ -236,12 +246,13 @@ def core_depth(tables: ConvexShapes, A, B, tx, ty, tz):
         height = n[0] * w[0] + n[1] * w[1] + n[2] * w[2]
         if height < best:
             best, bx, by, bz = height, n[0], n[1], n[2]
-            _set_witness(tables, chosen)
-        if height - least <= _EXACT * size:  # (3)
+            inside = _set_witness(tables, chosen)
+        left = height - least
+        if left <= _RESOLVED * size:  # (3)
             break
-        facets = _grow(tables, 4 + step, facets, _EXACT * size)
+        facets = _grow(tables, 4 + step, facets, _RESOLVED * size)
         if facets < 0:
             break
-    if tables.shapes[A].core == CYLINDER or tables.shapes[B].core == CYLINDER:
+    if left > _EXACT * size or not inside:
         bx, by, bz, best = _improve(tables, A, B, tx, ty, tz, bx, by, bz, best, size)
     return bx, by, bz, best

@@ -10,8 +10,8 @@
     |v| - v·w / |v| is at least the error of |v|                              (2)
     v <- nearest point of the simplex of w and the points that made up v      (3)
 
-All vectors in world axes, seen from the centre of A. The simplex keeps one to four points. Where it is a triangle v is
-taken along the triangle's normal, which stays exact however near the cores are.
+All vectors in world axes, seen from the centre of A. The simplex keeps one to four points. Where it is a triangle, and
+not a narrow one, v is taken along the triangle's normal, which stays exact however near the cores are.
 Source: Gilbert, Johnson, Keerthi, A fast procedure for computing the distance between complex objects in
 three-dimensional space (1988). Cost: two supports per round, a few rounds for boxes, more where a cylinder is bent.
 Refuses cores nearer than `_TOUCHING` of their size: TOUCH, then convex_depth.py.
@@ -30,9 +30,11 @@ __all__ = ["APART", "FAR", "TOUCH", "core_distance", "difference", "set_nearest"
 # Farther apart than asked for; apart, nearest points known; touching or overlapping.
 FAR, APART, TOUCH = 0, 1, 2
 
-_ROUNDS = 60
+_ROUNDS = 100
 # Parts of the cores' size below which they touch; relative error of the distance, and what rounding adds to it.
 _TOUCHING, _EXACT, _ROUNDING = 1e-9, 1e-14, 1e-15
+# Square of the ratio of a triangle's area to its sides' squares above which its normal tells more than its weights.
+_WIDE = 1e-14
 
 
 @part
@@ -122,8 +124,8 @@ def _beyond(p, q, r, opposite):
 
 
 @part
-def _reduce(tables: ConvexShapes, count):
-    """Weights of the nearest point of the simplex (3); False when it holds the origin inside."""
+def _reduce(tables: ConvexShapes, count, apart):
+    """Weights of the nearest point of the simplex (3); False when it holds the origin inside, unless known to be apart."""
     s, weights = tables.simplex, tables.weights
     for k in range(4):
         weights[k] = 0.0
@@ -137,7 +139,7 @@ def _reduce(tables: ConvexShapes, count):
         best = math.inf
         for without in range(4):
             i, j, k = (without + 1) % 4, (without + 2) % 4, (without + 3) % 4
-            if not _beyond(s[i], s[j], s[k], s[without]):
+            if not apart and not _beyond(s[i], s[j], s[k], s[without]):
                 continue
             a, b, c = _near_triangle(s[i], s[j], s[k])
             x = a * s[i, 0] + b * s[j, 0] + c * s[k, 0]
@@ -178,8 +180,10 @@ def set_nearest(tables: ConvexShapes, count):
         ux, uy, uz = s[1, 0] - s[0, 0], s[1, 1] - s[0, 1], s[1, 2] - s[0, 2]
         wx, wy, wz = s[2, 0] - s[0, 0], s[2, 1] - s[0, 1], s[2, 2] - s[0, 2]
         nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
-        t = (nx * s[0, 0] + ny * s[0, 1] + nz * s[0, 2]) / (nx * nx + ny * ny + nz * nz)
-        out[0, 0], out[0, 1], out[0, 2] = t * nx, t * ny, t * nz
+        area, longest = nx * nx + ny * ny + nz * nz, ux * ux + uy * uy + uz * uz + wx * wx + wy * wy + wz * wz
+        if area > _WIDE * longest * longest:
+            t = (nx * s[0, 0] + ny * s[0, 1] + nz * s[0, 2]) / area
+            out[0, 0], out[0, 1], out[0, 2] = t * nx, t * ny, t * nz
     for i in range(3):
         out[2, i] = out[1, i] - out[0, i]
 
@@ -205,17 +209,25 @@ def core_distance(tables: ConvexShapes, A, B, tx, ty, tz, limit):
             return FAR
         if distance - along <= _EXACT * distance + _ROUNDING * size:  # (2)
             break
-        if not _reduce(tables, count + 1):
+        if not _reduce(tables, count + 1, along > 0.0):
             return TOUCH
-        kept = _keep(tables, count + 1)
-        before = near[0, 0], near[0, 1], near[0, 2], near[1, 0], near[1, 1], near[1, 2]
-        set_nearest(tables, kept)
+        former = near[0, 0], near[0, 1], near[0, 2], near[1, 0], near[1, 1], near[1, 2]
+        latest = new[0], new[1], new[2], new[3], new[4], new[5]
+        count = _keep(tables, count + 1)
+        set_nearest(tables, count)
         shorter = math.sqrt(_dot(near[0], near[0]))
         if not shorter < distance:
-            # Rounding keeps the simplex from coming nearer: what was known before is as good as it gets.
-            for i in range(3):
-                near[0, i], near[1, i] = before[i], before[3 + i]
-                near[2, i] = near[1, i] - near[0, i]
-            break
-        count, distance = kept, shorter
+            # The simplex is too narrow for the digits there are: go on from v itself and the new point.
+            for i in range(6):
+                s[0, i], s[1, i] = former[i], latest[i]
+            tables.weights[0], tables.weights[1] = _near_segment(s[0], s[1])
+            count = _keep(tables, 2)
+            set_nearest(tables, count)
+            shorter = math.sqrt(_dot(near[0], near[0]))
+            if not shorter < distance:
+                for i in range(3):
+                    near[0, i], near[1, i] = former[i], former[3 + i]
+                    near[2, i] = near[1, i] - near[0, i]
+                break
+        distance = shorter
     return APART

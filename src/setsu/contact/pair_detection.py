@@ -17,9 +17,9 @@ from setsu.contact.convex_support import forget
 from setsu.contact.convex_tables import ConvexShapes
 from setsu.contact.scene import Problem
 from setsu.contact.shape_pairs import MARGIN
-from setsu.native.control_flow import part
+from setsu.native.control_flow import compiled, part
 
-__all__ = ["find_pairs", "meet", "place_shapes"]
+__all__ = ["find_pairs", "look_at", "meet", "place_shapes"]
 
 
 @part
@@ -64,6 +64,13 @@ def meet(tables: ConvexShapes, A, B, margin):
     if gap > margin:
         return 0, nx, ny, nz, gap
     return set_manifold(tables, A, B, tx, ty, tz, nx, ny, nz, gap, margin), nx, ny, nz, gap
+
+
+@compiled
+def look_at(tables: ConvexShapes, A, B, margin, out):
+    """`meet` for Python: normal and gap to `out` (4,); return how many points."""
+    count, out[0], out[1], out[2], out[3] = meet(tables, A, B, margin)
+    return count
 
 
 @part
