@@ -125,7 +125,7 @@ def _beyond(p, q, r, opposite):
 
 @part
 def _reduce(tables: ConvexShapes, count, apart):
-    """Weights of the nearest point of the simplex (3); False when it holds the origin inside, unless known to be apart."""
+    """Weights of the nearest point of the simplex (3); False when it holds the origin, which it cannot if `apart`."""
     s, weights = tables.simplex, tables.weights
     for k in range(4):
         weights[k] = 0.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import struct
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import coal as installed_coal
 import numpy as np
 
 import setsu
@@ -18,7 +18,7 @@ from setsu.contact.shape_pairs import shape_pairs
 from setsu.native.array_book import Book
 
 # Its names are made at run time.
-coal: Any = installed_coal
+coal: Any = import_module("coal")
 
 Placement = tuple[np.ndarray, np.ndarray]
 HOME: Placement = (np.eye(3), np.zeros(3))
