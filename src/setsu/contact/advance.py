@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.contact.convex_tables import ConvexShapes
-from setsu.contact.detection import point_in_world
 from setsu.contact.free_motion import (
     ACCELERATION,
     APPLIED,
@@ -57,27 +56,30 @@ class Records(NamedTuple):
 
     q: Floats  # (T, nq)
     motion: Floats  # (T, 4, nv) velocity, acceleration, torque, torque of joint stops
-    points: Floats  # (T, n_points, 10) force (N), place (m), its normal part (N), world axes; normal force (N)
+    touches: (
+        Floats  # (room, 12) of a point that touches: row, point; force (N), place (m), normal part of the force (N),
+    )
+    # world axes; normal force (N)
     wrench: Floats  # (T, n_bodies, 6) of contacts at body origins, N, N m
     totals: Floats  # (T, 12) work since t = 0 (J): actuators, joint friction, contact friction, normal forces;
     # then the worst of each entry of the certificate since the row before
     events: Ints  # (room, 3) step, kind, point or number of points plus stop
-    counts: Ints  # (2,) rows and events so far
+    counts: Ints  # (3,) rows so far; events and touches that are still to be fetched
     sums: Floats  # (12,) the totals so far
     now: Floats  # (10,) certificate of the present step
 
 
-def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene) -> Records:
-    """Return room for so many rows."""
+def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene, n_contacts: int) -> Records:
+    """Return room for so many rows, for a problem of at most so many contacts."""
     n_points = len(scene.points)
     return Records(
         q=np.zeros((rows, nq)),
         motion=np.zeros((rows, 4, nv)),
-        points=np.zeros((rows, n_points, 10)),
+        touches=np.zeros((2 * n_contacts + 10_000, 12)),
         wrench=np.zeros((rows, n_bodies, 6)),
         totals=np.zeros((rows, 12)),
         events=np.zeros((64 + 8 * (n_points + len(scene.stops)), 3), dtype=np.int64),
-        counts=np.zeros(2, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
         sums=np.zeros(12),
         now=np.zeros(10),
     )
@@ -90,8 +92,8 @@ def advance(
 ):  # fmt: skip
     """Take the steps from the states number `first` up to `stop` (exclusive); return (next state, status).
 
-    The last state of all takes its step only to know what acts in it. Stops early when events need to be fetched.
-    Without `shapes`, the contacts between bodies are those that stand in problem.pairs already.
+    The last state of all takes its step only to know what acts in it. Stops early when events or touches need to be
+    fetched. Without `shapes`, the contacts between bodies are those that stand in problem.pairs already.
     """
     last = len(times) - 1
     a = motion.vectors
@@ -102,7 +104,11 @@ def advance(
     if motion.elastic[0] == 0:
         motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
     for k in range(first, stop):
-        if records.counts[1] > len(records.events) - len(scene.points) - len(scene.stops) or not has_room(log):
+        if (
+            records.counts[1] > len(records.events) - len(scene.points) - len(scene.stops)
+            or records.counts[2] > len(records.touches) - len(problem.contacts)
+            or not has_room(log)
+        ):
             return k, FINE
         h = times[k + 1] - times[k] if k < last else step
         for d in range(a.shape[1]):
@@ -150,10 +156,6 @@ def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records:
         records.totals[row, i] = records.sums[i]
         if i >= 4:
             records.sums[i] = 0.0
-    for index in range(len(scene.points)):
-        p, place = scene.points[index], records.points[row, index]
-        if p.body >= 0:
-            place[3], place[4], place[5] = point_in_world(motion.poses, p.body, p.position)
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point == STOP:
@@ -161,12 +163,13 @@ def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records:
             records.motion[row, 3, s.velocity] += s.sign * s.lever * c.impulse[0] / h
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
-        out = records.points[row, c.point]
-        out[9] += c.impulse[0] / h
+        out = records.touches[records.counts[2]]
+        records.counts[2] += 1
+        out[0], out[1], out[11] = row, c.point, c.impulse[0] / h
         for i in range(3):
-            out[i] += (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
-            out[3 + i] = c.position[i]
-            out[6 + i] += c.axes[0, i] * c.impulse[0] / h
+            out[2 + i] = (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
+            out[5 + i] = c.position[i]
+            out[8 + i] = c.axes[0, i] * c.impulse[0] / h
     for k in range(problem.counts[1]):
         if problem.bodies[k] < records.wrench.shape[1]:
             _record_wrench(tree, problem, motion, records, k, h)
@@ -197,21 +200,43 @@ def _see_events(scene: Scene, problem: Problem, records: Records, k):
         if c.point >= 0 and c.impulse[0] > 0.0:
             was = touching[c.point]
             touching[c.point] = was % 4 + 4 * max(was // 4, 1 + is_sliding(c.velocity))
-    for index in range(len(scene.points)):
-        if touching[index] == 0:
-            continue
+    for n in range(_list_changes(scene, problem)):
+        index = scene.changes[n]
         before, now = touching[index] % 4, touching[index] // 4
         touching[index] = now
-        if before == now:
-            continue
-        kind = _TOUCH if before == 0 else (_LIFT if now == 0 else (_SLIP if now == 2 else _STICK))
-        _note(records, k, kind, index)
+        if before != now:
+            kind = _TOUCH if before == 0 else (_LIFT if now == 0 else (_SLIP if now == 2 else _STICK))
+            _note(records, k, kind, index)
     for stop in range(len(scene.stops)):
         s = scene.stops[stop]
         before, now = s.touching % 2, s.touching // 2
         s.touching = now
         if before != now:
             _note(records, k, _STOP if now == 1 else _RELEASE, len(scene.points) + stop)
+
+
+@part
+def _list_changes(scene: Scene, problem: Problem):
+    """Write the points that touch, or did in the step before, to scene.changes, in order; return how many."""
+    count, n_before, out = 0, problem.counts[4], scene.changes
+    for n in range(n_before + problem.counts[0]):
+        if n < n_before:
+            point = problem.remembered[n]
+        else:
+            c = problem.contacts[n - n_before]
+            point = c.point if c.impulse[0] > 0.0 else -1
+        if point < 0:
+            continue
+        place = count
+        while place > 0 and out[place - 1] > point:
+            place -= 1
+        if place > 0 and out[place - 1] == point:
+            continue
+        for k in range(count, place, -1):
+            out[k] = out[k - 1]
+        out[place] = point
+        count += 1
+    return count
 
 
 @part

@@ -49,7 +49,7 @@ def deep_point(polygons: tuple[Polygon, ...], places: Floats, radii: Floats, all
     outside = (over & (gaps >= -_IN_FRONT)).any(axis=0)
     deep = over & (gaps < -allowed) & (gaps > -limit) & ~outside  # (1)
     enclosing = _first_faces(polygons, places)
-    for point in range(len(places)):
+    for point in np.flatnonzero(deep.any(axis=0) | (enclosing >= 0).all(axis=0)).tolist():
         faces = np.flatnonzero(deep[:, point])
         if not len(faces) and (enclosing[:, point] >= 0).all():  # (2)
             faces = enclosing[:, point]

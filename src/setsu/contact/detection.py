@@ -10,8 +10,8 @@
     inside: a·x <= e for every edge                                           (2)
     ball beyond an edge, c the nearest place on the rim:  n = (x - c)/|x - c|,  d = n·c    (3)
 
-Broad phase: the ball around all points of a body walks down the tree of boxes around the polygons; only polygons whose
-box and plane come near the ball meet the points one by one.
+Broad phase: the ball around all points of a body walks down the tree of boxes around the polygons; of a body with many
+points only groups whose balls come near the planes found meet these polygons, point by point.
 A polygon is touched from its front only. A point behind several faces (near the rim of a step) belongs to the face it
 is least behind of; faces it is in front of, or less than `_BEHIND` behind, all count. A ball touches a rim (3) unless
 it touches a face that the rim lies in, so that it rolls over seams of a floor and around the edge of a step.
@@ -194,37 +194,59 @@ def set_axes(axes, nx, ny, nz):
 
 
 @part
+def _group_is_near(scene: Scene, poses, body, group, found, reach):
+    """Whether the ball around a group of points comes within `reach` (m) of the plane of a polygon that was found."""
+    g = scene.groups[group]
+    x, y, z = point_in_world(poses, body, g.center)
+    for j in range(found):
+        p = scene.polygons[scene.scratch[1, j]]
+        if abs(p.normal[0] * x + p.normal[1] * y + p.normal[2] * z - p.offset) <= g.radius + reach:
+            return True
+    return False
+
+
+@part
 def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
     """List all points with a gap below `reach` (m) and at most `deepest` (m) behind a polygon."""
     problem.counts[0] = 0
     for body in range(len(scene.bodies)):
         b = scene.bodies[body]
-        if b.point_start == b.point_stop:
+        if b.group_start == b.group_stop:
             continue
         cx, cy, cz = point_in_world(poses, body, b.center)
-        found = _near_polygons(scene, cx, cy, cz, b.radius + max(reach, deepest))
+        far = max(reach, deepest)
+        found = _near_polygons(scene, cx, cy, cz, b.radius + far)
         if found == 0:
             continue
-        for k in range(b.point_start, b.point_stop):
-            point = scene.body_points[k]
-            x, y, z = point_in_world(poses, body, scene.points[point].position)
-            in_front, least, least_gap, first = False, -1, -deepest, problem.counts[0]
-            for j in range(found):
-                polygon = scene.scratch[1, j]
-                gap = _gap(scene, polygon, point, x, y, z)
-                if gap < -deepest or not _inside(scene, polygon, x, y, z):
-                    continue
-                if gap >= -_BEHIND:
-                    in_front = True
-                    if gap <= reach:
-                        _add(scene, problem, point, polygon, gap, x, y, z)
-                elif gap >= least_gap:
-                    least, least_gap = polygon, gap
-            if least >= 0 and not in_front:
-                _add(scene, problem, point, least, least_gap, x, y, z)
-            if scene.points[point].radius > 0.0:
-                for j in range(found):
-                    _add_rim(scene, problem, point, scene.scratch[1, j], first, x, y, z, x, y, z, reach, deepest)
+        many = b.group_stop - b.group_start > 1
+        for group in range(b.group_start, b.group_stop):
+            if many and not _group_is_near(scene, poses, body, group, found, far):
+                continue
+            for k in range(scene.groups[group].point_start, scene.groups[group].point_stop):
+                _find_near_point(scene, problem, poses, body, scene.group_points[k], found, reach, deepest)
+
+
+@part
+def _find_near_point(scene: Scene, problem: Problem, poses, body, point, found, reach, deepest):
+    """Add the contacts of one point with the polygons that were found."""
+    x, y, z = point_in_world(poses, body, scene.points[point].position)
+    in_front, least, least_gap, first = False, -1, -deepest, problem.counts[0]
+    for j in range(found):
+        polygon = scene.scratch[1, j]
+        gap = _gap(scene, polygon, point, x, y, z)
+        if gap < -deepest or not _inside(scene, polygon, x, y, z):
+            continue
+        if gap >= -_BEHIND:
+            in_front = True
+            if gap <= reach:
+                _add(scene, problem, point, polygon, gap, x, y, z)
+        elif gap >= least_gap:
+            least, least_gap = polygon, gap
+    if least >= 0 and not in_front:
+        _add(scene, problem, point, least, least_gap, x, y, z)
+    if scene.points[point].radius > 0.0:
+        for j in range(found):
+            _add_rim(scene, problem, point, scene.scratch[1, j], first, x, y, z, x, y, z, reach, deepest)
 
 
 @part
@@ -233,7 +255,7 @@ def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
     before = problem.counts[0]
     for body in range(len(scene.bodies)):
         b = scene.bodies[body]
-        if b.point_start == b.point_stop:
+        if b.group_start == b.group_stop:
             continue
         ax, ay, az = point_in_world(poses, body, b.center)
         bx, by, bz = point_in_world(poses_next, body, b.center)
@@ -242,35 +264,44 @@ def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
             for j in range(3):
                 turned += (poses_next[body, i, j] - poses[body, i, j]) ** 2
         moved = math.sqrt((bx - ax) ** 2 + (by - ay) ** 2 + (bz - az) ** 2)
-        radius = b.radius
-        found = _near_polygons(scene, bx, by, bz, radius + moved + radius * math.sqrt(turned))
+        far = moved + b.radius * math.sqrt(turned)
+        found = _near_polygons(scene, bx, by, bz, b.radius + far)
         if found == 0:
             continue
-        for k in range(b.point_start, b.point_stop):
-            point = scene.body_points[k]
-            x, y, z = point_in_world(poses_next, body, scene.points[point].position)
-            for j in range(found):
-                polygon = scene.scratch[1, j]
-                after = _gap(scene, polygon, point, x, y, z)
-                if after >= -tolerance:
-                    continue
-                px, py, pz = point_in_world(poses, body, scene.points[point].position)
-                gap = _gap(scene, polygon, point, px, py, pz)
-                if gap < -_BEHIND:
-                    continue
-                # Where the way from the one place to the other meets the plane.
-                s = max(0.0, gap) / (max(0.0, gap) - after)
-                if not _inside(scene, polygon, px + s * (x - px), py + s * (y - py), pz + s * (z - pz)):
-                    continue
-                listed = False
-                for c in range(problem.counts[0]):
-                    if problem.contacts[c].point == point and problem.contacts[c].face == polygon:
-                        listed = True
-                if not listed:
-                    _add(scene, problem, point, polygon, gap, px, py, pz)
-            if scene.points[point].radius > 0.0:
-                px, py, pz = point_in_world(poses, body, scene.points[point].position)
-                for j in range(found):
-                    polygon = scene.scratch[1, j]
-                    _add_rim(scene, problem, point, polygon, 0, px, py, pz, x, y, z, -tolerance, _BEHIND)
+        many = b.group_stop - b.group_start > 1
+        for group in range(b.group_start, b.group_stop):
+            if many and not _group_is_near(scene, poses_next, body, group, found, far):
+                continue
+            for k in range(scene.groups[group].point_start, scene.groups[group].point_stop):
+                _find_passed_point(scene, problem, poses, poses_next, body, scene.group_points[k], found, tolerance)
     return problem.counts[0] - before
+
+
+@part
+def _find_passed_point(scene: Scene, problem: Problem, poses, poses_next, body, point, found, tolerance):
+    """Add the contacts of one point with those of the polygons found that it goes through."""
+    x, y, z = point_in_world(poses_next, body, scene.points[point].position)
+    for j in range(found):
+        polygon = scene.scratch[1, j]
+        after = _gap(scene, polygon, point, x, y, z)
+        if after >= -tolerance:
+            continue
+        px, py, pz = point_in_world(poses, body, scene.points[point].position)
+        gap = _gap(scene, polygon, point, px, py, pz)
+        if gap < -_BEHIND:
+            continue
+        # Where the way from the one place to the other meets the plane.
+        s = max(0.0, gap) / (max(0.0, gap) - after)
+        if not _inside(scene, polygon, px + s * (x - px), py + s * (y - py), pz + s * (z - pz)):
+            continue
+        listed = False
+        for c in range(problem.counts[0]):
+            if problem.contacts[c].point == point and problem.contacts[c].face == polygon:
+                listed = True
+        if not listed:
+            _add(scene, problem, point, polygon, gap, px, py, pz)
+    if scene.points[point].radius > 0.0:
+        px, py, pz = point_in_world(poses, body, scene.points[point].position)
+        for j in range(found):
+            polygon = scene.scratch[1, j]
+            _add_rim(scene, problem, point, polygon, 0, px, py, pz, x, y, z, -tolerance, _BEHIND)

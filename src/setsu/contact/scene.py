@@ -37,6 +37,8 @@ Records = Any
 
 # A point may touch a floor and two walls at once.
 _FACES_PER_POINT = 3
+# Points of a body that detection looks at together.
+_GROUP_SIZE = 24
 
 # `point` of contacts that are none: between bodies, at the end of a joint's travel.
 STOP = -2
@@ -52,9 +54,17 @@ _BODY = np.dtype(
     [
         ("path_start", "i8"),  # in path: velocities that move the body, from the base outward
         ("path_stop", "i8"),
-        ("point_start", "i8"),  # in body_points
-        ("point_stop", "i8"),
+        ("group_start", "i8"),  # in groups
+        ("group_stop", "i8"),
         ("center", "f8", 3),  # ball around all contact points, body frame, m
+        ("radius", "f8"),
+    ]
+)
+_GROUP = np.dtype(
+    [
+        ("point_start", "i8"),  # in group_points
+        ("point_stop", "i8"),
+        ("center", "f8", 3),  # ball around the points, body frame, m
         ("radius", "f8"),
     ]
 )
@@ -158,7 +168,9 @@ class Scene(NamedTuple):
     bodies: Records  # those of the mechanism, then one for each joint with stops
     points: Records
     touching: Ints  # (n_points,) 0 apart, 1 sticking, 2 sliding, in the step before
-    body_points: Ints  # points body after body
+    changes: Ints  # (n_points,) work space: points that may have begun or ceased to touch
+    groups: Records  # contact points of a body that are near each other
+    group_points: Ints  # points group after group
     polygons: Records
     edges: Floats  # (n_edges, 4) a·x <= d inside
     corners: Floats  # (n_edges, 3) where each edge begins, m
@@ -212,19 +224,22 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
             dof = tables.dof_parent[dof]
         paths.append(path[::-1])
     points = _points(m)
-    members = [np.flatnonzero(points["body"] == index) for index in range(m.n_bodies)]
+    groups = [_grouped(points["position"], np.flatnonzero(points["body"] == index)) for index in range(m.n_bodies)]
     joints = np.unique(stops["velocity"])
     stops["body"] = m.n_bodies + np.searchsorted(joints, stops["velocity"])
     paths += [paths[body] for body in dof_body[joints]]
-    members += [np.zeros(0, dtype=np.int64) for _ in joints]
+    groups += [[] for _ in joints]
     bodies = np.zeros(len(paths), dtype=_BODY)
     bodies["path_start"], bodies["path_stop"] = _ranges(paths)
-    bodies["point_start"], bodies["point_stop"] = _ranges(members)
-    for body, indices in zip(bodies, members, strict=True):
-        if len(indices):
-            positions = points["position"][indices]
-            body["center"] = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
-            body["radius"] = (np.linalg.norm(positions - body["center"], axis=1) + points["radius"][indices]).max()
+    bodies["group_start"], bodies["group_stop"] = _ranges(groups)
+    for body, parts in zip(bodies, groups, strict=True):
+        if parts:
+            _set_ball(body, points, np.concatenate(parts))
+    members = [part for parts in groups for part in parts]
+    flat_groups = np.zeros(len(members), dtype=_GROUP)
+    flat_groups["point_start"], flat_groups["point_stop"] = _ranges(members)
+    for group, part in zip(flat_groups, members, strict=True):
+        _set_ball(group, points, part)
     flat = environment.tables
     polygons = np.zeros(len(flat.offset), dtype=_POLYGON)
     polygons["normal"], polygons["offset"] = flat.normal, flat.offset
@@ -238,7 +253,9 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
         bodies=bodies,
         points=points,
         touching=np.zeros(max(1, len(points)), dtype=np.int64),
-        body_points=np.concatenate([np.zeros(0, dtype=np.int64), *members]).astype(np.int64),
+        changes=np.zeros(max(1, len(points)), dtype=np.int64),
+        groups=flat_groups,
+        group_points=np.concatenate([np.zeros(0, dtype=np.int64), *members]).astype(np.int64),
         polygons=polygons,
         edges=flat.edge,
         corners=np.concatenate([np.zeros((0, 3)), *(p.vertices for p in environment.polygons if not p.unbounded)]),
@@ -273,16 +290,36 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) ->
 
 
 def _points(m: Mechanism) -> Records:
-    points = np.zeros(len(m.contact_points), dtype=_POINT)
-    for row, point in zip(points, m.contact_points, strict=True):
-        frame = m.frame(point.body)
-        T = frame.pose.matrix
-        row["body"], row["position"] = frame.body, T[:3, :3] @ point.position + T[:3, 3]
-        row["radius"] = point.radius
-        for key in ("static_friction", "kinetic_friction", "restitution"):
-            row[key] = getattr(point.material, key)
+    given = m.contact_points
+    points = np.zeros(len(given), dtype=_POINT)
+    frames = {name: m.frame(name) for name in {point.body for point in given}}
+    poses = {name: frame.pose.matrix for name, frame in frames.items()}
+    points["body"] = [frames[point.body].body for point in given]
+    points["radius"] = [point.radius for point in given]
+    for key in ("static_friction", "kinetic_friction", "restitution"):
+        points[key] = [getattr(point.material, key) for point in given]
+    T = np.array([poses[point.body] for point in given]).reshape(-1, 4, 4)
+    positions = np.array([point.position for point in given]).reshape(-1, 3)
+    points["position"] = np.einsum("nij,nj->ni", T[:, :3, :3], positions) + T[:, :3, 3]
     points["face"] = -1
     return points
+
+
+def _grouped(positions: Floats, members: Ints) -> list[Ints]:
+    """The members of a body in groups of neighbours, by halves along the longest extent; [] for none."""
+    if len(members) <= _GROUP_SIZE:
+        return [members] if len(members) else []
+    places = positions[members]
+    order = np.argsort(places[:, np.ptp(places, axis=0).argmax()], kind="stable")
+    half = len(members) // 2
+    return [group for part in (order[:half], order[half:]) for group in _grouped(positions, np.sort(members[part]))]
+
+
+def _set_ball(record: Records, points: Records, members: Ints) -> None:
+    """Centre and radius of a ball around points of a body, their own radii included."""
+    positions = points["position"][members]
+    record["center"] = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
+    record["radius"] = (np.linalg.norm(positions - record["center"], axis=1) + points["radius"][members]).max()
 
 
 def _ranges(lists: list) -> tuple[Ints, Ints]:

@@ -6,10 +6,10 @@
 | sphere | its centre, as a ball of its radius: the nearest point touches |
 | capsule | the centres of its two ends, as balls |
 | cylinder | eight points on each rim |
-| mesh | corners of its convex hull (extra `geometry`): all, or those that stand out most |
+| mesh | corners of its convex hull (extra `geometry`): all, or as many as asked for |
 
-A scanned mesh has thousands of corners, of which a contact needs few: those nearest to the corners of the box around
-it come first, then again and again the one farthest from those taken.
+Fewer corners of a hull: those nearest to the corners of the box around it come first, then again and again the one
+farthest from those taken.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ def with_contact_points(
     bodies: Iterable[str] | None = None,
     material: Material | None = None,
     *,
-    mesh_points: int | None = 16,
+    mesh_points: int | None = None,
 ) -> Mechanism:
     """Return the mechanism with contact points taken from its collision shapes, added to those it has.
 
     Args:
         bodies: names of the bodies whose shapes count; all of them when not given.
         material: friction and restitution of the new points; Material() when not given.
-        mesh_points: at most so many corners of each mesh; None for all of its convex hull's.
+        mesh_points: at most so many corners of each mesh, those that stand out most; all of its convex hull's when not
+            given.
 
     Raises:
         InputError: an unknown body, a mesh that cannot be read.

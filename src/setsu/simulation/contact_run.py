@@ -34,6 +34,7 @@ from setsu.simulation.pair_record import PairRecord
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.run import _axis_names as axis_names
 from setsu.simulation.torque import Torque, TorqueInput
+from setsu.simulation.touch_record import TouchRecord
 
 __all__ = ["ContactRun"]
 
@@ -105,11 +106,13 @@ class ContactRun:
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self.motion, self._bound = self._bind()
         rows = (len(times) - 1) // record_every + 2
-        self.records = advance.make_records(rows, m.nq, m.nv, m.n_bodies, self.scene)
+        self.records = advance.make_records(rows, m.nq, m.nv, m.n_bodies, self.scene, len(self.problem.contacts))
         self.tables = self._tables()
         compiled = (self.scene, self.tree, self.problem, self.motion, self.tables, self.records)
         self._books = [Book(pages) for pages in (*compiled, self.shapes, self.pair_log)]
         self.events: list[EventReport] = []
+        self.touches = TouchRecord(m, self.scene.points)
+        self.point_names = point_names(m)
         self.done = 0
 
     @property
@@ -152,11 +155,10 @@ class ContactRun:
 
     def recording(self) -> Recording:
         """Return what was recorded so far."""
-        m, r = self.mechanism, self.records
+        m, r, touches = self.mechanism, self.records, self.touches
         count = int(r.counts[0])
-        q, points, wrench, totals = r.q[:count], r.points[:count], r.wrench[:count], r.totals[:count]
+        q, wrench, totals = r.q[:count].copy(), r.wrench[:count], r.totals[:count]
         v, acceleration, torque, stop_torque = (r.motion[:count, k].copy() for k in range(4))
-        force, normal_force = points[:, :, :3].copy(), points[:, :, 9].copy()
         steps = np.minimum(np.arange(count) * self.record_every, len(self.times) - 1)
         time = self.times[steps]
         loops, external = self.loops.forces(time, q, v, acceleration, torque + stop_torque, wrench)
@@ -171,24 +173,24 @@ class ContactRun:
             body_names=m.body_names,
             velocity_names=axis_names(m, "nv"),
             coordinate_names=axis_names(m, "nq"),
-            contact_names=point_names(m),
+            contact_names=self.point_names,
             loop_names=tuple(loop.name for loop in m.loops),
             time=time,
-            q=q.copy(),
+            q=q,
             v=v,
             acceleration=acceleration,
             torque=torque,
             joint_wrenches=joint_wrenches(m, q, v, acceleration, external, "world"),
-            normal_force=normal_force,
-            friction_force=force - points[:, :, 6:9],
-            contact_force=force,
+            normal_force=lambda: touches.normal_force(count),
+            friction_force=lambda: touches.friction(count),
+            contact_force=lambda: touches.force(count),
             loop_wrench=loops,
             energy=energy,
             constraint_error=np.maximum(totals[:, 4], self.loops.errors(time, q)),
             ledger=EnergyLedger(*(entry.copy() for entry in entries), integration=rest),
             events=tuple(self.events),
             mechanism=m,
-            contact_log=ContactLog(points[:, :, 3:6].copy(), stop_torque, *totals[:, 4:].T.copy()),
+            contact_log=ContactLog(stop_torque, *totals[:, 4:].T.copy(), position=lambda: touches.position(q)),
             body_contacts=self.pair_record.contacts(count) if self.pair_record is not None else None,
             environment=self.environment,
         )
@@ -257,7 +259,7 @@ class ContactRun:
         deep = deep_point(polygons, places, radii, _DEEPEST_START)
         if deep is not None:
             raise InputError(
-                f"simulate: contact point {point_names(self.mechanism)[moving[deep.point]]} starts {deep.depth:.3g} m "
+                f"simulate: contact point {self.point_names[moving[deep.point]]} starts {deep.depth:.3g} m "
                 f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
                 "(lift the mechanism at t = 0)"
             )
@@ -303,7 +305,8 @@ class ContactRun:
             self.records.sums[3] -= report.energy_lost
 
     def _fetch_events(self) -> None:
-        none, names = np.zeros(0), (*point_names(self.mechanism), *self.stops.names)
+        self.touches.fetch(self.records)
+        none, names = np.zeros(0), (*self.point_names, *self.stops.names)
         kinds = self._advance.EVENT_KINDS
         found = [
             (step, EventReport(float(self.times[step]), kinds[kind], names[point], none, none))

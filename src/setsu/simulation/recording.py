@@ -48,7 +48,7 @@ class EnergyLedger:
 
 @dataclass(frozen=True)
 class ContactLog:
-    """What a run with an environment says of its contacts, besides their forces; (T,) each but for the first two.
+    """What a run with an environment says of its contacts, besides their forces; (T,) each but for these two.
 
     position (T, n_contacts, 3): where each contact point, or its force, is, m. stop_torque (T, nv): of joint stops, N m
     or N. The rest is the certificate of the steps since the row before, the worst of them: depth: how far a point is
@@ -58,7 +58,6 @@ class ContactLog:
     unconverged: 1 where the solver did not reach 1e-10.
     """
 
-    position: Floats
     stop_torque: Floats
     depth: Floats
     cone: Floats
@@ -68,6 +67,11 @@ class ContactLog:
     rounds: Floats
     passes: Floats
     unconverged: Floats
+    position: Late = Late()  # noqa: RUF009  (a descriptor: one for all records)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is still to be computed needs the run, which stays in its process.
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class Recording:
     ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
     with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them.
-    joint_wrenches, contact_force and loop_wrench follow from the motion; they are computed when first asked for.
+    joint_wrenches, loop_wrench and the forces of contacts are computed when first asked for.
     """
 
     name: str
@@ -115,12 +119,12 @@ class Recording:
     v: Floats
     acceleration: Floats
     torque: Floats
-    normal_force: Floats
-    friction_force: Floats
     energy: Floats
     constraint_error: Floats
     ledger: EnergyLedger
-    joint_wrenches: Late = Late()  # noqa: RUF009  (a descriptor: one for all records)
+    normal_force: Late = Late()  # noqa: RUF009
+    friction_force: Late = Late()  # noqa: RUF009
+    joint_wrenches: Late = Late()  # noqa: RUF009
     contact_force: Late = Late()  # noqa: RUF009
     loop_wrench: Late = Late()  # noqa: RUF009
     events: tuple[EventReport, ...] = ()
