@@ -48,7 +48,7 @@ class EventReport:
     """Something that happened at `time` (s).
 
     kind: "close", "open" (loops); "stick", "slip", "turn" (sliding reversed at once), "release", "impact", "jam"
-    (stopped at once by its own friction) (contacts);
+    (stopped at once by their own friction) (contacts);
     "stop", "release" (joint limits); "stick", "slip", "turn" (joints with dry friction).
     name: the loop, contact or joint. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact;
     impulse: of the constraint rows that took part (N s or N m s).

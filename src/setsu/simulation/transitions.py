@@ -26,7 +26,7 @@ from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode, tangential
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
-from setsu.simulation.jamming import resolve_jam
+from setsu.simulation.jamming import release, resolve_jam
 from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation, FreeMotion
 from setsu.spatial import inverse_placement
@@ -77,8 +77,9 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
         start, jams = motion.evaluate(0.0, q, v), []
     except JamError as jam:
         start, jams = resolve_jam(motion, 0.0, q, v, jam)
-    state, reports = switch(motion, start, report=False)
-    reports = [*jams, *reports]
+    state, changes = switch(motion, start)
+    # Which contacts stick or open is no event at the start; an impulse is.
+    reports = [*jams, *(change for change in changes if change.kind == "jam")]
     hit = [k for k in range(len(motion.contacts)) if rates[held + k] < -LARGEST_START_ERROR and motion.modes[k].touches]
     if hit:
         jump = state.v - before
@@ -125,31 +126,35 @@ def settle(motion: FreeMotion | ConstrainedMotion, end: Evaluation) -> None:
             motion.modes[k] = ContactMode(Mode.SLIDE, end.sliding[k] * (sign / speed))
 
 
-def switch(
-    motion: ConstrainedMotion, state: Evaluation, *, report: bool = True
-) -> tuple[Evaluation, list[EventReport]]:
+def switch(motion: ConstrainedMotion, state: Evaluation) -> tuple[Evaluation, list[EventReport]]:
     """Change the modes of contacts until every guard holds; return the state after it and what happened."""
     reports: list[EventReport] = []
     settle(motion, state)
     for _ in range(_MOST_SWITCHES + 4 * len(state.guards)):
         bad = np.flatnonzero(state.guards < 0.0)
         if not bad.size:
-            return state, reports if report else []
-        first = int(bad[0])
-        stop = first - 2 * len(motion.contacts)
-        joint = stop - len(motion.stops)
-        if joint >= 0:
-            state, happened = _change_joint(motion, state, joint)
-        elif stop >= 0:
-            state, happened = _change_stop(motion, state, stop)
-        else:
-            state, happened = _change(motion, state, first // 2, bool(first % 2))
+            return state, reports
+        try:
+            state, happened = _changed(motion, state, int(bad[0]))
+        except JamError as jam:
+            state, happened = resolve_jam(motion, state.t, state.q, state.v, jam)
         reports.extend(happened)
     names = ", ".join((*motion.contact_names, *motion.friction.names))
     raise InputError(
         f"simulate: at t = {state.t:.9g} s no combination of sticking, sliding and releasing of contacts and joints "
         f"({names}) is consistent; expected smaller friction or a configuration away from a singularity"
     )
+
+
+def _changed(motion: ConstrainedMotion, state: Evaluation, guard: int) -> tuple[Evaluation, list[EventReport]]:
+    """Change what a guard below zero stands for: contacts first, then joint stops, then joints with dry friction."""
+    stop = guard - 2 * len(motion.contacts)
+    joint = stop - len(motion.stops)
+    if joint >= 0:
+        return _change_joint(motion, state, joint)
+    if stop >= 0:
+        return _change_stop(motion, state, stop)
+    return _change(motion, state, guard // 2, bool(guard % 2))
 
 
 def _change(
@@ -159,8 +164,7 @@ def _change(
     if mode is Mode.FREE:
         return _hit(motion, state, k)
     if not friction_changes:
-        motion.modes[k] = ContactMode(Mode.FREE)
-        return motion.evaluate(state.t, state.q, state.v), [_plain(state, "release", motion.contact_names[k])]
+        return release(motion, state, k)
     if mode is Mode.STICK:
         motion.modes[k] = ContactMode(Mode.SLIDE, _against(state.friction_force[k]))
         return motion.evaluate(state.t, state.q, state.v), [_plain(state, "slip", motion.contact_names[k])]
