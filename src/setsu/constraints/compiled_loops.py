@@ -47,6 +47,16 @@ def _sines(R):
 
 
 @part
+def _angle(sine, cosine):
+    """atan2 for numbers on the unit circle, quick where the angle is small."""
+    if abs(sine) < 0.01 and cosine > 0.0:
+        # The series of the arc sine; what is left out is below rounding.
+        square = sine * sine
+        return sine * (1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0))))
+    return math.atan2(sine, cosine)
+
+
+@part
 def _turn_about(axis, R):
     return math.atan2(0.5 * dot(axis, _sines(R)), 0.5 * (R[0] + R[4] + R[8] - 1.0))
 
@@ -65,14 +75,14 @@ def _axis_error(axis, normal, turned):
     sine, cosine = length(x), dot(axis, turned)
     if sine < 1e-12 and cosine < 0.0:
         return scaled(normal, math.pi)
-    return scaled(x, math.atan2(sine, cosine) / sine) if sine > 0.0 else x
+    return scaled(x, _angle(sine, cosine) / sine) if sine > 0.0 else x
 
 
 @part
 def _rotation_vector(R):
     sines = scaled(_sines(R), 0.5)
     sine, cosine = length(sines), 0.5 * (R[0] + R[4] + R[8] - 1.0)
-    angle = math.atan2(sine, cosine)
+    angle = _angle(sine, cosine)
     if cosine < 0.0 and sine < 1e-4:
         # R + Rᵀ - 2 cos is about 4 n nᵀ there; its longest column is the axis without the loss of digits of the sines.
         x, y, z = 2.0 * (R[0] - cosine), 2.0 * (R[4] - cosine), 2.0 * (R[8] - cosine)
@@ -144,15 +154,17 @@ def loop_pose(t, s, loop):
 
 @part
 def loop_errors(t, s, loop, R, p):
-    axis, normal, a2 = vector(t.axis, loop), vector(t.normal, loop), vector(t.second_axis, loop)
-    epsilon = _rotation_vector(R) if t.turn_locked[loop] else _axis_error(axis, normal, turned(R, axis))
+    axis, normal = vector(t.axis, loop), vector(t.normal, loop)
+    epsilon = (0.0, 0.0, 0.0)
+    if t.turn_held[loop]:
+        epsilon = _rotation_vector(R) if t.turn_locked[loop] else _axis_error(axis, normal, turned(R, axis))
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
         kind = t.row_kind[row]
         if kind == CROSS:
-            second = turned(R, a2)
-            _, sine = _cross_direction(axis, second, normal)
-            wanted = math.atan2(length(cross(axis, a2)), dot(axis, a2))
-            s.error[row] = math.atan2(sine, dot(axis, second)) - wanted
+            second = turned(R, vector(t.second_axis, loop))
+            sine, cosine = length(cross(axis, second)), dot(axis, second)
+            s_0, c_0 = t.cross_angle[loop, 0], t.cross_angle[loop, 1]
+            s.error[row] = _angle(sine * c_0 - cosine * s_0, cosine * c_0 + sine * s_0)
         elif kind == SCREW:
             pitch = t.pitch[loop]
             raw = dot(axis, p) - pitch * _turn_about(axis, R)

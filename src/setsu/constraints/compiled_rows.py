@@ -24,7 +24,7 @@ from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
 from setsu.constraints.surface_code import CYLINDER, PLANE, SPHERE
 from setsu.native.control_flow import part, run_bound, run_code
 
-__all__ = ["BAD_STATE", "fill_errors", "fill_positions", "fill_rates", "fill_rows"]
+__all__ = ["BAD_STATE", "fill_errors", "fill_positions", "fill_positions_and_mass", "fill_rates", "fill_rows"]
 
 BAD_STATE = 1_000_000
 """What `fill_rows` returns when the kinematics meet numbers that are not finite."""
@@ -114,10 +114,10 @@ def _coupling_errors(t, s):
 def fill_rows(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill all rows of the state in s.q and s.v; -1, the number of a contact without normal, or BAD_STATE."""
     status = fill_positions(t, s, kernels)
+    if status < 0:
+        status = fill_rates(t, s, kernels)
     if status >= 0:
         return status
-    for loop in range(len(t.body_a)):
-        loop_rates(t, s, loop)
     row = len(t.row_kind) + len(t.coupling_offset)
     for k in range(len(t.contact_body)):
         if not _contact_row(t, s, k, row):
@@ -129,8 +129,24 @@ def fill_rows(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
 @part
 def fill_positions(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill errors and rows of loops and couplings, without what depends on velocities; -1 or BAD_STATE."""
-    if run_bound(kernels.world) >= 0:
+    if run_bound(kernels.places) >= 0:
         return BAD_STATE
+    _held_rows(t, s)
+    return -1
+
+
+@part
+def fill_positions_and_mass(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
+    """The same, and the mass matrix without drives in loop joints."""
+    if run_bound(kernels.places_and_mass) >= 0:
+        return BAD_STATE
+    _held_rows(t, s)
+    return -1
+
+
+@part
+def _held_rows(t, s):
+    """Errors and rows of loops and couplings, from poses and directions."""
     for loop in range(len(t.body_a)):
         loop_rows(t, s, loop)
     row = len(t.row_kind)
@@ -139,7 +155,6 @@ def fill_positions(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
             s.G[row + c, d] = t.coupling[c, d]
         s.gamma[row + c] = 0.0
     _coupling_errors(t, s)
-    return -1
 
 
 @part
@@ -156,8 +171,11 @@ def fill_errors(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
 
 @part
 def fill_rates(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
-    """Fill what depends on velocities, for loops and couplings whose positions are filled; -1 or BAD_STATE."""
-    if run_bound(kernels.world) >= 0:
+    """Fill what depends on velocities, for loops and couplings whose positions are filled; -1 or BAD_STATE.
+
+    Leaves the bias torque too, without springs between points.
+    """
+    if run_bound(kernels.rates) >= 0:
         return BAD_STATE
     for loop in range(len(t.body_a)):
         loop_rates(t, s, loop)

@@ -39,6 +39,8 @@ class RowTables(NamedTuple):
     second_axis: Floats
     normal: Floats
     turn_locked: Ints  # (n,)
+    turn_held: Ints  # (n,) whether a plain row holds a turn
+    cross_angle: Floats  # (n, 2) sine and cosine of the angle between the axes of a universal joint
     pitch: Floats
     path_start: Ints  # (n + 1,) into path_velocity and path_sign
     path_velocity: Ints
@@ -96,10 +98,12 @@ class RowState(NamedTuple):
 
 
 class BoundKernels(NamedTuple):
-    """Handles of kernels bound to a state's arrays, and the arrays of their results."""
+    """Handles of kernels bound to a state's arrays, and the arrays of their results; b without springs from `rates`."""
 
-    world: Ints
     poses: Ints
+    places: Ints
+    places_and_mass: Ints
+    rates: Ints
     mass: Ints
     bias: Ints
     M: Floats  # (nv, nv)
@@ -123,6 +127,7 @@ def row_tables(system: ConstraintSystem) -> RowTables:
         path_start.append(len(path_velocity))
     row_kind = np.zeros(len(t.row_loop), dtype=np.int64)
     row_kind[t.helical_rows], row_kind[t.universal_rows] = SCREW, CROSS
+    turning = np.abs(t.row_wrench[:, 3:]).max(axis=-1, initial=0.0)
     contact_paths = [chains[body] if body >= 0 else [] for body in system.contact_body]
     coordinate = np.full(m.nv, -1)
     coordinate[system.single_velocities] = system.single_coordinates
@@ -138,6 +143,12 @@ def row_tables(system: ConstraintSystem) -> RowTables:
         second_axis=t.second_axis,
         normal=t.normal,
         turn_locked=t.turn_locked.astype(np.int64),
+        turn_held=np.bincount(t.row_loop[row_kind == PLAIN], turning[row_kind == PLAIN], n)
+        .astype(bool)
+        .astype(np.int64),
+        cross_angle=np.stack(
+            [np.linalg.norm(np.cross(t.axis, t.second_axis), axis=1), (t.axis * t.second_axis).sum(1)], 1
+        ),
         pitch=t.pitch,
         path_start=np.array(path_start, dtype=np.int64),
         path_velocity=np.array(path_velocity, dtype=np.int64),
@@ -231,11 +242,18 @@ def bound_kernels(
     """
     m = system.mechanism
     M, b = np.zeros((m.nv, m.nv)), np.zeros(m.nv)
-    world = native_function(m, "world_state", specialised=specialised).bind(
-        [state.q, state.v], [state.poses, state.velocities, state.accelerations, state.directions]
-    )
     poses = native_function(m, "body_poses", specialised=specialised).bind([state.q], [state.poses])
+    places = native_function(m, "world_places", specialised=specialised).bind(
+        [state.q], [state.poses, state.directions]
+    )
+    places_and_mass = native_function(m, "world_places_and_mass", specialised=specialised).bind(
+        [state.q], [state.poses, state.directions, M]
+    )
+    rates = native_function(m, "world_rates", specialised=specialised).bind(
+        [state.q, state.v], [state.velocities, state.accelerations, b]
+    )
     mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
     name = "bias_torque springs" if m.springs else "bias_torque"
     bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
-    return BoundKernels(world.handle, poses.handle, mass.handle, bias.handle, M, b), (world, poses, mass, bias)
+    bound = (poses, places, places_and_mass, rates, mass, bias)
+    return BoundKernels(*(kernel.handle for kernel in bound), M, b), bound

@@ -41,7 +41,8 @@ HELD = 1e-11
 
 
 class _Kernels(NamedTuple):
-    world: Ints  # handle of the kernel that fills poses and motion of the bodies
+    places: Ints  # handles of the kernels that fill poses and motion of the bodies
+    rates: Ints
 
 
 class _Work(NamedTuple):
@@ -68,12 +69,14 @@ def make_held_rows(system: ConstraintSystem) -> tuple[HeldRows, Any]:
     # Copies: loops that close where they are get other frames in mid-run.
     tables = RowTables._make(array.copy() for array in row_tables(system))
     state = row_state(system)
-    handle, kept = np.zeros(7, dtype=np.int64), None
+    handles, kept = [np.zeros(7, dtype=np.int64)] * 2, []
     if k:
-        kept = native_function(m, "world_state").bind(
-            [state.q, state.v], [state.poses, state.velocities, state.accelerations, state.directions]
-        )
-        handle = kept.handle
+        rates = [state.velocities, state.accelerations, np.zeros(m.nv)]
+        kept = [
+            native_function(m, "world_places").bind([state.q], [state.poses, state.directions]),
+            native_function(m, "world_rates").bind([state.q, state.v], rates),
+        ]
+        handles = [kernel.handle for kernel in kept]
     work = _Work(
         rows=np.zeros((k, m.nv)),
         rate=np.zeros(k),
@@ -82,7 +85,7 @@ def make_held_rows(system: ConstraintSystem) -> tuple[HeldRows, Any]:
         open=np.zeros(k, dtype=np.int64),
         unheld=np.zeros(m.nv),
     )
-    return HeldRows(Book(tables), Book(state), Book(_Kernels(handle)), Book(work)), kept
+    return HeldRows(Book(tables), Book(state), Book(_Kernels(*handles)), Book(work)), kept
 
 
 @part

@@ -22,7 +22,7 @@ from setsu.kernels.nodal_central import nodal_central, nodal_end
 from setsu.kernels.program import Kernel
 from setsu.kernels.regressor import regressor
 from setsu.kernels.springs import spring_wrenches, with_springs
-from setsu.kernels.world_state import world_state
+from setsu.kernels.world_state import world_places, world_places_and_mass, world_rates
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
@@ -71,6 +71,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "forward_dynamics_derivatives": derivatives.forward_dynamics_derivatives,
     "kinetic_energy": energy.kinetic_energy,
     "potential_energy": energy.potential_energy,
+    "mechanical_energy": energy.mechanical_energy,
     "center_of_mass": momentum.center_of_mass,
     "centroidal_matrix": momentum.centroidal_matrix,
     "momentum": momentum.momentum,
@@ -80,7 +81,9 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "nodal_end": nodal_end,
     "spring_wrenches": spring_wrenches,
     "loop_kinematics": loop_kinematics,
-    "world_state": world_state,
+    "world_places": world_places,
+    "world_places_and_mass": world_places_and_mass,
+    "world_rates": world_rates,
 }
 
 # The same for mechanisms with springs between points; where wrenches are given too, they come as "applied".

@@ -32,7 +32,7 @@ from setsu.kernels.world_motion import (
     times_inertia,
 )
 
-__all__ = ["column_forces", "mass_matrix"]
+__all__ = ["MASS_MATRIX", "column_forces", "mass_matrix"]
 
 
 def column_forces(link: Any) -> None:
@@ -51,6 +51,13 @@ def _add_armature(d: Any) -> None:
     d.M[d] = d.M[d] + d.armature
 
 
+MASS_MATRIX = (
+    Loop("links_down", (column_forces, gather_body)),
+    Loop("dofs", (Loop("ancestors", (_entry,)), _add_armature)),
+)
+"""Phases (1)-(3), after a loop outwards that leaves S and the inertias of the links about O."""
+
+
 def mass_matrix() -> Kernel:
     """Full symmetric mass matrix, row by row."""
     return Kernel(
@@ -61,8 +68,7 @@ def mass_matrix() -> Kernel:
             start_frame,
             start_body,
             Loop("links", (outward_frame, outward_columns, inertia_about_reference)),
-            Loop("links_down", (column_forces, gather_body)),
-            Loop("dofs", (Loop("ancestors", (_entry,)), _add_armature)),
+            *MASS_MATRIX,
         ),
         link_fields={**FRAME_FIELDS, **BODY_FIELDS},
         dof_fields={"S": 6, "F": 6},

@@ -21,10 +21,10 @@ from setsu.kernels.joint_forces import as_tuple
 from setsu.kernels.kinematics import outward_pose, outward_velocity, start_pose, start_velocity
 from setsu.kernels.program import Array, Kernel, Loop
 from setsu.kernels.springs import add_spring_energy
-from setsu.kernels.vectors import add, cross, dot, inertia_times, rotate, rotate_back, scale
+from setsu.kernels.vectors import Scalar, add, cross, dot, inertia_times, rotate, rotate_back, scale
 from setsu.mechanism.tables import Kind
 
-__all__ = ["kinetic_energy", "potential_energy"]
+__all__ = ["kinetic_energy", "mechanical_energy", "potential_energy"]
 
 
 def _start(world: Any) -> None:
@@ -32,20 +32,32 @@ def _start(world: Any) -> None:
 
 
 def _kinetic(link: Any) -> None:
+    link.total = _kinetic_energy(link)
+
+
+def _potential(link: Any) -> None:
+    link.total = _potential_energy(link)
+
+
+def _both(link: Any) -> None:
+    link.total = _kinetic_energy(link) + _potential_energy(link)
+
+
+def _kinetic_energy(link: Any) -> Scalar:
     v, w = rotate_back(link.R, link.v_origin), rotate_back(link.R, link.w)
     energy = 0.5 * link.mass * dot(v, v) + dot(v, cross(w, link.moment))  # (1)
     energy = energy + 0.5 * dot(w, inertia_times(link.second_moment, w))
     for armature, rate in zip(as_tuple(link.armature), as_tuple(link.v), strict=True):
         energy = energy + 0.5 * armature * (rate * rate)  # (3)
-    link.total = energy
+    return energy
 
 
-def _potential(link: Any) -> None:
+def _potential_energy(link: Any) -> Scalar:
     energy = -dot(link.gravity, add(scale(link.x, link.mass), rotate(link.R, link.moment)))  # (2)
     if link.kind in (Kind.REVOLUTE, Kind.PRISMATIC, Kind.HELICAL):
         stretch = link.q - link.spring_rest
         energy = energy + 0.5 * link.stiffness * (stretch * stretch)
-    link.total = energy
+    return energy
 
 
 def _gather(link: Any) -> None:
@@ -93,4 +105,23 @@ def potential_energy() -> Kernel:
             _give,
         ),
         link_fields={"R": 9, "x": 3, "total": 1},
+    )
+
+
+def mechanical_energy() -> Kernel:
+    """Both together, in one sweep."""
+    return Kernel(
+        name="mechanical_energy",
+        inputs=(Array("q", "q"), Array("v", "v")),
+        outputs=_ENERGY,
+        phases=(
+            start_pose,
+            start_velocity,
+            _start,
+            Loop("links", (outward_pose, outward_velocity, _both)),
+            _GATHER,
+            Loop("springs", (add_spring_energy,)),
+            _give,
+        ),
+        link_fields={"R": 9, "x": 3, "w": 3, "v_origin": 3, "total": 1},
     )

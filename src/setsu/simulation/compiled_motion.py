@@ -149,7 +149,8 @@ def _guard_of_joint(s, x, w, i, row):
 @part
 def _forces(t, s, kernels, x, w):
     """Leave all forces but those of rows and contacts in w.y, and book the power of friction; False when not finite."""
-    if run_bound(kernels.bias) >= 0:
+    # Without springs between points `fill_rates` has left it.
+    if len(w.spring_damping) > 0 and run_bound(kernels.bias) >= 0:
         return False
     for d in range(len(s.v)):
         w.y[d] = w.tau[d] - kernels.b[d]
@@ -158,10 +159,11 @@ def _forces(t, s, kernels, x, w):
 
 
 @compiled
-def evaluate(t, s, kernels, x, F, w, c, u, factored):
+def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
     """Accelerations, multipliers, contact forces, powers and guards of the state in s under w.tau; -1 or a status.
 
-    factored: F, or u, holds the factors of this very configuration, as after `project`.
+    factored: F, or u, holds the factors of this very configuration, as after `project`. forces: whether multipliers
+    matter beyond those that guards need.
     The smallest guard goes to w.smallest[0], the largest violation of an active row to w.violation[0].
     """
     nv = len(s.v)
@@ -206,7 +208,8 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
         status = contact_friction(t, s, x, F, w)
         if status >= 0:
             return status
-        multipliers(F, w.y, w.gamma, w.multiplier)
+        if forces or len(w.guards) > 0:
+            multipliers(F, w.y, w.gamma, w.multiplier)
         acceleration(F, w.y, w.gamma, w.a)
         for i in range(k):
             w.violation[0] = max(w.violation[0], abs(w.error[i]))
@@ -238,9 +241,8 @@ def settle(t, s, x):
 @part
 def energy(t, s, w):
     """Kinetic and potential energy of the state in s (J); springs and drives of loop joints as last filled in."""
-    run_bound(w.kinetic)
-    run_bound(w.potential)
-    total = w.energies[0] + w.energies[1]
+    run_bound(w.mechanical)
+    total = w.energy[0]
     for j in range(len(t.stiffness)):
         stretch = s.free_coordinate[j] - t.spring_rest[j]
         total += 0.5 * (t.stiffness[j] * stretch * stretch + t.armature[j] * s.free_rate[j] * s.free_rate[j])

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.compiled_factor import factor, nearest
-from setsu.constraints.compiled_rows import fill_errors, fill_positions, fill_rows
+from setsu.constraints.compiled_rows import fill_errors, fill_positions_and_mass, fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.compiled_friction import tangents
 from setsu.simulation.motion_space import FREE, MASSLESS, STICK, UNSUITABLE
@@ -95,6 +95,12 @@ def gather(t, s, x, F, w):
 def mass(t, s, kernels):
     """Mass matrix, drives in loop joints included."""
     run_bound(kernels.mass)
+    _add_drives(t, s, kernels)
+
+
+@part
+def _add_drives(t, s, kernels):
+    """Drives in loop joints, to the mass matrix."""
     for j in range(len(t.armature)):
         if t.armature[j] != 0.0:
             for a in range(len(s.v)):
@@ -149,13 +155,13 @@ def _project_loops(t, s, kernels, x, F, w, most):
     """`project` for loops and couplings alone: while factors do, corrections look at poses and errors only."""
     last = math.inf
     while True:
-        status = fill_positions(t, s, kernels)
+        status = fill_positions_and_mass(t, s, kernels)
         if status >= 0:
             return status
         k = gather(t, s, x, F, w)
         if k == 0:
             return -1
-        mass(t, s, kernels)
+        _add_drives(t, s, kernels)
         if not factor(F, kernels.M, k, most):
             return MASSLESS
         size = _largest(w.error, k)

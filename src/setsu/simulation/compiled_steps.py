@@ -130,11 +130,26 @@ def _keep_slope(g, s, w, stage, rate):
 @part
 def _move_to(g, s):
     """s.q = q0 ⊕ phi."""
+    if len(s.q) == len(s.v):
+        # No rotations among the coordinates.
+        for i in range(len(s.q)):
+            s.q[i] = g.q0[i] + g.phi[i]
+        return True
     if run_bound(g.move) >= 0:
         return False
     for i in range(len(s.q)):
         s.q[i] = g.point[i]
     return True
+
+
+@part
+def _separate(g, s):
+    """Coordinates phi of s.q around q0."""
+    if len(s.q) == len(s.v):
+        for i in range(len(s.q)):
+            g.phi[i] = s.q[i] - g.q0[i]
+        return True
+    return run_bound(g.separate) < 0
 
 
 @part
@@ -170,9 +185,9 @@ def _step(t, s, kernels, x, F, w, c, u, g, h, constrained):
             status = project(t, s, kernels, x, F, w, c, u, g.most[0])
             if status >= 0:
                 return status
-            if run_bound(g.separate) >= 0:
+            if not _separate(g, s):
                 return UNSUITABLE
-        status = evaluate(t, s, kernels, x, F, w, c, u, constrained)
+        status = evaluate(t, s, kernels, x, F, w, c, u, constrained, False)
         if status >= 0:
             return status
         _rates(g, g.phi, s.v, g.total)
@@ -222,7 +237,8 @@ def run_steps(t, s, kernels, x, F, w, c, u, g, r, steps, first, every, constrain
             status = project(t, s, kernels, x, F, w, c, u, g.most[0])
             if status >= 0:
                 return n, status
-        status = evaluate(t, s, kernels, x, F, w, c, u, constrained)
+        kept = (first + n) % every == 0
+        status = evaluate(t, s, kernels, x, F, w, c, u, constrained, kept or n == len(steps) - 1)
         if status >= 0:
             return n, status
         if w.smallest[0] < 0.0:
@@ -234,7 +250,7 @@ def run_steps(t, s, kernels, x, F, w, c, u, g, r, steps, first, every, constrain
             r.totals[i] += g.total[2 * len(s.v) + i]
         if constrained:
             r.totals[4] += after - before
-        if (first + n) % every == 0:
+        if kept:
             for i in range(len(s.q)):
                 r.q[row, i] = s.q[i]
             for d in range(len(s.v)):

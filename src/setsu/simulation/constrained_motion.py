@@ -181,7 +181,7 @@ class ConstrainedMotion:
         if self.mechanism.has_bearings:
             self._evaluate_with_bearings(t, q, v, tau)
         else:
-            self.refuse(self.compiled.evaluate(*space.arguments, False), t)
+            self.refuse(self.compiled.evaluate(*space.arguments, False, True), t)
         if not complete:
             return Evaluation(t, q, v, work.a.copy(), tau, work.powers.copy())
         self._learn_rank()
@@ -195,7 +195,7 @@ class ConstrainedMotion:
 
         def limits_of(limits: Floats) -> Floats:
             space.modes.dry_limit[:] = friction.coulomb + limits
-            self.refuse(self.compiled.evaluate(*space.arguments, False), t)
+            self.refuse(self.compiled.evaluate(*space.arguments, False, True), t)
             found = self.gathered(t, q, v, tau)
             along = self.joint_forces.along_axes(rows, found.acceleration[None])
             along += friction.along_loop_axes(found.dry_force[None], along.shape[1])
@@ -289,7 +289,7 @@ class ConstrainedMotion:
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
         space = self.load(q, v)
-        if self.compiled.evaluate(*space.arguments, False) < 0:
+        if self.compiled.evaluate(*space.arguments, False, True) < 0:
             self._learn_rank()
         else:
             # Forces do not exist, as where friction jams; rows do.

@@ -89,12 +89,11 @@ class Work(NamedTuple):
     increment: Floats  # (nv,)
     moved: Floats  # (nq,)
     before: Floats  # (nq,)
-    energies: Floats  # (2,)
+    energy: Floats  # (1,)
     stores_energy: Ints  # (1,) whether loop joints have springs or drives
-    forward: Ints  # handles: tree without active rows; q ⊕ increment; energies
+    forward: Ints  # handles: tree without active rows; q ⊕ increment; energy
     move: Ints
-    kinetic: Ints
-    potential: Ints
+    mechanical: Ints
 
 
 class MotionSpace(NamedTuple):
@@ -141,12 +140,11 @@ def motion_space(
         rows_ready=np.zeros(1, dtype=np.int64),
     )
     tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
-    moved, energies = np.zeros(m.nq), np.zeros(2)
+    moved, total = np.zeros(m.nq), np.zeros(1)
     springs = " springs" if m.springs else ""
     forward = native_function(m, f"forward_dynamics{springs}").bind([state.q, state.v, y], [a])
     move = native_function(m, "integrate").bind([state.q, increment], [moved])
-    kinetic = native_function(m, "kinetic_energy").bind([state.q, state.v], [energies[:1]])
-    potential = native_function(m, "potential_energy").bind([state.q], [energies[1:]])
+    energy = native_function(m, "mechanical_energy").bind([state.q, state.v], [total])
     body, point = _spring_ends(m)
     work = Work(
         tau=tau,
@@ -184,17 +182,16 @@ def motion_space(
         increment=increment,
         moved=moved,
         before=np.zeros(m.nq),
-        energies=energies,
+        energy=total,
         stores_energy=np.array([int(tables.stiffness.any() or tables.armature.any())]),
         forward=forward.handle,
         move=move.handle,
-        kinetic=kinetic.handle,
-        potential=potential.handle,
+        mechanical=energy.handle,
     )
     factored = factor_space(m.nv, most)
     network = loop_network(m, tables)
     parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
-    return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, kinetic, potential))
+    return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy))
 
 
 def _spring_ends(m: Mechanism) -> tuple[Ints, Floats]:

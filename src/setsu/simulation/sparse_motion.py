@@ -80,6 +80,11 @@ def sparse_factors(s, x, F, c, u, most, again):
 @part
 def take_increment(s, w):
     """s.q ⊕= w.increment; False when it cannot be."""
+    if len(s.q) == len(s.v):
+        # No rotations among the coordinates.
+        for i in range(len(s.q)):
+            s.q[i] += w.increment[i]
+        return True
     if run_bound(w.move) >= 0:
         return False
     for i in range(len(s.q)):
