@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from setsu.constraints.stacked import Floats
 from setsu.constraints.states import checked_arrays
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import joint_wrenches
+from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.mechanism.checks import finite_number
@@ -28,6 +30,8 @@ from setsu.mechanism.checks import finite_number
 __all__ = ["ConstrainedDynamics", "constrained_dynamics"]
 
 _METHODS = ("default", "extended_newton_euler")
+_STICK_SPEED = 1e-9
+_NO_FORCE, _NO_FRICTION, _NOBODY = np.zeros(0), np.zeros((0, 3)), np.zeros(0, dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def constrained_dynamics(
     *,
     loop_torque: ArrayLike | None = None,
     external_wrenches: ArrayLike | None = None,
-    stick_speed: float = 1e-9,
+    stick_speed: float = _STICK_SPEED,
     sticking: ArrayLike | None = None,
     frame: str = "world",
     specialised: bool = False,
@@ -101,11 +105,17 @@ def constrained_dynamics(
     >>> r.loop_wrench.shape, bool(r.residual < 1e-10)
     ((1, 6), True)
     """
+    plain = loop_torque is None and external_wrenches is None and sticking is None and contacts == ()
+    if plain and method == "default" and frame == "world" and stick_speed == _STICK_SPEED:
+        quick = _one_state(mechanism, q, v, tau, specialised)
+        if quick is not None:
+            return quick
     if method not in _METHODS:
         raise InputError(f"constrained_dynamics: unknown method {method!r}{nearest_names(str(method), _METHODS)}")
     if frame not in ("world", "body"):
         raise InputError(f'constrained_dynamics: frame: expected "world" or "body", got {frame!r}')
     stick_speed = finite_number(stick_speed, "constrained_dynamics: stick_speed", minimum=0.0)
+    require_mechanism(mechanism, "constrained_dynamics")
     m = mechanism
     system = constraint_system(m, contacts)
     n_free, n_contacts = len(system.loops.free_loop), len(system.contacts)
@@ -134,6 +144,45 @@ def constrained_dynamics(
     else:
         result = DenseMotion(system, states, method, batch).solve(stick_speed, at_rest, frame)
     return ConstrainedDynamics(**{key: array.reshape((*batch, *array.shape[1:])) for key, array in result.items()})
+
+
+def _one_state(m: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike, specialised: bool) -> ConstrainedDynamics | None:
+    """Solve one state given as plain arrays, without asking twice what is known of the mechanism; None where the long
+    way has to look: other arguments, contacts, redundant rows, numbers that are not finite."""
+    try:
+        solver, shapes, first_coupling = m.__dict__["_one_state_solvers"][specialised]
+        plain: Any = q, v, tau
+        if [x.shape for x in plain] != shapes or not all(x.dtype == np.float64 for x in plain):
+            return None
+    except (AttributeError, KeyError):
+        _keep_solver(m, specialised)
+        return None
+    found = None if solver is None else solver.solve_one(q, v, tau)
+    if found is None:
+        return None
+    forces = found.multiplier[first_coupling:]
+    return ConstrainedDynamics(
+        acceleration=found.a,
+        normal_force=_NO_FORCE,
+        friction_force=_NO_FRICTION,
+        loop_wrench=found.loop_wrench,
+        joint_wrenches=found.joint_wrenches,
+        coupling_force=forces,
+        residual=np.asarray(found.residual),
+        touching=_NOBODY,
+        sticking=_NOBODY,
+        constraint_wrenches=found.body_wrench,
+    )
+
+
+def _keep_solver(m: Any, specialised: bool) -> None:
+    """Keep the solver of single states with a mechanism; constraints that contradict each other are refused here."""
+    if not isinstance(m, Mechanism) or specialised in m.__dict__.get("_one_state_solvers", {}):
+        return
+    system = constraint_system(m)
+    solver = None if m.has_bearings else sparse_solver(system, specialised)
+    kept = m.__dict__.setdefault("_one_state_solvers", {})
+    kept[specialised] = solver, [(m.nq,), (m.nv,), (m.nv,)], system.n_loop_rows
 
 
 def _resisted(states: States, tree: Floats, loops: Floats) -> States:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +71,34 @@ class SparseSolver:
         work, more = _work(system, state, kernels.b, specialised)
         self._books = tuple(map(Book, (tables, state, kernels, network, sparse_factor_space(network), work)))
         self._kept = (*kept, *more)
+        # Compiled code runs without Python's own lock, and its work space is one.
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _one(self) -> tuple[_Given, Found, Any, tuple[Any, ...]]:
+        """Arrays of one state, the compiled code for them, and its arguments: kept, for making them takes longer."""
+        from setsu.constraints.sparse_solve import solve_states
+        from setsu.native.array_book import Book
+
+        m = self.system.mechanism
+        axes = len(self.system.loops.free_loop)
+        q, v, tau, torque = (np.zeros((1, n)) for n in (m.nq, m.nv, m.nv, axes))
+        given = _Given(q, v, tau, torque, np.zeros((1, m.n_bodies, 6)))
+        found = _room(self.system, 1)
+        arguments: tuple[Any, ...] = (*self._books, Book(given), Book(found))
+        compiled: Any = solve_states
+        return given, found, compiled.compile(tuple(book.type for book in arguments)), arguments
+
+    def solve_one(self, q: Floats, v: Floats, tau: Floats) -> Found | None:
+        """Solve one state q (nq,), v, tau (nv,) without other forces, results without the axis of states.
+
+        None where only the dense solve will do, or numbers are not finite.
+        """
+        given, found, code, arguments = self._one
+        with self._lock:
+            given.q[0], given.v[0], given.tau[0] = q, v, tau
+            code(*arguments)
+            return Found(*(array[0].copy() for array in found)) if found.outcome[0] == 0 else None
 
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
         """Solve states q (N, nq), v, tau (N, nv), axis torques (N, f), wrenches on bodies (N, n_bodies, 6)."""
@@ -78,18 +108,25 @@ class SparseSolver:
         m, count = self.system.mechanism, len(q)
         if external is None:
             external = np.zeros((count, m.n_bodies, 6))
-        found = Found(
-            a=np.empty((count, m.nv)),
-            multiplier=np.zeros((count, self.system.n_held)),
-            loop_wrench=np.empty((count, len(m.loops), 6)),
-            body_wrench=np.empty((count, m.n_bodies, 6)),
-            joint_wrenches=np.empty((count, m.n_bodies, 6)),
-            residual=np.zeros(count),
-            outcome=np.zeros(count, dtype=np.int64),
-        )
+        found = _room(self.system, count)
         arguments: Any = (*self._books, Book(_Given(q, v, tau, axis_torque, external)), Book(found))
-        solve_states(*arguments)
+        with self._lock:
+            solve_states(*arguments)
         return found
+
+
+def _room(system: ConstraintSystem, count: int) -> Found:
+    """Arrays for the results of some states."""
+    m = system.mechanism
+    return Found(
+        a=np.empty((count, m.nv)),
+        multiplier=np.zeros((count, system.n_held)),
+        loop_wrench=np.empty((count, len(m.loops), 6)),
+        body_wrench=np.empty((count, m.n_bodies, 6)),
+        joint_wrenches=np.empty((count, m.n_bodies, 6)),
+        residual=np.zeros(count),
+        outcome=np.zeros(count, dtype=np.int64),
+    )
 
 
 def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) -> tuple[_Work, tuple[Any, ...]]:
