@@ -5,14 +5,13 @@
 Both engines get the same bodies, joints, drive inertia and servos (300 N m/rad, 4 N m s/rad, implicit), steps of 1 ms.
 Times are processor times of steps alone, detection and solve included, nothing recorded, the least of several rounds
 taken in turn.
-Beside it: cost against contact points, detection alone (contact_detection.py), other ways to solve the same contact
-problems (contact_methods.py).
+Beside it: a stack of boxes with contacts between bodies (contact_stack.py), cost against contact points, detection
+alone (contact_detection.py), other ways to solve the same contact problems (contact_methods.py).
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,8 +23,10 @@ from numpy.typing import NDArray
 import setsu
 from setsu.benchmarks.contact_detection import DetectionRow, measure_detection
 from setsu.benchmarks.contact_methods import MethodRow, measure_methods
+from setsu.benchmarks.contact_stack import StackRow, measure_stack
 from setsu.benchmarks.engines.mujoco_contact import MujocoHumanoid
 from setsu.benchmarks.machine import Machine, describe_machine
+from setsu.benchmarks.timing import processor_seconds
 from setsu.simulation.contact_run import ContactRun
 
 __all__ = [
@@ -71,10 +72,11 @@ class ContactRow:
 
 @dataclass(frozen=True)
 class ContactStudy:
-    """Rows of the humanoid, microseconds per step of a box on so many points, detection alone, and other methods."""
+    """Rows of the humanoid, the stack, microseconds per step of a box on so many points, detection, other methods."""
 
     machine: Machine
     rows: tuple[ContactRow, ...]
+    stack: StackRow
     growth: tuple[tuple[int, float], ...]
     detection: tuple[DetectionRow, ...]
     methods: tuple[MethodRow, ...]
@@ -100,10 +102,10 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
         _run(m, q, v, torque, steps, steps).go(_quiet)  # compiles
         for _ in range(rounds):
             run = _run(m, q, v, torque, steps, steps)
-            ours = min(ours, _seconds(lambda run=run: run.go(_quiet)) / steps)
+            ours = min(ours, processor_seconds(lambda run=run: run.go(_quiet)) / steps)
             if peer is not None:
                 peer.begin(v, driven=torque is not None)
-                theirs = min(theirs, _seconds(lambda steps=steps: peer.steps(steps)) / steps)
+                theirs = min(theirs, processor_seconds(lambda steps=steps: peer.steps(steps)) / steps)
         run = _run(m, q, v, torque, steps, 1)
         run.go(_quiet)
         kept = run.recording()
@@ -121,16 +123,18 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
                 float(kept.contact_log.passes.mean()),
             )
         )
+    tell("stack", 0.5)
+    stack = measure_stack(rounds)
     growth = []
     for number, points in enumerate(POINTS):
-        tell(f"{points} points", 0.5 + 0.3 * number / len(POINTS))
+        tell(f"{points} points", 0.55 + 0.25 * number / len(POINTS))
         growth.append((points, _box_cost(points, rounds)))
     tell("detection", 0.8)
     detection = measure_detection(10 * rounds)
     tell("methods", 0.85)
     problems = [(name, torque, v, _chosen(name, quick)) for name, torque, v, _ in motions]
     methods = measure_methods(m, problems, q, 10 * rounds)
-    return ContactStudy(describe_machine(), tuple(rows), tuple(growth), tuple(detection), tuple(methods))
+    return ContactStudy(describe_machine(), tuple(rows), stack, tuple(growth), tuple(detection), tuple(methods))
 
 
 def _chosen(motion: str, quick: bool) -> list[int]:
@@ -150,13 +154,6 @@ def _run(m: setsu.Mechanism, q: Floats, v: Floats, torque: Any, steps: int, reco
 
 def _quiet(text: str, part: float) -> None:
     """No progress to tell."""
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    """Processor time of this thread, s: both engines run on one, and others on the machine do not count."""
-    start = time.thread_time()
-    work()
-    return time.thread_time() - start
 
 
 def _standing_humanoid() -> tuple[setsu.Mechanism, Floats]:
@@ -181,7 +178,7 @@ def _box_cost(points: int, rounds: int) -> float:
     for _ in range(rounds + 1):
         run = ContactRun(m, setsu.Environment.floor(), None, (), STEP, np.linspace(0.0, STEP * 200, 201), 200)
         run.begin(np.array([0, 0, 0.1, 0, 0, 0, 1.0]), np.array([0.3, 0.1, 0, 0, 0, 0.2]))
-        best = min(best, _seconds(lambda run=run: run.go(_quiet)) / 200)
+        best = min(best, processor_seconds(lambda run=run: run.go(_quiet)) / 200)
     return 1e6 * best
 
 
@@ -190,6 +187,7 @@ def contact_as_json(study: ContactStudy) -> dict[str, Any]:
     return {
         "machine": asdict(study.machine),
         "humanoid": [{**asdict(row), "ratio": row.ratio} for row in study.rows],
+        "stack": {**asdict(study.stack), "ratio": study.stack.ratio},
         "points": [{"points": points, "microseconds": cost} for points, cost in study.growth],
         "detection": [asdict(row) for row in study.detection],
         "methods": [asdict(row) for row in study.methods],
@@ -213,6 +211,20 @@ def contact_tables(study: ContactStudy) -> Any:
         theirs = ["-", "-"] if row.mujoco is None or row.ratio is None else [f"{row.mujoco:.1f}", f"{row.ratio:.2f}"]
         depth = "-" if row.mujoco_depth is None else f"{1e3 * row.mujoco_depth:.3f}"
         humanoid.add_row(row.motion, str(row.contacts), f"{row.ours:.1f}", *theirs, f"{1e3 * row.our_depth:.6f}", depth)
+    stack = Table(title="Five boxes on each other, one step of 1 ms", title_justify="left", box=None)
+    for head in ("contacts", "setsu us", "with coal us", "MuJoCo us", "ratio", "depth mm", "MuJoCo depth mm"):
+        stack.add_column(head, justify="right")
+    s = study.stack
+    stack.add_row(
+        str(s.contacts),
+        f"{s.ours:.1f}",
+        *(
+            "-" if value is None else f"{value:.{digits}f}"
+            for value, digits in ((s.coal, 1), (s.mujoco, 1), (s.ratio, 2))
+        ),
+        f"{1e3 * s.our_depth:.6f}",
+        "-" if s.mujoco_depth is None else f"{1e3 * s.mujoco_depth:.3f}",
+    )
     growth = Table(title="A sliding box on n points, one step", title_justify="left", box=None)
     growth.add_column("points", justify="right")
     growth.add_column("us", justify="right")
@@ -230,7 +242,7 @@ def contact_tables(study: ContactStudy) -> Any:
     for row in study.methods:
         cells = (f"{row.rounds:.0f}", f"{row.microseconds:.1f}", f"{100 * row.solved:.0f} %", f"{row.residual:.0e}")
         methods.add_row(row.motion, row.method, row.start, str(row.problems), *cells)
-    return Group(humanoid, growth, detection, methods)
+    return Group(humanoid, stack, growth, detection, methods)
 
 
 def write_contact_plots(study: ContactStudy, out: Path) -> list[Path]:

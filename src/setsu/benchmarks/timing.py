@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Timed", "nanoseconds_per_state"]
+__all__ = ["Timed", "nanoseconds_per_state", "processor_seconds"]
 
 BLOCK_SECONDS = 2e-3
 
@@ -23,6 +23,13 @@ class Timed:
     run: Callable[[], object]
     states: int = 1
     prepare: Callable[[], object] | None = None
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Return the processor time of this thread in `work()`, s: others on the machine do not lengthen it."""
+    start = time.thread_time()
+    work()
+    return time.thread_time() - start
 
 
 def nanoseconds_per_state(timed: Sequence[Timed], rounds: int) -> list[float]:

@@ -48,7 +48,7 @@ class BodyPairs:
         moving, turning = (np.linalg.norm(velocities[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
         places = [poses[shape.body] @ shape.pose for shape in shapes]
         speed = [moving[s.body] + turning[s.body] * far for s, far in zip(shapes, self._farthest, strict=True)]
-        for (i, j), log in zip(self._pairs.pairs, self._pairs.log, strict=True):
+        for number, (i, j) in enumerate(self._pairs.pairs):
             A, B = places[i], places[j]
             margin = self._request.security_margin = MARGIN + 2.0 * step * float(speed[i] + speed[j])
             if np.linalg.norm(B[:3, 3] - A[:3, 3]) > self._reach[i] + self._reach[j] + margin:
@@ -68,8 +68,8 @@ class BodyPairs:
                         return count
                     row = out[count]
                     # coal's normal points from the first shape to the second: the second is body a of the contact.
-                    row["body_a"], row["body_b"], row["log"] = shapes[j].body, shapes[i].body, log
-                    row["normal"], row["gap"] = normal, patch.penetration_depth
+                    row["body_a"], row["body_b"], row["log"] = shapes[j].body, shapes[i].body, self._pairs.log[number]
+                    row["shapes"], row["normal"], row["gap"] = number, normal, patch.penetration_depth
                     row["position"] = np.asarray(patch.getPoint(corner)).ravel()
                     for key in ("static_friction", "kinetic_friction", "restitution"):
                         row[key] = min(getattr(shapes[i].material, key), getattr(shapes[j].material, key))

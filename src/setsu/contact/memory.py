@@ -2,9 +2,12 @@
 
 A point may touch several faces at once and remembers each. The curve of a contact's way is foreseen from the two steps
 before by a straight line: where that is right to a nanometre, the step need not be solved again (step.py).
+Contacts between bodies are found anew in every step: each begins with the impulse of the nearest one before.
 """
 
 from __future__ import annotations
+
+import math
 
 from setsu.contact.joint_stops import recall_stop, remember_stops
 from setsu.contact.scene import STOP, Problem, Scene
@@ -39,6 +42,8 @@ def recall(scene: Scene, problem: Problem, first):
             for k in range(3):
                 c.impulse[k] = c.curvature[k] = c.bend[k] = 0.0
             c.slides = is_sliding(c.before)
+            if c.point == -1:
+                _recall_pair(problem, c)
         if known < 0:
             continue
         p = scene.points[c.point]
@@ -74,4 +79,37 @@ def remember(scene: Scene, problem: Problem):
             p.former[free, k] = c.former[k]
             p.bend[free, k] = c.bend[k]
     problem.counts[4] = count
+    _remember_pairs(problem)
     remember_stops(scene, problem)
+
+
+@part
+def _recall_pair(problem: Problem, c):
+    """Start impulse of a contact between bodies: that of the nearest one of the same shapes in the step before."""
+    nearest, best = -1, math.inf
+    for k in range(problem.counts[5]):
+        kept = problem.kept[k]
+        if kept.shapes == problem.pairs[c.face].shapes:
+            p, q = kept.position, c.position
+            apart = (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2
+            if apart < best:
+                nearest, best = k, apart
+    if nearest >= 0:
+        for k in range(3):
+            c.impulse[k] = problem.kept[nearest].impulse[k]
+
+
+@part
+def _remember_pairs(problem: Problem):
+    """Keep what pressing contacts between bodies did, and where."""
+    count = 0
+    if problem.counts[2] > 0:
+        for index in range(problem.counts[0]):
+            c = problem.contacts[index]
+            if c.point == -1 and c.impulse[0] > 0.0:
+                kept = problem.kept[count]
+                kept.shapes = problem.pairs[c.face].shapes
+                for k in range(3):
+                    kept.position[k], kept.impulse[k] = c.position[k], c.impulse[k]
+                count += 1
+    problem.counts[5] = count

@@ -84,7 +84,7 @@ def find_pairs(tables: ConvexShapes, problem: Problem, h):
         for point in range(count):
             out, found = problem.pairs[total], tables.found[point]
             # The normal points from the first shape to the second: the second is body a of the contact.
-            out.body_a, out.body_b, out.log, out.gap = b.body, a.body, pair.log, found.gap
+            out.body_a, out.body_b, out.shapes, out.log, out.gap = b.body, a.body, k, pair.log, found.gap
             out.normal[0], out.normal[1], out.normal[2] = nx, ny, nz
             for i in range(3):
                 out.position[i] = found.position[i] + a.place[i]

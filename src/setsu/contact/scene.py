@@ -103,6 +103,7 @@ PAIR = np.dtype(
     [
         ("body_a", "i8"),
         ("body_b", "i8"),
+        ("shapes", "i8"),  # number of the two shapes among those that may touch
         ("log", "i8"),  # number of the two bodies in the log (pair_log.py)
         ("gap", "f8"),  # m
         ("position", "f8", 3),  # m, world
@@ -112,6 +113,7 @@ PAIR = np.dtype(
         ("restitution", "f8"),
     ]
 )
+_KEPT = np.dtype([("shapes", "i8"), ("position", "f8", 3), ("impulse", "f8", 3)])
 _CONTACT = np.dtype(
     [
         ("point", "i8"),  # contact point, -1 for a pair of bodies, STOP
@@ -186,9 +188,10 @@ class Problem(NamedTuple):
     dense problems alone.
     """
 
-    counts: Ints  # (5,) contacts, bodies, pairs; 1 where the problem is dense; points remembered
+    counts: Ints  # (6,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
+    kept: Records  # contacts between bodies that pressed in the step before
     bodies: Ints  # (n,) moving body at each position of the hub
     hub: Ints  # (n,) position of each body there, -1: not in contact
     remembered: Ints  # points that touched something in the step before
@@ -273,9 +276,10 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) ->
     n_points, n, m = len(scene.points), max(1, len(scene.bodies)), max(1, nv)
     d = n if dense else 1
     return Problem(
-        counts=np.zeros(5, dtype=np.int64),
+        counts=np.zeros(6, dtype=np.int64),
         contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs), dtype=_CONTACT),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
+        kept=np.zeros(max(1, n_pairs), dtype=_KEPT),
         bodies=np.zeros(n, dtype=np.int64),
         hub=np.full(n, -1, dtype=np.int64),
         remembered=np.zeros(max(1, n_points), dtype=np.int64),
