@@ -1,7 +1,6 @@
 """Five boxes stand on each other for ten seconds: each interface carries exactly what lies above it.
 
-Contacts between bodies come from their collision shapes (needs the extra `geometry`); the lowest box stands on the
-floor with its corners.
+Contacts between bodies come from their collision shapes; the lowest box stands on the floor with its corners.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A row of dominoes: the first is pushed, all fall, one after the other (needs the extra `geometry`)."""
+"""A row of dominoes: the first is pushed, all fall, one after the other."""
 
 import numpy as np
 

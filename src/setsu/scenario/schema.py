@@ -213,7 +213,7 @@ class World(_Table, frozen=True, kw_only=True):
     slope: float = 0.0
     polygons: tuple[tuple[Vector, ...], ...] = ()
     contact_solver: Literal["default", "sugihara2002"] = "default"
-    body_contacts: bool = False
+    body_contacts: bool | Literal["compiled", "coal"] = False
 
 
 class CloseLoopEvent(_Table, frozen=True, kw_only=True, tag_field="kind", tag="close_loop"):
