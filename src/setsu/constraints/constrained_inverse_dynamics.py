@@ -30,6 +30,7 @@ from setsu.constraints.stacked import Floats, dot, length_of, times, transposed_
 from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
 from setsu.dynamics import joint_wrenches
+from setsu.dynamics.catalogue import require_mechanism
 from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
@@ -101,6 +102,7 @@ def constrained_inverse_dynamics(
     >>> r.torque.shape, int(r.redundancy)
     ((3,), 0)
     """
+    require_mechanism(mechanism, "constrained_inverse_dynamics")
     m = mechanism
     system = constraint_system(m, contacts)
     if frame not in ("world", "body"):
@@ -258,7 +260,7 @@ def _share(
     unit_mass = np.broadcast_to(np.diag(1.0 / units**2), (*demand.shape[:-1], nv, nv))
     held = hold(
         unit_mass, rows.jacobian[..., :n, :], np.zeros((*demand.shape[:-1], n)), system.row_size(rows)[..., :n, :],
-        held_tolerance(system, rows.error),
+        held_tolerance(system, rows.error), system.mechanism, "constrained_inverse_dynamics",
     )  # fmt: skip
     load, E_s = demand * units, E * units[:, None]
     P = np.eye(nv) - held.U @ np.swapaxes(held.U, -1, -2)  # P = N Nᵀ

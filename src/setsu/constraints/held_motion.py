@@ -78,8 +78,8 @@ def hold(
     gamma: Floats,
     size: Floats,
     tolerance: Floats,
-    mechanism: Mechanism | None = None,
-    function: str = "",
+    mechanism: Mechanism,
+    function: str,
 ) -> HeldMotion:
     """Factor rows G (..., n, nv) of a mechanism with mass matrix M (..., nv, nv).
 
@@ -116,7 +116,7 @@ def _row_scale(size: Floats, diagonal: Floats) -> Floats:
 
 
 def _with_mass_everywhere(
-    M: Floats, G: Floats, gamma: Floats, size: Floats, mechanism: Mechanism | None, function: str
+    M: Floats, G: Floats, gamma: Floats, size: Floats, mechanism: Mechanism, function: str
 ) -> tuple[Floats, Floats]:
     """Return M and the force shift of (5); states whose M is well positive definite stay as they are."""
     shift = np.zeros(M.shape[:-1])
@@ -133,8 +133,7 @@ def _with_mass_everywhere(
     for where in np.argwhere(_poorly_definite(M)):
         idle = idle_velocities(M[tuple(where)])
         if idle:
-            what = "" if mechanism is None else massless_motion(mechanism, idle, ", and no constraint holds it")
-            raise InputError(f"{function}: {what}")
+            raise InputError(f"{function}: {massless_motion(mechanism, idle, ', and no constraint holds it')}")
     return M, shift
 
 

@@ -112,6 +112,8 @@ def test_a_free_massless_chain_is_refused_by_the_name_of_its_joint() -> None:
     for option in options:
         with pytest.raises(setsu.InputError, match=f"simulate.*: {idle}"):
             setsu.simulate(m, [0, 0], [0, 0], duration=0.1, step=0.01, **option)
+    with pytest.raises(setsu.InputError, match=f"consistent_velocity: {idle}"):
+        setsu.consistent_velocity(m, [0, 0], [1, 0])
     # Torques that hold it are known all the same.
     np.testing.assert_allclose(setsu.constrained_inverse_dynamics(m, [0, 0], [0, 0], [0, 0]).torque, [-9.81, 0.0])
 
