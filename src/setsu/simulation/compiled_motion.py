@@ -21,40 +21,12 @@ from setsu.constraints.compiled_rows import fill_rates, fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
 from setsu.simulation.compiled_projection import gather, mass
+from setsu.simulation.compiled_springs import spring_power
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
 from setsu.simulation.motion_space import FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
 from setsu.simulation.sparse_motion import largest_error, sparse_accelerations, sparse_factors
 
 __all__ = ["energy", "evaluate", "settle"]
-
-
-@part
-def _spring_power(s, w):
-    """Power of the dampers of springs between points: minus damping times the square of the spring's rate."""
-    power = 0.0
-    for i in range(len(w.spring_damping)):
-        square, along = 0.0, 0.0
-        for end in range(2):
-            body = w.spring_body[i, end]
-            for k in range(3):
-                w.end[end, k] = w.spring_point[i, end, k]
-                w.end[2 + end, k] = 0.0
-            if body >= 0:
-                R, V = s.poses[body], s.velocities[body]
-                x, y, z = w.end[end, 0], w.end[end, 1], w.end[end, 2]
-                for k in range(3):
-                    w.end[4, k] = R[4 * k] * x + R[4 * k + 1] * y + R[4 * k + 2] * z
-                    w.end[end, k] = R[4 * k + 3] + w.end[4, k]
-                w.end[2 + end, 0] = V[0] + V[4] * w.end[4, 2] - V[5] * w.end[4, 1]
-                w.end[2 + end, 1] = V[1] + V[5] * w.end[4, 0] - V[3] * w.end[4, 2]
-                w.end[2 + end, 2] = V[2] + V[3] * w.end[4, 1] - V[4] * w.end[4, 0]
-        for k in range(3):
-            apart = w.end[1, k] - w.end[0, k]
-            square += apart * apart
-            along += apart * (w.end[3, k] - w.end[2, k])
-        if square > 0.0:
-            power -= w.spring_damping[i] * along * along / square
-    return power
 
 
 @part
@@ -176,7 +148,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
     status = fill_rates(t, s, kernels) if ready or (factored and x.rows_ready[0]) else fill_rows(t, s, kernels)
     if status >= 0:
         return status
-    w.powers[2] = _spring_power(s, w)
+    w.powers[2] = spring_power(s, w)
     if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u, len(c.rows), False)):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE

@@ -228,6 +228,23 @@ class ConstrainedMotion:
             redundant=bool(work.redundant[0]),
         )  # fmt: skip
 
+    def record_widths(self) -> tuple[int, int, int]:
+        """How many contacts, axes with dry friction and loop rows there are."""
+        return len(self.contacts), len(self.friction), self.system.n_loop_rows
+
+    def run_steps(self, stages: Any, records: Any, steps: Floats, first: int, every: int) -> tuple[int, int]:
+        """Take steps from the loaded and evaluated state; return how many, and a status: compiled_steps.run_steps."""
+        from setsu.native.array_book import Book
+        from setsu.simulation.compiled_steps import run_steps
+
+        stages.most[0] = self.largest_rank
+        arguments: Any = (*self.space.arguments, Book(stages), Book(records), steps, first, every, self.constrained)
+        count, status = run_steps(*arguments)
+        self.learn_rank(int(stages.most[0]))
+        if count:
+            self.unload_directions()
+        return count, status
+
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
         space = self.load(q, v)

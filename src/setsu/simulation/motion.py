@@ -8,7 +8,8 @@ Motion       evaluate(t, q, v), project(q, v); FreeMotion is the one of a mechan
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +119,36 @@ class FreeMotion:
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the state as it is."""
         return q, v
+
+    # Compiled steps ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def space(self) -> Any:
+        """The arrays of compiled steps."""
+        from setsu.simulation.compiled_tree import tree_space
+
+        return tree_space(self.mechanism)
+
+    def load(self, q: Floats, v: Floats) -> Any:
+        """Put a state into the arrays of compiled steps, and return these."""
+        self.space.state.q[:], self.space.state.v[:] = q, v
+        return self.space
+
+    def record_widths(self) -> tuple[int, int, int]:
+        """How many contacts, axes with dry friction and loop rows there are."""
+        return 0, 0, 0
+
+    def run_steps(self, stages: Any, records: Any, steps: Floats, first: int, every: int) -> tuple[int, int]:
+        """Take steps from the loaded and evaluated state; return how many, and a status: compiled_tree.run_tree."""
+        from setsu.native.array_book import Book
+        from setsu.simulation.compiled_tree import run_tree
+
+        arguments: Any = (*self.space.arguments, Book(stages), Book(records), steps, first, every)
+        return run_tree(*arguments)
+
+    def gathered(self, t: float, q: Floats, v: Floats, tau: Floats) -> Evaluation:
+        """Return what compiled steps have just found of a state, as a record."""
+        return Evaluation(t, q, v, self.space.work.a.copy(), tau, self.space.work.powers.copy())
 
 
 def damping_powers(m: Mechanism, q: Floats, v: Floats) -> Floats:

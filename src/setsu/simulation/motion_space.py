@@ -13,8 +13,8 @@ from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, boun
 from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
-from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
+from setsu.simulation.compiled_springs import spring_ends
 from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
 
@@ -145,7 +145,7 @@ def motion_space(
     forward = native_function(m, f"forward_dynamics{springs}").bind([state.q, state.v, y], [a])
     move = native_function(m, "integrate").bind([state.q, increment], [moved])
     energy = native_function(m, "mechanical_energy").bind([state.q, state.v], [total])
-    body, point = _spring_ends(m)
+    body, point = spring_ends(m)
     work = Work(
         tau=tau,
         a=a,
@@ -192,17 +192,3 @@ def motion_space(
     network = loop_network(m, tables)
     parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
     return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy))
-
-
-def _spring_ends(m: Mechanism) -> tuple[Ints, Floats]:
-    """Bodies and points of both ends of each spring between points."""
-    bodies, points = [], []
-    for spring in m.springs:
-        for body, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
-            frame = m.frame(body)
-            bodies.append(frame.body)
-            points.append(frame.pose.matrix[:3, :3] @ np.array(point) + np.array(frame.pose.translation))
-    return (
-        np.array(bodies, dtype=np.int64).reshape(-1, 2),
-        np.array(points, dtype=np.float64).reshape(-1, 2, 3),
-    )

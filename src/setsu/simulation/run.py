@@ -64,13 +64,14 @@ class Run:
                 self._advance_to(change.time)
                 self.motion, self.state, report = change_loop(self.motion, self.state, change)
                 self._book_events([report])
-            end = min(index + _STEPS_AT_ONCE, last)
+            end = min(index + _STEPS_AT_ONCE, last + 1)
             if waiting:
                 end = min(end, int(np.searchsorted(times, waiting[0].time)))
-            index += self._without_python(times, index, end, record_every)
-            if index > last:
-                break
-            if not (waiting and waiting[0].time <= times[index]):
+            taken = self._without_python(times, index, end, record_every)
+            index += taken
+            if taken and index > last and last % record_every:
+                self._record()
+            elif not taken:
                 self._advance_to(float(times[index]))
                 if index % record_every == 0 or index == last:
                     self._record()

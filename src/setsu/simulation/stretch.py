@@ -15,7 +15,7 @@ from setsu.simulation import rk4, rk8
 from setsu.simulation.chart import SERIES
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.integrators import Driver
-from setsu.simulation.motion import Evaluation
+from setsu.simulation.motion import Evaluation, FreeMotion
 
 __all__ = ["Stretch", "Taken"]
 
@@ -37,23 +37,20 @@ class Taken:
 class Stretch:
     """Compiled steps of one motion with one integrator."""
 
-    def __init__(self, motion: ConstrainedMotion, integrator: str) -> None:
+    def __init__(self, motion: FreeMotion | ConstrainedMotion, integrator: str) -> None:
         self.motion, self._tableau = motion, _TABLEAUS[integrator]
 
     @staticmethod
     def possible(motion: Any, driver: Driver) -> bool:
         """Tell whether steps of this kind can be taken in compiled code."""
         return (
-            isinstance(motion, ConstrainedMotion)
-            and driver.integrator in _TABLEAUS
-            and not motion.torque.depends_on_state
-            and not motion.mechanism.has_bearings
+            driver.integrator in _TABLEAUS and not motion.torque.depends_on_state and not motion.mechanism.has_bearings
         )
 
     @cached_property
     def _stages(self) -> tuple[Any, tuple[Any, ...]]:
         """Method and work space, and what must be kept alive."""
-        from setsu.simulation.compiled_steps import Stages
+        from setsu.simulation.compiled_stages import Stages
 
         m, state = self.motion.mechanism, self.motion.space.state
         q0, phi, point = np.zeros(m.nq), np.zeros(m.nv), np.zeros(m.nq)
@@ -83,34 +80,30 @@ class Stretch:
 
     def go(self, start: Evaluation, times: Floats, first: int, every: int) -> Taken:
         """Take steps along `times` (s), whose first is that of `start`; step n counts from `first` on."""
-        from setsu.native.array_book import Book
-        from setsu.simulation.compiled_steps import Records, run_steps
+        from setsu.simulation.compiled_stages import Records
 
         motion, stages = self.motion, self._stages[0]
         space = motion.load(start.q, start.v)
         space.work.tau[:], space.work.a[:], space.work.powers[:] = start.torque, start.acceleration, start.powers
-        stages.most[0] = motion.largest_rank
         steps = np.diff(times)
         rows = sum((first + n) % every == 0 for n in range(len(steps)))
-        m, p = motion.mechanism, len(motion.contacts)
+        m = motion.mechanism
+        contacts, dry, loop_rows = motion.record_widths()
         records = Records(
             q=np.empty((rows, m.nq)),
             v=np.empty((rows, m.nv)),
             a=np.empty((rows, m.nv)),
-            normal_force=np.empty((rows, p)),
-            friction_force=np.empty((rows, p, 3)),
-            dry_force=np.empty((rows, len(motion.friction))),
-            multiplier=np.empty((rows, motion.system.n_loop_rows)),
+            normal_force=np.empty((rows, contacts)),
+            friction_force=np.empty((rows, contacts, 3)),
+            dry_force=np.empty((rows, dry)),
+            multiplier=np.empty((rows, loop_rows)),
             numbers=np.empty((rows, 8)),
             totals=np.zeros(5),
         )
-        arguments: Any = (*space.arguments, Book(stages), Book(records), steps, first, every, motion.constrained)
-        count, status = run_steps(*arguments)
-        motion.learn_rank(int(stages.most[0]))
+        count, status = motion.run_steps(stages, records, steps, first, every)
         kept = sum((first + n) % every == 0 for n in range(count))
         if not count:
             return Taken(0, start, records, records.totals)
-        motion.unload_directions()
         time = float(times[count])
         if status == -1:
             end = motion.gathered(time, space.state.q.copy(), space.state.v.copy(), start.torque)
