@@ -189,7 +189,7 @@ def test_a_free_massless_chain_is_refused_by_name():
     builder = setsu.MechanismBuilder("nothing")
     builder.add_body("arm", joint=setsu.Revolute((0, 1, 0)), mass=1.0, center_of_mass=(1, 0, 0))
     builder.add_body("whip", "arm", setsu.Revolute((0, 1, 0)), setsu.placement((1, 0, 0)))
-    with pytest.raises(setsu.InputError, match="whip_joint can move without"):
+    with pytest.raises(setsu.InputError, match="a motion of joint whip_joint moves no mass"):
         setsu.constrained_dynamics(builder.build(), [0, 0], [0, 0], [0, 0])
 
 
