@@ -183,6 +183,18 @@ def _set_witness(tables: ConvexShapes, facet):
 
 
 @part
+def _find_witness(tables: ConvexShapes, facets, chosen, near):
+    """Set the witness from a facet in the plane of the chosen one that the origin lies above; whether there is any."""
+    f = tables.facets[chosen]
+    for k in range(facets):
+        g = tables.facets[k]
+        aligned = f.normal[0] * g.normal[0] + f.normal[1] * g.normal[1] + f.normal[2] * g.normal[2]
+        if g.alive == 1 and aligned > 1.0 - _FLAT and g.offset <= f.offset + near and _set_witness(tables, k):
+            return True
+    return False
+
+
+@part
 def _height(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz):
     """h(n)."""
     w = tables.polytope[MOST_CORNERS - 1]
@@ -249,6 +261,7 @@ def core_depth(tables: ConvexShapes, A, B, tx, ty, tz):
             inside = _set_witness(tables, chosen)
         left = height - least
         if left <= _RESOLVED * size:  # (3)
+            inside = inside or _find_witness(tables, facets, chosen, _EXACT * size)
             break
         facets = _grow(tables, 4 + step, facets, _RESOLVED * size)
         if facets < 0:
