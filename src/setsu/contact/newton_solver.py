@@ -26,7 +26,9 @@ unsolved. Standing all start at the answer; from nothing 2, 10, unsolved.
 Where modes change Newton may go around between them; then the way leads over softer contacts, ε from 1e-3 down, with
 steps shortened until |F| falls. What gets stuck with one ρ goes on with another: large ones let velocities decide about
 modes, small ones impulses. What is left after that, contacts that change between rest and sliding at the speed of
-ε λ, is led by convex problems (cone_descent.py), with Newton's method from where each ends.
+ε λ, is led by convex problems (cone_descent.py), with Newton's method from where each ends. The last few in ten
+thousand steps of tumbling, whose |F| has valleys beside its zero, give way to patience: many short steps from the best
+impulses so far, with ρ of all sizes, then from places around them.
 Accuracy: |F| below 1e-10 of the largest impulse, or `converged` says no.
 """
 
@@ -53,6 +55,8 @@ _SOFTEST, _HARDENING, _ROUGH = 1e-3, 0.1, 1e-4
 _CAREFUL = 10
 _FACTORS = (100.0, 1000.0, 1.0, 1e4, 10.0)
 _SHORTEST = 0.01
+# The patient way: starts, Newton steps from each, how short they may get, widest and narrowest scatter of the starts.
+_STARTS, _PATIENT, _TINY, _WIDEST, _NARROWEST = 120, 80, 1e-3, 3.0, 1e-4
 # The sure way: how often friction is made to agree, how far each convex problem is solved, when halves are taken.
 _TURNS, _FINE, _WHOLE = 40, 1e-7, 4
 
@@ -172,8 +176,8 @@ def _largest_impulse(problem: Problem):
 
 
 @part
-def _newton(tree: Tree, problem: Problem, eps, factor, goal, most, careful):
-    """Newton's method from `impulse` until |F| <= goal; return (|F|, rounds). Careful: with steps that lower |F|."""
+def _newton(tree: Tree, problem: Problem, eps, factor, goal, most, shortest):
+    """Newton's method from `impulse` until |F| <= goal; return (|F|, rounds). Steps may shrink to `shortest`."""
     set_trial(problem, 0.0)
     worst, total = _residual(tree, problem, eps, factor)
     rounds = 0
@@ -190,7 +194,7 @@ def _newton(tree: Tree, problem: Problem, eps, factor, goal, most, careful):
             worst, now = _residual(tree, problem, eps, factor)
             if now < best_total:
                 best, best_total = length, now
-            if not careful or now < (1.0 - 0.1 * length) * total or length <= _SHORTEST:
+            if now < (1.0 - 0.1 * length) * total or length <= shortest:
                 break
             length *= 0.4
         if length != best:
@@ -232,7 +236,7 @@ def _solve_carefully(tree: Tree, problem: Problem, eps, goal):
             c = problem.contacts[index]
             for k in range(3):
                 c.impulse[k] = c.kept_start[k]
-        _, more = _newton(tree, problem, eps, factor, goal, _CAREFUL, True)
+        _, more = _newton(tree, problem, eps, factor, goal, _CAREFUL, _SHORTEST)
         rounds += more
         set_trial(problem, 0.0)
         worst, _ = _residual(tree, problem, eps, 1.0)
@@ -261,7 +265,7 @@ def solve(tree: Tree, problem: Problem):
     largest = _largest_impulse(problem)
     accuracy = _ACCURACY * largest
     _set_start(problem)
-    worst, rounds = _newton(tree, problem, _COMPLIANCE * unit, 1.0, accuracy, _BOLD, False)
+    worst, rounds = _newton(tree, problem, _COMPLIANCE * unit, 1.0, accuracy, _BOLD, 1.0)
     if not worst <= accuracy:
         soft = _SOFTEST
         while soft > 1.5 * _COMPLIANCE:
@@ -273,6 +277,8 @@ def solve(tree: Tree, problem: Problem):
         if not worst <= accuracy:
             worst, more = _solve_surely(tree, problem, _COMPLIANCE * unit, accuracy, largest)
             rounds += more
+        if not worst <= accuracy:
+            rounds += _solve_patiently(tree, problem, _COMPLIANCE * unit, accuracy, largest)
         _take_start(problem)
         set_trial(problem, 0.0)
         worst, _ = _residual(tree, problem, _COMPLIANCE * unit, 1.0)
@@ -290,7 +296,7 @@ def _solve_surely(tree: Tree, problem: Problem, eps, accuracy, largest):
     for turn in range(_TURNS):
         # Near the end friction may go to and fro unless it is taken by halves.
         rounds += descend(tree, problem, eps, _FINE * largest, 1.0 if turn < _WHOLE else 0.5)
-        worst, more = _newton(tree, problem, eps, 1.0, accuracy, _BOLD, False)
+        worst, more = _newton(tree, problem, eps, 1.0, accuracy, _BOLD, 1.0)
         rounds += more
         if worst < best:
             best = worst
@@ -298,3 +304,31 @@ def _solve_surely(tree: Tree, problem: Problem, eps, accuracy, largest):
         if worst <= accuracy:
             break
     return best, rounds
+
+
+@part
+def _solve_patiently(tree: Tree, problem: Problem, eps, accuracy, largest):
+    """Newton's method with ρ of all sizes from `start` and from around it; best impulses: `start`. Return rounds."""
+    _take_start(problem)
+    set_trial(problem, 0.0)
+    best, _ = _residual(tree, problem, eps, 1.0)
+    rounds, chance = 0, 1
+    for number in range(_STARTS):
+        # Evenly spread numbers, the same in every run: from 0.1 to 1e4, and scatter from nothing to all.
+        factor = 10.0 ** (5.0 * ((number * 0.6180339887498949 + 0.5) % 1.0) - 1.0)
+        scatter = 0.0 if number % 4 == 0 else largest * _NARROWEST * (_WIDEST / _NARROWEST) ** (number / _STARTS)
+        for index in range(problem.counts[0]):
+            c = problem.contacts[index]
+            for k in range(3):
+                chance = (1103515245 * chance + 12345) % 2147483648
+                c.impulse[k] = c.start[k] + scatter * (chance / 1073741824.0 - 1.0)
+        _, more = _newton(tree, problem, eps, factor, accuracy, _PATIENT, _TINY)
+        rounds += more
+        set_trial(problem, 0.0)
+        worst, _ = _residual(tree, problem, eps, 1.0)
+        if worst < best:
+            best = worst
+            _set_start(problem)
+        if worst <= accuracy:
+            break
+    return rounds

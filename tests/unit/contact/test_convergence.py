@@ -1,4 +1,4 @@
-"""A tumbling humanoid, limp and thrown: modes change in most steps; the solver settles, or says that it has not."""
+"""A tumbling humanoid, limp and thrown: modes change in most steps, and the solver settles in every one."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ def _throw(seed: int, seconds: float) -> setsu.Recording:
     return setsu.simulate(m, q, v, seconds, 1e-3, environment=setsu.Environment.floor())
 
 
-@pytest.mark.parametrize("seed", [1, 3, 5])
-def test_nearly_all_steps_settle_and_the_others_say_so(seed: int) -> None:
-    log = _throw(seed, 1.0).contact_log
+# Throws 11, 15 and 27 hold problems on which Newton's method, softer contacts and convex problems all stop short.
+@pytest.mark.parametrize("seed", [1, 3, 5, 11, 15, 27])
+def test_all_steps_settle(seed: int) -> None:
+    log = _throw(seed, 1.5).contact_log
     assert log is not None
-    assert np.array_equal(log.residual > 1e-10, log.unconverged > 0.0)
-    assert log.unconverged.mean() <= 0.003
+    assert log.residual.max() <= 1e-10
+    assert not log.unconverged.any()
     assert log.depth.max() < 1e-4
-    assert log.cone.max() < 1e-9  # N s: unsettled impulses are brought into their cones
+    assert log.cone.max() < 1e-9  # N s
 
 
 def test_a_long_chain_settles_too() -> None:
