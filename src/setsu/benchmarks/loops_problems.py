@@ -5,6 +5,7 @@
 | N four-bars in a row | cranks upright, coupler joints at 1 m/s | all rods on one line twice a turn: the rank drops |
 | Bricard's linkage | at rest, rods along a cube's edges | one row is redundant in every position |
 | slider-crank in space | crank upright at 6 rad/s | ball joint, universal joint, short periods |
+| open chain | Bricard's rods without the joint that closes them, at rest | nothing is closed: what a step costs alone |
 
 The reference of the first and the third comes without any constrained dynamics: with one degree of freedom the motion
 follows from a scalar equation (see loops_reference).
@@ -13,7 +14,7 @@ follows from a scalar equation (see loops_reference).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ __all__ = [
     "four_bar_problem",
     "loop_offsets",
     "motion_of_states",
+    "open_chain_problem",
     "slider_crank_problem",
 ]
 
@@ -104,6 +106,16 @@ def bricard_problem() -> Problem:
     )  # fmt: skip
 
 
+def open_chain_problem() -> Problem:
+    """Bricard's rods hanging from the world, not closed to a loop."""
+    m = replace(bricard(), name="open chain", loops=())
+    v, points = np.zeros(m.nv), _rod_ends(m)
+    return Problem(
+        "open chain", m, v, points, m, v, points,
+        lambda duration: refined_reference(m, v, points, duration, SAMPLING),
+    )  # fmt: skip
+
+
 def slider_crank_problem() -> Problem:
     """Slider-crank in space, crank at 6 rad/s; for other engines cut at the ball joint, which is a point."""
     m = spatial_slider_crank()
@@ -144,7 +156,8 @@ def motion_of_states(m: Mechanism, points: Points, q: Floats, v: Floats, steps: 
         raise NotMeasuredError(f"the motion grows without bound, seen at t = {SAMPLING * int(beyond.argmax()):.2f} s")
     points_moved = world_points(m, points, setsu.body_poses(m, q))
     energy = setsu.kinetic_energy(m, q, v) + setsu.potential_energy(m, q)
-    return Motion(points_moved, energy, float(np.abs(setsu.loop_error(m, q)).max()), steps, seconds)
+    error = float(np.abs(setsu.loop_error(m, q)).max()) if m.loops else None
+    return Motion(points_moved, energy, error, steps, seconds)
 
 
 def loop_offsets(joint: Joint) -> list[Floats]:
