@@ -111,7 +111,14 @@ class BoundKernels(NamedTuple):
 
 
 def row_tables(system: ConstraintSystem) -> RowTables:
-    """Return the constants of a system."""
+    """Return the constants of a system, made once."""
+    kept = system.__dict__
+    if "_row_tables" not in kept:
+        kept["_row_tables"] = _made_tables(system)
+    return kept["_row_tables"]
+
+
+def _made_tables(system: ConstraintSystem) -> RowTables:
     m, t = system.mechanism, system.loops
     n = len(t.names)
     parent = m.tables.dof_parent

@@ -117,7 +117,8 @@ def motion_space(
     """Return the work space of a constraint system, itself without dry friction, with joint stops."""
     m = system.mechanism
     tables, state = row_tables(system), row_state(system)
-    tables.free_used[0] = system.loops.has_joint_forces or tables.armature.any() or (friction.loop_axis >= 0).any()
+    used = system.loops.has_joint_forces or tables.armature.any() or (friction.loop_axis >= 0).any()
+    tables = tables._replace(free_used=np.array([int(used)]))
     kernels, kept = bound_kernels(system, state)
     p, n_stops, n_dry = len(system.contacts), len(stops), len(friction)
     most = system.n_rows + n_stops + n_dry + 2 * p
