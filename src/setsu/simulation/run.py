@@ -166,6 +166,7 @@ class Run:
                     end = target
                     self._resolve(jam)
                 continue
+            end = target
             self.works += taken.works
             self.projection += taken.projected
             self.state = taken.end
