@@ -58,6 +58,9 @@ def resolve_jam(motion: ConstrainedMotion, t: float, q: Floats, v: Floats, jam: 
         space = contact_space(motion, q, v)
         try:
             state, happened = _with_finite_forces(motion, space, t, q, v, jam)
+            if not happened:
+                # Forces are finite here and without bound a rounding of time later.
+                raise jam
         except JamError as still:
             q, v, report = _struck(motion, space, t, q, v, still)
             happened = [report]
@@ -88,7 +91,11 @@ def release(motion: ConstrainedMotion, state: Evaluation, k: int) -> Outcome:
             "(Painlevé paradox), and no impulse within it stops them; expected smaller coefficients of friction",
             k if k in coupled else coupled[0],
         )
-        changed, reports = resolve_jam(motion, state.t, state.q, state.v, jam)
+        space = contact_space(motion, state.q, state.v)
+        try:
+            changed, reports = _with_finite_forces(motion, space, state.t, state.q, state.v, jam)
+        except JamError:
+            return resolve_jam(motion, state.t, state.q, state.v, jam)
         if reports:
             return changed, reports
     motion.modes[k] = ContactMode(Mode.FREE)
