@@ -263,4 +263,4 @@ def bound_kernels(
     name = "bias_torque springs" if m.springs else "bias_torque"
     bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
     bound = (poses, places, places_and_mass, rates, mass, bias)
-    return BoundKernels(*(kernel.handle for kernel in bound), M, b), bound
+    return BoundKernels(*(kernel.handle for kernel in bound), M=M, b=b), bound
