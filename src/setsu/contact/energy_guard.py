@@ -16,8 +16,9 @@
 Velocity terms enter free_motion.py (1) explicitly, and positions move along straight steps: fast spinning bodies would
 gain energy of order h². The measures come in this order, each only where those before it do not do: (2) is what linear
 momentum demands, (3) keeps it, (4) keeps directions, (5) ends at (1) for certain: with d = 0 and v' = 0, V' = V.
-(5) is for a body almost at rest that is to be moved out of the ground: it comes out as far as its energy takes it.
-A start inside the ground is moved out in any case: the work of that, at most the weight times the depth, is given.
+A body at rest has nothing to pay for being moved out of the ground: it stays where the compliance of its contacts
+carries it (step.py). A start inside the ground is moved out in any case: the work of that, at most the weight times
+the depth, is given.
 Source: (3) is König's theorem. Cost: two passes over the tree where (1) does not hold at once, else nothing.
 """
 
@@ -40,7 +41,7 @@ from setsu.contact.free_motion import (
 from setsu.contact.tree import NEXT, Tree, kinetic_energy, set_inertias, weight_energy
 from setsu.native.control_flow import part, run_bound
 
-__all__ = ["guard_energy", "is_driven", "set_energies", "take_given"]
+__all__ = ["can_pay", "energy_gain", "guard_energy", "is_driven", "set_energies", "take_given"]
 
 
 @part
@@ -81,6 +82,18 @@ def _is_within(motion: Motion):
 
 
 @part
+def energy_gain(motion: Motion):
+    """T' + V' - T - V, without what is given (J)."""
+    return motion.energies[KINETIC_NEXT] + motion.energies[POTENTIAL_NEXT] - _limit(motion)
+
+
+@part
+def can_pay(motion: Motion, work):
+    """Whether half the kinetic energy at the end of the step makes up for what it would gain by so much work (J)."""
+    return energy_gain(motion) + work <= 0.5 * motion.energies[KINETIC_NEXT]
+
+
+@part
 def guard_energy(tree: Tree, motion: Motion, h, turned):
     """Change the velocity at the end of the step until (1) holds; False where only (5) helps. turned: (2) is done."""
     if _is_within(motion):
@@ -89,11 +102,11 @@ def guard_energy(tree: Tree, motion: Motion, h, turned):
     if not turned:
         turn_free_joints(motion, h)
         e[KINETIC_NEXT] = kinetic_energy(tree, a[V_NEXT], NEXT)
-    gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - _limit(motion)
+    gain = energy_gain(motion)
     about = e[KINETIC_NEXT] - _set_center_velocities(tree, motion)
     if 0.0 < gain < 0.5 * about:
         _slow_down(tree, motion, math.sqrt(1.0 - gain / about))  # (3)
-        gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - _limit(motion)
+        gain = energy_gain(motion)
     if gain > 0.0 and e[KINETIC_NEXT] > 0.0:
         scale = math.sqrt(max(0.0, 1.0 - gain / e[KINETIC_NEXT]))  # (4)
         for d in range(a.shape[1]):

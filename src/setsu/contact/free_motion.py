@@ -67,7 +67,7 @@ class Motion(NamedTuple):
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
     body_twists: Floats  # (2, nv, 6) beyond each velocity, at the beginning and at the end without contacts (tree.py)
     elastic: Ints  # (1,) whether springs keep energy
-    creep: Floats  # (1,) how fast contacts take depth back: a share of CREEP (impulses.py)
+    creep: Floats  # (2,) how fast contacts take depth back: a share of CREEP (impulses.py); weight of everything (N)
 
 
 @part

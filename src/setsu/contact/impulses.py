@@ -19,8 +19,8 @@ from setsu.native.control_flow import part
 
 __all__ = ["CREEP", "set_bounces", "solve_contacts"]
 
-# m: how much of what the contacts' compliance lets in a step gives back at most.
-CREEP = 1e-10
+# m: how much of what the contacts' compliance lets in a step gives back at most; enough for five boxes on each other.
+CREEP = 1e-9
 
 
 @part

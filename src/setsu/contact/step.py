@@ -28,7 +28,7 @@ from setsu.contact.certificate import add_up_work, certify
 from setsu.contact.cone_guard import bring_into_cones
 from setsu.contact.dense import apply_dense
 from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world
-from setsu.contact.energy_guard import guard_energy, is_driven, set_energies, take_given
+from setsu.contact.energy_guard import can_pay, energy_gain, guard_energy, is_driven, set_energies, take_given
 from setsu.contact.flight import fly, turn_free_joints
 from setsu.contact.free_motion import (
     ACCELERATION,
@@ -80,7 +80,9 @@ _PASSES = 8
 # How often a displacement that needs more energy than there is gets shortened.
 _HALVINGS = 8
 # How the way out of a compliant contact follows what there is energy for.
-_SLOWER, _FASTER, _LEAST = 0.8, 1.02, 1e-3
+_SLOWER, _FASTER, _LEAST = 0.7, 1.002, 1e-4
+# m: energy that would lift everything by less is rounding.
+_NOTICED = 1e-14
 
 
 @part
@@ -188,6 +190,28 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
 
 
 @part
+def _solve_again(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, h, creep):
+    """Solve the known contacts with another `creep`; velocity and displacement of the step follow."""
+    a = motion.vectors
+    residual, rounds, good = solve_contacts(tree, problem, h, CREEP * creep)
+    if not good:
+        bring_into_cones(tree, problem)
+    _apply(scene, tree, problem, motion)
+    for d in range(a.shape[1]):
+        a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
+        a[DISPLACEMENT, d] = h * a[V_NEXT, d]
+    if len(held.work.rows) == 0:
+        fly(tree, problem, motion, h)
+    return residual, rounds, good
+
+
+@part
+def _may_move_out(tree: Tree, motion: Motion, depth):
+    """Whether energy is there to move everything out of the environment: from torques that act, or from motion."""
+    return is_driven(motion) or (set_energies(tree, motion) and can_pay(motion, _RECOVERY * depth * motion.creep[1]))
+
+
+@part
 def _finish_torque(motion: Motion, h):
     """The servo at the end of the step: what (1) lets act."""
     a = motion.vectors
@@ -267,7 +291,8 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     add_up_work(problem, certificate)
     _finish_torque(motion, h)
     depth = _deepest_point(scene, problem, motion, h)
-    if solver == DEFAULT and depth > _INSIDE:
+    moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, depth)
+    if moved:
         _move_out(scene, tree, problem, motion)
         if not _try(motion):
             return BAD_NUMBERS
@@ -280,16 +305,31 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     if not set_energies(tree, motion):
         return BAD_NUMBERS
     if solver == DEFAULT and not is_driven(motion):
-        halvings = 0
-        while not guard_energy(tree, motion, h, bounced or halvings > 0) and halvings <= _HALVINGS:
+        turned, halvings = bounced, 0
+        lifted = known > 0 and not (bounced or moved) and energy_gain(motion) > _NOTICED * motion.creep[1]
+        while not guard_energy(tree, motion, h, turned) and halvings <= _HALVINGS:
+            turned = True
             halvings += 1
-            if not _shorten(tree, motion, 0.5 if halvings < _HALVINGS else 0.0):
+            if lifted:
+                # Contacts push in vain, and would report forces for it.
+                motion.creep[0] *= _SLOWER
+                last = halvings == _HALVINGS
+                creep = 0.0 if last else motion.creep[0]
+                residual, more, good = _solve_again(scene, tree, problem, motion, held, h, creep)
+                rounds += more
+                turned, lifted = False, not last
+                if last:
+                    halvings = 0
+                if not _try(motion) or not set_energies(tree, motion):
+                    return BAD_NUMBERS
+                certify(problem, certificate)
+                add_up_work(problem, certificate)
+                _finish_torque(motion, h)
+            elif not _shorten(tree, motion, 0.5 if halvings < _HALVINGS else 0.0):
                 return BAD_NUMBERS
             depth = _deepest_point(scene, problem, motion, h)
         take_given(motion)
-        # Contacts that push in vain would report forces for it.
-        creep = motion.creep[0] * (_SLOWER if halvings > 0 else _FASTER)
-        motion.creep[0] = min(1.0, max(_LEAST, creep))
+        motion.creep[0] = min(1.0, max(_LEAST, motion.creep[0] * _FASTER))
     certificate[0] = depth
     certificate[4], certificate[5], certificate[6] = residual, rounds, passes
     certificate[7] = 0.0 if good else 1.0

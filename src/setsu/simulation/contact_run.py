@@ -233,7 +233,7 @@ class ContactRun:
             free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
             body_twists=np.zeros((2, m.nv, 6)),
             elastic=np.array([bool(m.springs) or bool(m.tables.stiffness.any())], dtype=np.int64),
-            creep=np.ones(1),
+            creep=np.array([1.0, m.total_mass * float(np.linalg.norm(m.gravity))]),
         )
         if len(self.shapes.pairs):
             bound.append(native_function(m, "body_velocities").bind([q, vectors[s.V]], [self.shapes.velocities]))
