@@ -52,8 +52,8 @@ def test_a_stack_is_the_same_with_contacts_found_by_coal() -> None:
     assert runs[0].q == pytest.approx(runs[1].q, abs=1e-7)
     # Each interface carries what lies above it, once the first steps are over; contacts are a little soft.
     carried = np.array([(4 - k) * G for k in range(4)])
-    assert ours.force[10:, :, 2] == pytest.approx(np.tile(carried, (191, 1)), rel=1e-4)
-    assert reference.force[10:, :, 2] == pytest.approx(ours.force[10:, :, 2], rel=1e-4)
+    assert ours.force[10:, :, 2] == pytest.approx(np.tile(carried, (191, 1)), rel=1e-7)
+    assert reference.force[10:, :, 2] == pytest.approx(ours.force[10:, :, 2], rel=1e-7)
     assert [(e.kind, e.name) for e in runs[0].events] == [(e.kind, e.name) for e in runs[1].events]
 
 
@@ -62,7 +62,7 @@ def test_a_stack_of_five_stands_for_ten_seconds() -> None:
     m, q = _stack(5)
     run = setsu.simulate(m, q, np.zeros(m.nv), 10.0, 2e-3, environment=FLOOR, body_contacts=True, record_every=5)
     assert np.abs(run.q - run.q[0]).max() < 1e-5
-    assert run.contact_force[5:, :, 2].sum(axis=1) == pytest.approx(np.full(996, 5 * G), rel=1e-4)
+    assert run.contact_force[5:, :, 2].sum(axis=1) == pytest.approx(np.full(996, 5 * G), rel=1e-7)
     assert run.contact_log is not None
     assert run.contact_log.unconverged.max() == 0.0
 
