@@ -224,6 +224,17 @@ def _set_start(problem: Problem):
 
 
 @part
+def _try_newton(tree: Tree, problem: Problem, eps, factor, goal, most, shortest, best):
+    """Newton's method from the impulses at hand; where |F| falls below `best`, `start`. Return (|F|, rounds)."""
+    _, rounds = _newton(tree, problem, eps, factor, goal, most, shortest)
+    set_trial(problem, 0.0)
+    worst, _ = _residual(tree, problem, eps, 1.0)
+    if worst < best:
+        _set_start(problem)
+    return worst, rounds
+
+
+@part
 def _solve_carefully(tree: Tree, problem: Problem, eps, goal):
     """Try every factor of ρ from `start`; leave the best impulses there; return (|F|, rounds)."""
     best, rounds = math.inf, 0
@@ -236,13 +247,8 @@ def _solve_carefully(tree: Tree, problem: Problem, eps, goal):
             c = problem.contacts[index]
             for k in range(3):
                 c.impulse[k] = c.kept_start[k]
-        _, more = _newton(tree, problem, eps, factor, goal, _CAREFUL, _SHORTEST)
-        rounds += more
-        set_trial(problem, 0.0)
-        worst, _ = _residual(tree, problem, eps, 1.0)
-        if worst < best:
-            best = worst
-            _set_start(problem)
+        worst, more = _try_newton(tree, problem, eps, factor, goal, _CAREFUL, _SHORTEST, best)
+        best, rounds = min(best, worst), rounds + more
         if worst <= goal:
             break
     return best, rounds
@@ -322,13 +328,8 @@ def _solve_patiently(tree: Tree, problem: Problem, eps, accuracy, largest):
             for k in range(3):
                 chance = (1103515245 * chance + 12345) % 2147483648
                 c.impulse[k] = c.start[k] + scatter * (chance / 1073741824.0 - 1.0)
-        _, more = _newton(tree, problem, eps, factor, accuracy, _PATIENT, _TINY)
-        rounds += more
-        set_trial(problem, 0.0)
-        worst, _ = _residual(tree, problem, eps, 1.0)
-        if worst < best:
-            best = worst
-            _set_start(problem)
+        worst, more = _try_newton(tree, problem, eps, factor, accuracy, _PATIENT, _TINY, best)
+        best, rounds = min(best, worst), rounds + more
         if worst <= accuracy:
             break
     return rounds

@@ -15,6 +15,7 @@ Cost O(N).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from setsu.kernels.joint_forces import as_tuple
@@ -70,24 +71,12 @@ def _give(world: Any) -> None:
 
 _ENERGY = (Array("energy", "total"),)
 _GATHER = Loop("links_down", (_gather,))
+_SPRINGS = Loop("springs", (add_spring_energy,))
 
 
 def kinetic_energy() -> Kernel:
     """Kinetic energy of bodies and drives."""
-    return Kernel(
-        name="kinetic_energy",
-        inputs=(Array("q", "q"), Array("v", "v")),
-        outputs=_ENERGY,
-        phases=(
-            start_pose,
-            start_velocity,
-            _start,
-            Loop("links", (outward_pose, outward_velocity, _kinetic)),
-            _GATHER,
-            _give,
-        ),
-        link_fields={"R": 9, "x": 3, "w": 3, "v_origin": 3, "total": 1},
-    )
+    return _of_motion("kinetic_energy", _kinetic)
 
 
 def potential_energy() -> Kernel:
@@ -96,32 +85,22 @@ def potential_energy() -> Kernel:
         name="potential_energy",
         inputs=(Array("q", "q"),),
         outputs=_ENERGY,
-        phases=(
-            start_pose,
-            _start,
-            Loop("links", (outward_pose, _potential)),
-            _GATHER,
-            Loop("springs", (add_spring_energy,)),
-            _give,
-        ),
+        phases=(start_pose, _start, Loop("links", (outward_pose, _potential)), _GATHER, _SPRINGS, _give),
         link_fields={"R": 9, "x": 3, "total": 1},
     )
 
 
 def mechanical_energy() -> Kernel:
     """Both together, in one sweep."""
+    return _of_motion("mechanical_energy", _both, _SPRINGS)
+
+
+def _of_motion(name: str, of_link: Callable[[Any], None], *more: Loop) -> Kernel:
+    links = Loop("links", (outward_pose, outward_velocity, of_link))
     return Kernel(
-        name="mechanical_energy",
+        name=name,
         inputs=(Array("q", "q"), Array("v", "v")),
         outputs=_ENERGY,
-        phases=(
-            start_pose,
-            start_velocity,
-            _start,
-            Loop("links", (outward_pose, outward_velocity, _both)),
-            _GATHER,
-            Loop("springs", (add_spring_energy,)),
-            _give,
-        ),
+        phases=(start_pose, start_velocity, _start, links, _GATHER, *more, _give),
         link_fields={"R": 9, "x": 3, "w": 3, "v_origin": 3, "total": 1},
     )
