@@ -20,10 +20,11 @@ from typing import Any, TypeVar
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, codegen, compiler, event, types
+from numba.core import cgutils, codegen, compiler, event, registry, types
 from numba.extending import intrinsic
 
-from setsu.native.processor import processor_identity
+from setsu.errors import InputError
+from setsu.native.processor import Target, target
 from setsu.native.toolchain import cache_folder
 
 __all__ = ["compiled", "part", "run_bound", "run_code"]
@@ -33,6 +34,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # Numba's own annotations know neither its settings nor all options of njit.
 _NUMBA: Any = numba
 _KEPT_FOLDERS = 8
+
+
+def _aim_numba(at: Target) -> None:
+    """Make Numba compile for a chosen level: it has one target per process, read from the environment."""
+    if at.level == "native":
+        return
+    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = at.name, at.features
+    _NUMBA.config.reload_config()
+    _, name, features = registry.cpu_target.target_context.codegen().magic_tuple()
+    if (name, features) != (at.name, at.features):
+        raise InputError(
+            f"SETSU_PROCESSOR={at.level}: Numba already compiles for {name} in this process; import setsu before "
+            "compiling other functions, or set NUMBA_CPU_NAME and NUMBA_CPU_FEATURES too"
+        )
+
+
+_aim_numba(target())
 
 
 def _compiled_fingerprint() -> str:
@@ -45,9 +63,9 @@ def _compiled_fingerprint() -> str:
     folders = {path.parent for path, text in sources.items() if b"native.control_flow import" in text}
     digest = hashlib.sha256()
     for path, text in sources.items():
-        if path.parent in folders or path.parent.name == "native":
+        if path.parent in folders or path.parent.name == "native" or path.name == "elementary.py":
             digest.update(str(path.relative_to(package)).encode() + b"\0" + text + b"\0")
-    for words in (numba.__version__, sys.version, processor_identity()):
+    for words in (numba.__version__, sys.version, target().identity):
         digest.update(words.encode() + b"\0")
     return digest.hexdigest()
 
@@ -88,18 +106,15 @@ class _Notice(event.Listener):
 
 event.register("numba:compile", _Notice())
 
-_OPTIONS = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "nsz", "arcp"},
-    "_nrt": False,
-}
+# No fast-math flag: each would let LLVM choose other roundings on other processors.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 def compiled(function: Function) -> Function:
     """Compile a function of scalars and arrays when first called from Python; it may not make arrays itself.
 
-    Divisions by zero give inf or NaN as in NumPy; products and sums may be contracted, nothing is reordered.
+    Divisions by zero give inf or NaN as in NumPy. Every operation is rounded by itself and nothing is reordered: the
+    same bits on every processor, as long as it calls no function of the C library (`compiled_elementary` has ours).
     """
     settings, njit = _NUMBA.config, _NUMBA.njit
     before, settings.CACHE_DIR = settings.CACHE_DIR, _FOLDER
