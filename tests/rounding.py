@@ -11,6 +11,10 @@ import numpy as np
 EPSILON = float(np.finfo(float).eps)
 
 
+def watch(measured: float, allowed: float) -> None:
+    """Called with every comparison: the place where `pytest --roundings` listens."""
+
+
 def rounding(terms: list[np.ndarray], c: float, condition: float = 1.0) -> float:
     """Largest error that rounding is allowed: c κ ε of the largest entry among the terms."""
     return c * condition * EPSILON * _scale(terms)
@@ -20,6 +24,7 @@ def assert_law(left: np.ndarray, right: np.ndarray, terms: list[np.ndarray], c: 
     """Both sides agree within c κ ε of the largest entry among the terms, over all states."""
     limit = rounding(terms, c, condition)
     error = float(np.abs(np.asarray(left) - right).max(initial=0.0))
+    watch(error, limit)
     assert error <= limit, f"error {error:.2e}, allowed {limit:.2e} = {c:g} x {condition:.1e} x ε x {_scale(terms):.2e}"
 
 
@@ -33,6 +38,7 @@ def assert_in_cones(forces: np.ndarray, friction: float, c: float, condition: fl
     limit = rounding([forces], c, condition)
     pull = float(-forces[:, 0].min(initial=0.0))
     beyond = float((np.hypot(forces[:, 1], forces[:, 2]) - friction * forces[:, 0]).max(initial=0.0))
+    watch(max(pull, beyond), limit)
     assert pull <= limit, f"a normal force pulls by {pull:.2e}, allowed {limit:.2e}"
     assert beyond <= limit, f"friction exceeds its cone by {beyond:.2e}, allowed {limit:.2e}"
 

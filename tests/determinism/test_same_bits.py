@@ -127,6 +127,7 @@ SURROUNDINGS = {
     "C library without FMA and AVX2": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4"},
     "NumPy without AVX2 and FMA": {"NPY_DISABLE_CPU_FEATURES": "AVX2,FMA3"},
     "BLAS of an old processor": {"OPENBLAS_CORETYPE": "Nehalem"},
+    "array objects of unknown layout": {"SETSU_PORTABLE": "1"},
 }
 
 

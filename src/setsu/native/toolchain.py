@@ -177,9 +177,13 @@ def _write_image(path: Path, image: bytes) -> None:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(image).digest() + image)
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(image).digest() + image)
+            os.replace(temporary, path)
+        except OSError:  # a full disk, or Windows while another process reads the file
+            os.unlink(temporary)
+            return
         _trim(path.parent)
 
 
