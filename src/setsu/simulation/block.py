@@ -39,7 +39,7 @@ class Arrays:
 
 _NAMELESS: dict[str, Any] = dict.fromkeys(
     ("name", "integrator", "step", "joint_names", "body_names", "velocity_names", "coordinate_names", "contact_names",
-     "loop_names", "time"), ()
+     "loop_names"), ()
 )  # fmt: skip
 
 
@@ -92,9 +92,10 @@ class Block(ABC):
     def recording(self, row: int, **names: Any) -> Any:
         """Return the recording of one world."""
 
-    def stacked(self, name: str) -> Floats:
+    def stacked(self, name: str, times: Floats) -> Floats:
         """What was recorded of all worlds of this block, (N, T, ...)."""
-        return np.stack([getattr(self.recording(row, **_NAMELESS), name) for row in range(self.count)])
+        found = [getattr(self.recording(row, **_NAMELESS, time=times), name) for row in range(self.count)]
+        return np.stack(found)
 
     def answer_event(self) -> None:
         """Decide what happens after an EVENT; Failure when nothing can."""

@@ -1,4 +1,4 @@
-"""The machine of one world with loops, couplings, surfaces, stops and dry friction: explicit methods, events located.
+"""The machine of one world with loops, couplings, surfaces, stops and dry friction; events are located in it.
 
     stage → projection onto the constraints → torque → evaluation → next stage or end of the step
     end   → energy of the projection booked → guards → event? the step again, shorter → record
@@ -26,6 +26,7 @@ from setsu.native.control_flow import compiled, part
 from setsu.simulation.clock import READY, WANTS, Ask, asks_now, begins_step, counts_step, drive
 from setsu.simulation.compiled_motion import energy, evaluate, settle
 from setsu.simulation.compiled_projection import project
+from setsu.simulation.implicit import ENDED, FAILS, begin_implicit, take_slope, wanted_state
 from setsu.simulation.motion_space import JAMMED
 from setsu.simulation.stages import (
     begin_stage,
@@ -37,13 +38,12 @@ from setsu.simulation.stages import (
     within_reach,
 )
 
-__all__ = ["DIVERGENCE", "STEP_TOO_SHORT", "Course", "Records", "make_course", "run_constrained"]
+__all__ = ["DIVERGENCE", "NO_SOLUTION", "STEP_TOO_SHORT", "Course", "Records", "make_course", "run_constrained"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-STEP_TOO_SHORT = 1_000_004
-DIVERGENCE = 1_000_003
+DIVERGENCE, STEP_TOO_SHORT, NO_SOLUTION = 1_000_003, 1_000_004, 1_000_005
 
 _DONE, _NEED_TORQUE, _RECORDS_FULL, _EVENT, _FAILED = (
     int(Ask.DONE), int(Ask.NEED_TORQUE), int(Ask.RECORDS_FULL), int(Ask.EVENT), int(Ask.FAILED),
@@ -52,6 +52,7 @@ _DONE, _NEED_TORQUE, _RECORDS_FULL, _EVENT, _FAILED = (
 # Parts of the user's step: below which a step is not shortened any more, within which a jam is located, and what is no
 # step any more.
 _SHORTEST, _JAM, _ROUNDING = 1e-12, 1e-9, 1e-9
+_SHORTEST_IMPLICIT = 1e-6
 _LOCATION_STEPS = 60
 # A step that is taken again, shorter.
 _TOO_LONG = -2
@@ -189,10 +190,11 @@ def _accepts_length(method, c, e, g, y):
 
 
 @part
-def _end(method, c, e, g, y, t, s, kernels, w):
+def _end(method, b, c, e, g, y, t, s, kernels, w):
     """Take the state to the end of the step; -1, a status, or _TOO_LONG."""
     h = c.h[0]
-    if not end_step(method, g, y, h):
+    # An implicit method has left it there.
+    if len(b.c) == 0 and not end_step(method, g, y, h):
         return DIVERGENCE
     if not within_reach(s.q, s.v):
         if e.adaptive[0] == 0:
@@ -282,7 +284,7 @@ def _record(c, e, y, d, r, t, s, w):
 
 
 @part
-def _begin(method, c, e, g, y):
+def _begin(method, b, c, e, g, y):
     """Begin a step; False when there is none to take."""
     left = _remaining(c, e, y)
     if left > 0.0 and e.inside[0] == 1 and left <= _ROUNDING * c.step[0]:
@@ -300,15 +302,17 @@ def _begin(method, c, e, g, y):
         c.h[0], e.whole[0] = e.until[0] - y.start[0], 0
     remember_start(g, y)
     first_slope(method, g, y)
+    if len(b.c) > 0:
+        begin_implicit(b, g, y, c.h[0], False)
     return True
 
 
 @part
-def _go(method, c, e, g, y, t, s, kernels, x, F, w, net, u, stage):
+def _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, stage):
     """Take the world to a stage of the present step, or to its end, on the constraints; -1 or a status."""
     ends = stage >= len(method.b)
     if ends:
-        status = _end(method, c, e, g, y, t, s, kernels, w)
+        status = _end(method, b, c, e, g, y, t, s, kernels, w)
         if status == _TOO_LONG:
             if c.h[0] < _SHORTEST * c.step[0]:
                 return STEP_TOO_SHORT
@@ -318,7 +322,10 @@ def _go(method, c, e, g, y, t, s, kernels, x, F, w, net, u, stage):
             return status
     if not ends:
         c.stage[0] = stage
-        if not begin_stage(method, g, y, stage, c.h[0]):
+        if len(b.c) > 0:
+            if not wanted_state(b, g, y, c.h[0]):
+                return NO_SOLUTION
+        elif not begin_stage(method, g, y, stage, c.h[0]):
             return DIVERGENCE
     c.phase[0], e.factored[0] = WANTS, e.held[0]
     if e.held[0] == 1:
@@ -331,7 +338,7 @@ def _go(method, c, e, g, y, t, s, kernels, x, F, w, net, u, stage):
 
 
 @compiled
-def run_constrained(method, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u):
+def run_constrained(method, b, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u):
     """Take steps until something is to be asked; return an Ask, with the status of a failure in c.failure."""
     while True:
         stage, status, following = c.stage[0], -1, 0
@@ -342,7 +349,7 @@ def run_constrained(method, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u):
                 _record(c, e, y, d, r, t, s, w)
                 if c.used[0] == len(r.q):
                     return _RECORDS_FULL
-            if _begin(method, c, e, g, y):
+            if _begin(method, b, c, e, g, y):
                 following = 1
             elif c.due[0] == 0:
                 return _DONE
@@ -356,7 +363,11 @@ def run_constrained(method, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u):
                 return _FAILED
             wanted = stage < 0 and (len(w.guards) > 0 or c.every[0] > 0)
             status = evaluate(t, s, kernels, x, F, w, net, u, e.factored[0] == 1, wanted)
-            if status < 0 and stage >= 0:
+            if status < 0 and stage >= 0 and len(b.c) > 0:
+                found = take_slope(method, b, g, y, c.h[0])
+                following = len(method.b) if found == ENDED else 1
+                status = NO_SOLUTION if found == FAILS else -1
+            elif status < 0 and stage >= 0:
                 keep_slope(method, g, y, stage)
                 following = stage + 1
             elif status < 0:
@@ -366,6 +377,8 @@ def run_constrained(method, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u):
                 if verdict == _AGAIN:
                     _back(g, y)
                     following = 1
+                    if len(b.c) > 0:
+                        begin_implicit(b, g, y, c.h[0], True)
                 else:
                     if e.unchecked[0] == 1:
                         e.most[0] = max(e.most[0], F.size[1])
@@ -379,8 +392,16 @@ def run_constrained(method, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u):
                 _back(g, y)
                 c.h[0], e.whole[0], e.locating[0], e.unchecked[0] = 0.5 * c.h[0], 0, 0, 0
                 status, following = -1, 1
-        if following > 0:
-            status = _go(method, c, e, g, y, t, s, kernels, x, F, w, net, u, following)
+                if len(b.c) > 0:
+                    begin_implicit(b, g, y, c.h[0], True)
+        if following > 0 and status < 0:
+            status = _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, following)
+        if status == NO_SOLUTION and 0.5 * c.h[0] > _SHORTEST_IMPLICIT * c.step[0]:
+            # The equations of an implicit step may have a solution for a shorter one.
+            _back(g, y)
+            c.h[0], e.whole[0] = 0.5 * c.h[0], 0
+            begin_implicit(b, g, y, c.h[0], True)
+            status = _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, 1)
         if status >= 0:
             c.failure[0] = status
             if c.stage[0] >= 0 or e.unchecked[0] == 1 or following > 0:

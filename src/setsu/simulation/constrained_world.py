@@ -18,6 +18,7 @@ from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import READY, Ask, Clock, Drive, drive, make_clock, make_drive
 from setsu.simulation.constrained_machine import (
     DIVERGENCE,
+    NO_SOLUTION,
     STEP_TOO_SHORT,
     Records,
     make_course,
@@ -26,6 +27,7 @@ from setsu.simulation.constrained_machine import (
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import JamError
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop, initially_open
+from setsu.simulation.implicit import make_implicit
 from setsu.simulation.jamming import resolve_jam
 from setsu.simulation.motion import Evaluation
 from setsu.simulation.recorded_forces import RecordedForces, RecordedStates, column
@@ -63,7 +65,12 @@ class ConstrainedWorld(Block):
     ) -> None:
         step = settings.step
         self.mechanism, self.arrays, self.first, self.step = m, arrays, first, step
-        self._method, self._law = make_method(EXPLICIT[settings.integrator]), law
+        implicit = settings.integrator == "radau"
+        self._method, self._law = make_method(None if implicit else EXPLICIT[settings.integrator]), law
+        if implicit:
+            # To the machine it has the start of the step, whose slope is kept, and one stage that takes many rounds.
+            self._method = self._method._replace(b=np.zeros(2), c=np.zeros(2), A=np.zeros((2, 2)), E=np.zeros((2, 2)))
+        self._implicit = make_implicit(m.nv if implicit else 0)
         self.depends_on_state = True
         self._changes: list[CloseLoop | OpenLoop] = []
         self._restructured = False
@@ -136,12 +143,14 @@ class ConstrainedWorld(Block):
         self._books = [Book(pages) for pages in (self.clock, self.course, self.rows, self.drive, self.stages)]
         c, e, y, d, g = self._books
         space = self.space.arguments
-        self.run = entry(run_constrained, Book(self._method), c, e, y, d, g, Book(self.records), *space)
+        self.run = entry(
+            run_constrained, Book(self._method), Book(self._implicit), c, e, y, d, g, Book(self.records), *space
+        )
         self._find_torque = entry(_drive, c, y, d)
 
     def books(self) -> Iterable[Book]:
         """All workspaces but the records."""
-        return (*self._books, *self.space.arguments)
+        return (*self._books, Book(self._implicit), *self.space.arguments)
 
     @property
     def q_of_stage(self) -> Floats:
@@ -245,6 +254,11 @@ class ConstrainedWorld(Block):
                 raise Failure(
                     f"at t = {t:.9g} s the motion grows without bound or has no solution with an explicit method "
                     f"(largest |v| {speed:.3g}); try a shorter step or radau"
+                )
+            if status == NO_SOLUTION:
+                raise Failure(
+                    f"at t = {t:.9g} s the equations of an implicit step have no solution, however short it is; try "
+                    "another integrator"
                 )
             if status == STEP_TOO_SHORT:
                 raise Failure(

@@ -193,6 +193,7 @@ class ContactWorld(Block):
             self._change_loops()
             if not self._final:
                 return ask
+            self.take_records()
             self._final, self._before_last = False, self.state()
             self.clock.final[0] = 1
 

@@ -104,8 +104,8 @@ class Recording:
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
     with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them.
     joint_wrenches, loop_wrench and the forces of contacts are computed when first asked for.
-    Of N runs at once every array but `time` has a leading axis N, `recording[k]` is run k alone, and `stopped` names the
-    runs that stopped: number -> (time in s, why).
+    Of N runs at once every array but `time` has a leading axis N, `recording[k]` is run k alone, and `stopped` names
+    the runs that stopped: number -> (time in s, why).
     """
 
     name: str

@@ -56,7 +56,7 @@ def make_recording(
         parts = [one(k).ledger for k in range(len(places))]
         return EnergyLedger(*(np.stack([getattr(p, entry.name) for p in parts]) for entry in fields(EnergyLedger)))
 
-    states = {name: np.concatenate([block.stacked(name) for block in blocks]) for name in ("q", "v", "torque")}
+    states = {name: np.concatenate([block.stacked(name, times) for block in blocks]) for name in ("q", "v", "torque")}
     return Recording(
         **_names(m, settings),
         **states,

@@ -53,9 +53,10 @@ RK4 = Tableau(A=_A4, b=np.array([1, 2, 2, 1]) / 6.0, c=np.array([0, 0.5, 0.5, 1.
 #
 #     q2 = q + h/2 v + h²/8 a1,  q3 = q2 + p h² (a2 - a1),  q4 = q + h v + h² (2p a1 + s a2 + (1/2 - 2p - s) a3)
 #
-# Taylor's to second order, where Kutta adds up stage velocities. p = 9/200, s = 23/40 were chosen among those that never
-# amplify an undamped oscillation: they make the error of a pendulum a quarter of Kutta's, of a spatial slider-crank
-# half, of Bricard's linkage a quarter (`setsu bench --only loops`), at no cost. Stable along the imaginary axis to 2.76.
+# Taylor's to second order, where Kutta adds up stage velocities. p = 9/200, s = 23/40 were chosen among those that
+# never amplify an undamped oscillation: they make the error of a pendulum a quarter of Kutta's, of a spatial
+# slider-crank half, of Bricard's linkage a quarter (`setsu bench --only loops`), at no cost. Stable along the imaginary
+# axis to 2.76.
 # Source of the form: Nyström 1925; p and s are ours.
 _p, _s = 9 / 200, 23 / 40
 STAGE_POSITIONS = np.array([[0, 0, 0, 0], [1 / 8, 0, 0, 0], [1 / 8 - _p, _p, 0, 0], [2 * _p, _s, 0.5 - 2 * _p - _s, 0]])

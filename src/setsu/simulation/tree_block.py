@@ -100,7 +100,7 @@ class TreeBlock(Block):
         parts = [getattr(chunk, name) for chunk in self._chunks]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def stacked(self, name: str) -> Floats:
+    def stacked(self, name: str, times: Floats) -> Floats:
         """What was recorded of all worlds, (N, T, ...)."""
         return self.columns("tau" if name == "torque" else name).swapaxes(0, 1).copy()
 
