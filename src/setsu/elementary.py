@@ -162,7 +162,7 @@ def _pi_bits() -> int:
 
 
 def matmul(*factors: ArrayLike) -> NDArray[np.float64]:
-    """Return the product of small matrices from left to right, each sum taken in order; the last may be a vector.
+    """Return the product of small matrices from left to right, each sum taken in order; the first or last may be a vector.
 
     >>> matmul([[0.0, 1.0], [2.0, 3.0]], [4.0, 5.0]).tolist()
     [5.0, 23.0]
@@ -173,6 +173,8 @@ def matmul(*factors: ArrayLike) -> NDArray[np.float64]:
         columns = range(result.shape[-1])
         if right.ndim == 1:
             terms = (result[..., k] * right[k] for k in columns)
+        elif result.ndim == 1:
+            terms = (result[k] * right[..., k, :] for k in columns)
         else:
             terms = (result[..., k, None] * right[..., k, None, :] for k in columns)
         total = next(terms)

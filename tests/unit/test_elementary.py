@@ -72,3 +72,15 @@ def test_products_and_solutions_of_small_matrices() -> None:
     with pytest.raises(np.linalg.LinAlgError):
         solve_positive(np.zeros((2, 2)), np.ones(2))
     assert length([3.0, 4.0]) == 5.0
+
+
+def test_matmul_has_the_shapes_of_numpy_for_vectors_on_either_side() -> None:
+    rng = np.random.default_rng(3)
+    R, x, many = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(5, 3))
+    for factors in ((R, x), (x, R), (many, R), (rng.normal(size=(4, 3, 3)), x), (x, R, R), (R, R, x)):
+        expected = factors[0]
+        for factor in factors[1:]:
+            expected = expected @ factor
+        found = matmul(*factors)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
