@@ -162,7 +162,7 @@ def _pi_bits() -> int:
 
 
 def matmul(*factors: ArrayLike) -> NDArray[np.float64]:
-    """Return the product of small matrices from left to right, each sum taken in order; the first or last may be a vector.
+    """Return the product of small matrices from left to right, each sum taken in order; both ends may be vectors.
 
     >>> matmul([[0.0, 1.0], [2.0, 3.0]], [4.0, 5.0]).tolist()
     [5.0, 23.0]

@@ -115,7 +115,10 @@ class Block(ABC):
             return f"torque function at t = {float(self.arrays.t[row]):.9g} s{entry}"
         if why == DIVERGED:
             speed = np.abs(self.arrays.v[row]).max(initial=0.0)
-            return f"at t = {t:.9g} s the motion grows without bound (largest |v| {speed:.3g})"
+            return (
+                f"at t = {t:.9g} s the motion grows without bound (largest |v| {speed:.3g}); "
+                "try a shorter step or radau"
+            )
         if why == BAD_NUMBERS:
             return f"at t = {t:.9g} s the state is not finite; expected a shorter step or smaller forces"
         return ""

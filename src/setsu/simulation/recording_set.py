@@ -50,16 +50,23 @@ def make_recording(
         return found
 
     def stacked(name: str) -> Callable[[], Floats]:
-        return lambda: np.stack([getattr(one(k), name) for k in range(len(places))])
+        return lambda: np.stack([_padded(getattr(one(k), name), len(times)) for k in range(len(places))])
 
     def ledgers() -> EnergyLedger:
         parts = [one(k).ledger for k in range(len(places))]
-        return EnergyLedger(*(np.stack([getattr(p, entry.name) for p in parts]) for entry in fields(EnergyLedger)))
+        return EnergyLedger(
+            *(np.stack([_padded(getattr(p, entry.name), len(times)) for p in parts]) for entry in fields(EnergyLedger))
+        )
 
-    states = {name: np.concatenate([block.stacked(name, times) for block in blocks]) for name in ("q", "v", "torque")}
+    def states(name: str) -> Floats:
+        parts = [block.stacked(name, times) for block in blocks]
+        return np.concatenate([_padded(part.swapaxes(0, 1), len(times)).swapaxes(0, 1) for part in parts])
+
     return Recording(
         **_names(m, settings),
-        **states,
+        q=states("q"),
+        v=states("v"),
+        torque=states("torque"),
         time=times,
         **{name: stacked(name) for name in _LATE},  # type: ignore[arg-type]
         ledger=ledgers,
@@ -69,6 +76,14 @@ def make_recording(
         stopped=stopped,
         one=one,
     )
+
+
+def _padded(values: Floats, rows: int) -> Floats:
+    """Values (T, ...) up to so many rows: a world that has stopped holds its last state."""
+    if len(values) == rows:
+        return values
+    last = values[-1:] if len(values) else np.full((1, *values.shape[1:]), np.nan)
+    return np.concatenate([values, np.repeat(last, rows - len(values), axis=0)])
 
 
 def free_memory() -> int | None:

@@ -120,9 +120,7 @@ def make_blocks(
         keep = frozenset(settings.record or (() if batched else ("acceleration", "ledger")))
         size = 1 if len(mechanisms) > 1 else _BLOCK
         return [
-            TreeBlock(
-                each[k], arrays.rows(k, min(k + size, count)), k, method, settings.step, keep, specialised=count > 1
-            )
+            TreeBlock(each[k], arrays.rows(k, min(k + size, count)), k, method, settings.step, keep)
             for k in range(0, count, size)
         ]
     from setsu.simulation.constrained_world import ConstrainedWorld

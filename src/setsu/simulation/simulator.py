@@ -39,7 +39,7 @@ Progress = Callable[[str, float], None]
 
 _MOST_STEPS = 100_000_000
 _ROOM = 512  # rows of records kept in the machine at once
-_PIECE = 1000  # steps between which Ctrl-C and progress have their turn
+_PIECE = 500  # steps between which Ctrl-C and progress have their turn
 
 
 class Simulator:
@@ -115,7 +115,8 @@ class Simulator:
         if isinstance(time, bool) or not isinstance(time, int | float | np.floating) or not math.isfinite(time):
             raise InputError(f"Simulator.reset: time: expected a finite number, got {time!r:.80}")
         # Adding nothing scales quaternions to length one.
-        a.q[which] = fast_function(m, "integrate")(q_new, np.zeros((len(which), m.nv)))
+        add = fast_function(m, "integrate")
+        a.q[which] = add(q_new, np.zeros(q_new.shape[:-1] + (m.nv,))) if self._batched else add(q_new[0], np.zeros(m.nv))
         a.v[which], a.t[which], a.t0[which], a.k[which] = v_new, time, time, 0
         chosen = set(which.tolist())
         for block in self._blocks:
@@ -209,6 +210,8 @@ class Simulator:
             try:
                 self._record(steps, last, record_every, progress or (lambda text, part: None))
             except InputError as problem:
+                for block in self._blocks:
+                    block.take_records()
                 raise SimulationStopped(str(problem), self._recording(times)) from problem
             if not self._batched and self._stops:
                 self._raise_stopped(times)

@@ -33,9 +33,8 @@ class TreeBlock(Block):
     """
 
     def __init__(
-        self, m: Mechanism, arrays: Arrays, first: int, method: Method, step: float, keep: frozenset[str], *,
-        specialised: bool,
-    ) -> None:  # fmt: skip
+        self, m: Mechanism, arrays: Arrays, first: int, method: Method, step: float, keep: frozenset[str]
+    ) -> None:
         require_mass(m, "simulate")
         self.mechanism, self.arrays, self.first, self.step, self._keep = m, arrays, first, step, keep
         n = len(arrays.q)
@@ -45,7 +44,7 @@ class TreeBlock(Block):
         self.clock = make_clock(n, step)
         self.clock.ledger[0] = int("ledger" in keep)
         self.drive = make_drive(arrays.held, arrays.asked, arrays.total, m.nq)
-        self.work, kept_work = make_tree_work(m, self.rows, arrays.total, specialised=specialised)
+        self.work, kept_work = make_tree_work(m, self.rows, arrays.total)
         self.stages, kept_stages = make_stages(m, method, self.rows)
         self._kept = (kept_work, kept_stages)
         self._method = Book(method)
@@ -98,7 +97,7 @@ class TreeBlock(Block):
     def columns(self, name: str) -> Floats:
         """What was recorded, (T, N, ...)."""
         parts = [getattr(chunk, name) for chunk in self._chunks]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return parts[0] if len(parts) == 1 else np.concatenate([getattr(self.records, name)[:0], *parts])
 
     def stacked(self, name: str, times: Floats) -> Floats:
         """What was recorded of all worlds, (N, T, ...)."""
@@ -111,6 +110,7 @@ class TreeBlock(Block):
         works = self.columns("works")[:, row].T.copy() if "ledger" in self._keep else None
         acceleration = (lambda: forward_dynamics(m, q, v, tau)) if a is None else a
         zero = np.zeros(len(q))
+        names["time"] = names["time"][: len(q)]
 
         def energy() -> Floats:
             return kinetic_energy(m, q, v) + potential_energy(m, q)

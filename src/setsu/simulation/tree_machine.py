@@ -69,13 +69,13 @@ class TreeRecords(NamedTuple):
     works: Floats  # (room, N, 4) J
 
 
-def make_tree_work(m: Mechanism, rows: Rows, total: Floats, *, specialised: bool) -> tuple[TreeWork, tuple[Any, ...]]:
+def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, tuple[Any, ...]]:
     """Return the work space of a mechanism for rows under torques `total` (N, nv), and what must stay alive."""
     n = len(rows.q)
     dampers = bool(m.springs)
     poses = np.zeros((n if dampers else 0, m.n_bodies, 16))
     velocities = np.zeros((len(poses), m.n_bodies, 6))
-    forward = native_function(m, f"forward_dynamics{' springs' if m.springs else ''}", specialised=specialised)
+    forward = native_function(m, f"forward_dynamics{' springs' if m.springs else ''}")
     bound = [forward.bind([rows.q, rows.v, total], [rows.a])]
     none = np.zeros(7, dtype=np.int64)
     if dampers:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from setsu.simulation.chart import Charts
 
 import setsu
-from setsu.simulation.chart import Charts
 
 
 @pytest.mark.parametrize("angle", [1e-9, 0.01, 0.5, 0.999, 1.001, 2.5])

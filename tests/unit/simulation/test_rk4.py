@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from setsu.simulation.rk4 import STAGE_POSITIONS, TABLEAU
 
 import setsu
 from setsu.benchmarks.loops_problems import four_bar_problem, motion_of_states
-from setsu.simulation.rk4 import STAGE_POSITIONS, TABLEAU
 
 A, b, c, E = TABLEAU.A, TABLEAU.b, TABLEAU.c, TABLEAU.shifts
 

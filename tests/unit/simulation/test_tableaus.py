@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from setsu.simulation.explicit_runge_kutta import Tableau
 
 from setsu.simulation import adaptive, radau, rk4, rk8
-from setsu.simulation.explicit_runge_kutta import Tableau
 
 TABLEAUS = {
     "rk4": rk4.TABLEAU,
