@@ -101,7 +101,7 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
         _run(m, q, v, torque).step(steps=steps)  # compiles
         for _ in range(rounds):
             sim = _run(m, q, v, torque)
-            ours = min(ours, processor_seconds(lambda sim=sim: sim.step(steps=steps)) / steps)
+            ours = min(ours, processor_seconds(lambda sim=sim, steps=steps: sim.step(steps=steps)) / steps)
             if peer is not None:
                 peer.begin(v, driven=torque is not None)
                 theirs = min(theirs, processor_seconds(lambda steps=steps: peer.steps(steps)) / steps)

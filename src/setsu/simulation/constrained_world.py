@@ -342,33 +342,22 @@ class ConstrainedWorld(Block):
         """Take over the records that the machine has kept."""
         used = int(self.clock.used[0])
         if used:
-            kept = Records(*(array[:used].copy() for array in self.records))
-            impacts = np.full((used, 1), self.impacts)
-            self._blocks.append(
-                RecordedStates(
-                    self.motion,
-                    kept.t,
-                    kept.q,
-                    kept.v,
-                    kept.a,
-                    kept.tau,
-                    kept.normal_force,
-                    kept.friction_force,
-                    kept.dry_force,
-                    kept.multiplier,
-                    kept.redundant,
-                    kept.error,
-                    kept.energy,
-                    np.hstack([kept.totals, impacts]),
-                )
-            )
+            self._blocks.append(self._taken(used))
             self.clock.used[0] = 0
+
+    def _taken(self, used: int) -> RecordedStates:
+        kept = Records(*(array[:used].copy() for array in self.records))
+        entries = np.hstack([kept.totals, np.full((used, 1), self.impacts)])
+        return RecordedStates(
+            self.motion, kept.t, kept.q, kept.v, kept.a, kept.tau, kept.normal_force, kept.friction_force,
+            kept.dry_force, kept.multiplier, kept.redundant, kept.error, kept.energy, entries,
+        )  # fmt: skip
 
     def recording(self, row: int, **names: Any) -> Recording:
         """Return the recording of this world."""
-        m, blocks = self.mechanism, tuple(self._blocks)
+        m, blocks = self.mechanism, tuple(self._blocks) or (self._taken(0),)
         energy, entries = column(blocks, "energy"), column(blocks, "entries")
-        rest = energy - energy[0] - entries.sum(axis=1)
+        rest = energy - energy[:1] - entries.sum(axis=1)
         forces = RecordedForces(m, blocks)
         return Recording(
             **{**names, "time": column(blocks, "time")},

@@ -358,7 +358,10 @@ class ContactWorld(Block):
     def recording(self, row: int, **names: Any) -> Recording:
         """Return the recording of this world."""
         m, touches, count = self.mechanism, self.touches, self._rows_taken
-        q, motion, wrench, totals = (np.concatenate([getattr(c, name) for c in self._chunks]) for name in _COLUMNS)
+        q, motion, wrench, totals = (
+            np.concatenate([getattr(self.records, name)[:0], *(getattr(c, name) for c in self._chunks)])
+            for name in _COLUMNS
+        )
         v, acceleration, torque, stop_torque = (motion[:, k].copy() for k in range(4))
         names["time"] = time = names["time"][:count]
         energy = np.asarray(mechanical_energy(m, q, v))

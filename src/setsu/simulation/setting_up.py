@@ -139,6 +139,11 @@ def positive(value: float, what: str) -> float:
 
 def _chosen_integrator(name: str | None, environment: object, baumgarte: float | None) -> str:
     """The integrator by name; a named one is used or refused, never replaced."""
+    if environment is not None and baumgarte is not None:
+        raise InputError(
+            "simulate: baumgarte cannot be combined with an environment: loops hold at the end of every step there, by "
+            "the contact solve itself, which has no gains"
+        )
     if name is None:
         return "rk4" if environment is None else "time_stepping"
     if not isinstance(name, str) or name not in INTEGRATORS:
@@ -150,11 +155,6 @@ def _chosen_integrator(name: str | None, environment: object, baumgarte: float |
     if name not in ("time_stepping", "semi_implicit"):
         raise InputError(
             f"simulate: integrator {name!r} cannot step over impacts; with an environment it is 'time_stepping'"
-        )
-    if baumgarte is not None:
-        raise InputError(
-            "simulate: baumgarte cannot be combined with an environment: loops hold at the end of every step there, by "
-            "the contact solve itself, which has no gains"
         )
     return "time_stepping"
 

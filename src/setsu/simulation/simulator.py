@@ -116,7 +116,7 @@ class Simulator:
             raise InputError(f"Simulator.reset: time: expected a finite number, got {time!r:.80}")
         # Adding nothing scales quaternions to length one.
         add = fast_function(m, "integrate")
-        a.q[which] = add(q_new, np.zeros(q_new.shape[:-1] + (m.nv,))) if self._batched else add(q_new[0], np.zeros(m.nv))
+        a.q[which] = add(q_new, np.zeros((len(q_new), m.nv))) if self._batched else add(q_new[0], np.zeros(m.nv))
         a.v[which], a.t[which], a.t0[which], a.k[which] = v_new, time, time, 0
         chosen = set(which.tolist())
         for block in self._blocks:
