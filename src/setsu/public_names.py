@@ -180,6 +180,7 @@ PARTS = frozenset(
         "contact",
         "control",
         "dynamics",
+        "elementary",
         "errors",
         "identification",
         "kernels",

@@ -345,6 +345,9 @@ def run_constrained(method, b, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u)
         if c.phase[0] == READY:
             if e.until[0] - y.start[0] <= _ROUNDING * c.step[0]:
                 return _DONE
+            if c.done[0] == c.target[0] and c.final[0] == 0:
+                # Its record waits for the torque of the steps that follow.
+                return _DONE
             if c.due[0] == 1:
                 _record(c, e, y, d, r, t, s, w)
                 if c.used[0] == len(r.q):

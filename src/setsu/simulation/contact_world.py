@@ -158,7 +158,7 @@ class ContactWorld(Block):
         self._final, self._t0, self._k0 = final, float(self.arrays.t0[0]), int(self.arrays.k[0])
         self._target, self._steps = before + steps, steps
         if self._servo is not None and not self._servo.needs_state:
-            times = self._t0 + (self._k0 + np.arange(steps + 1)) * self.step
+            times = np.asarray(self._t0 + (self._k0 + np.arange(steps + 1)) * self.step, dtype=np.float64)
             torque, position, velocity = self._servo.tables(times)
             self.tables = self.tables._replace(torque=torque, position=position, velocity=velocity)
             self.tables.first[0] = before

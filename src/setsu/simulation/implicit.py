@@ -56,7 +56,7 @@ class Implicit(NamedTuple):
     rhs: Floats  # (6 nv,)
     slope: Floats  # (2 nv,)
     what: Ints  # (1,) whether the state evaluated is a column of J or a stage
-    index: Ints  # (1,) its number
+    place: Ints  # (1,) its number
     rounds: Ints  # (1,)
     size: Floats  # (1,) of the last correction
     h: Floats  # (1,) s, length of the step that the factors are for
@@ -96,7 +96,7 @@ def begin_implicit(b, g, y, h, again):
     for i in range(3):
         for k in range(2 * nv):
             b.z[i, k] = b.c[i] * h * b.slope[k]
-    b.index[0] = b.rounds[0] = 0
+    b.place[0] = b.rounds[0] = 0
     b.size[0] = math.inf
     if not again:
         b.fresh[0] = 0
@@ -111,7 +111,7 @@ def begin_implicit(b, g, y, h, again):
 @part
 def wanted_state(b, g, y, h):
     """Put the state whose slope is wanted next into the rows, before its projection; False for bad numbers."""
-    nv, k = y.v.shape[1], b.index[0]
+    nv, k = y.v.shape[1], b.place[0]
     if b.what[0] == _COLUMN:
         for d in range(nv):
             g.phi[0, d] = _DIFFERENCE if d == k else 0.0
@@ -130,12 +130,12 @@ def wanted_state(b, g, y, h):
 @part
 def take_slope(method, b, g, y, h):
     """Take the slope of the state just evaluated; GOES_ON, ENDED with the end of the step in the rows, or FAILS."""
-    nv, k = y.v.shape[1], b.index[0]
+    nv, k = y.v.shape[1], b.place[0]
     target = b.rhs if b.what[0] == _COLUMN else b.F[k]
     chart_rates(method, g, g.phi[0], y.v[0], target[:nv])
     for d in range(nv):
         target[nv + d] = y.a[0, d]
-    b.index[0] = k + 1
+    b.place[0] = k + 1
     if b.what[0] == _COLUMN:
         for i in range(2 * nv):
             b.J[i, k] = (target[i] - b.slope[i]) / _DIFFERENCE
@@ -144,13 +144,13 @@ def take_slope(method, b, g, y, h):
             if not _factor(b, h):
                 b.known[0] = 0
                 return FAILS
-            b.what[0], b.index[0] = _NEWTON, 0
+            b.what[0], b.place[0] = _NEWTON, 0
         return GOES_ON
     for i in range(4):
         b.powers[k, i] = y.powers[0, i]
     if k < 2:
         return GOES_ON
-    b.index[0] = 0
+    b.place[0] = 0
     return _correct(b, g, y, h)
 
 

@@ -15,7 +15,7 @@ from setsu.contact.support import center_of_pressure, plane_axes, support_margin
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
-from setsu.simulation.late_field import Late
+from setsu.simulation.lazy_field import LazyField
 from setsu.viewers import view
 
 __all__ = ["BodyContacts", "ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
@@ -68,7 +68,7 @@ class ContactLog:
     rounds: Floats
     passes: Floats
     unconverged: Floats
-    position: Late = Late()  # noqa: RUF009  (a descriptor: one for all records)
+    position: LazyField[Floats] = LazyField()  # noqa: RUF009  (a descriptor: one for all records)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is still to be computed needs the run, which stays in its process.
@@ -121,15 +121,15 @@ class Recording:
     q: Floats
     v: Floats
     torque: Floats
-    energy: Late = Late()  # noqa: RUF009
-    constraint_error: Late = Late()  # noqa: RUF009
-    ledger: Late = Late()  # noqa: RUF009
-    acceleration: Late = Late()  # noqa: RUF009
-    normal_force: Late = Late()  # noqa: RUF009
-    friction_force: Late = Late()  # noqa: RUF009
-    joint_wrenches: Late = Late()  # noqa: RUF009
-    contact_force: Late = Late()  # noqa: RUF009
-    loop_wrench: Late = Late()  # noqa: RUF009
+    energy: LazyField[Floats] = LazyField()  # noqa: RUF009
+    constraint_error: LazyField[Floats] = LazyField()  # noqa: RUF009
+    ledger: LazyField[EnergyLedger] = LazyField()  # noqa: RUF009
+    acceleration: LazyField[Floats] = LazyField()  # noqa: RUF009
+    normal_force: LazyField[Floats] = LazyField()  # noqa: RUF009
+    friction_force: LazyField[Floats] = LazyField()  # noqa: RUF009
+    joint_wrenches: LazyField[Floats] = LazyField()  # noqa: RUF009
+    contact_force: LazyField[Floats] = LazyField()  # noqa: RUF009
+    loop_wrench: LazyField[Floats] = LazyField()  # noqa: RUF009
     events: tuple[EventReport, ...] = ()
     mechanism: Mechanism | None = None
     contact_log: ContactLog | None = None

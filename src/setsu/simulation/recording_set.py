@@ -62,13 +62,14 @@ def make_recording(
         parts = [block.stacked(name, times) for block in blocks]
         return np.concatenate([_padded(part.swapaxes(0, 1), len(times)).swapaxes(0, 1) for part in parts])
 
+    late: dict[str, Any] = {name: stacked(name) for name in _LATE}
     return Recording(
         **_names(m, settings),
         q=states("q"),
         v=states("v"),
         torque=states("torque"),
         time=times,
-        **{name: stacked(name) for name in _LATE},  # type: ignore[arg-type]
+        **late,
         ledger=ledgers,
         events=events,
         mechanism=m,

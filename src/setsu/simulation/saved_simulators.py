@@ -20,9 +20,9 @@ _KNOWN = ("setsu.", "numpy", "_codecs")
 
 def write_simulator(path: Path, settings: Settings, count: int | None, threads: int | None, kept: dict) -> None:
     """Write a simulator; its torque function must be one that can be pickled."""
-    s = settings
+    s, mechanisms = settings, list(settings.mechanisms)
     options = {
-        "mechanism": list(s.mechanisms) if len(s.mechanisms) > 1 else s.mechanisms[0],
+        "mechanism": mechanisms if len(mechanisms) > 1 else mechanisms[0],
         "step": s.step,
         "torque": s.law,
         "contacts": s.contacts,
@@ -36,7 +36,7 @@ def write_simulator(path: Path, settings: Settings, count: int | None, threads: 
         "events": s.events,
         "joint_stops": s.joint_stops,
         "baumgarte": s.baumgarte,
-        "count": count if len(s.mechanisms) == 1 else None,
+        "count": count if len(mechanisms) == 1 else None,
         "threads": threads,
     }
     try:

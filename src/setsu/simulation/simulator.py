@@ -21,6 +21,7 @@ from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.native.threads import get_threads, pool
+from setsu.simulation.arguments import chosen_rows, count_worlds, split_duration, states_of, vector
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import Ask
 from setsu.simulation.events import CloseLoop, OpenLoop
@@ -37,7 +38,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Progress = Callable[[str, float], None]
 
-_MOST_STEPS = 100_000_000
 _ROOM = 512  # rows of records kept in the machine at once
 _PIECE = 500  # steps between which Ctrl-C and progress have their turn
 
@@ -91,7 +91,7 @@ class Simulator:
         )  # fmt: skip
         several = not isinstance(mechanism, Mechanism)
         self._batched = several or count is not None
-        self._count = _worlds(count, len(self.settings.mechanisms) if several else None)
+        self._count = count_worlds(count, len(self.settings.mechanisms) if several else None)
         self._threads = threads
         m = self.mechanism = self.settings.mechanisms[0]
         self._arrays = Arrays(self._count, m.nq, m.nv)
@@ -109,9 +109,10 @@ class Simulator:
 
         rows: which worlds (a mask or indices); the others stay as they are. A world that had stopped goes on again.
         """
-        which = self._rows(rows)
+        which = chosen_rows(rows, self._count, self._batched)
         a, m = self._arrays, self.mechanism
-        q_new, v_new = self._state(q, m.nq, "q", len(which)), self._state(v, m.nv, "v", len(which))
+        q_new = states_of(q, m.nq, "q0", len(which), self._batched, m.name)
+        v_new = states_of(v, m.nv, "v0", len(which), self._batched, m.name)
         if isinstance(time, bool) or not isinstance(time, int | float | np.floating) or not math.isfinite(time):
             raise InputError(f"Simulator.reset: time: expected a finite number, got {time!r:.80}")
         # Adding nothing scales quaternions to length one.
@@ -196,7 +197,7 @@ class Simulator:
         The last step is shortened when the step does not divide the duration.
         """
         self._require_state("run")
-        steps, last = _steps(positive(duration, "duration"), self.settings.step)
+        steps, last = split_duration(positive(duration, "duration"), self.settings.step)
         if isinstance(record_every, bool) or not isinstance(record_every, int) or record_every < 1:
             raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
         self._present = None
@@ -274,8 +275,7 @@ class Simulator:
 
     def _kind(self) -> str:
         s = self.settings
-        digests = "".join(m.digest for m in s.mechanisms)
-        return repr((digests, s.step, s.integrator, self._count, self._batched, s.environment is not None, s.tolerance))
+        return repr(([m.digest for m in s.mechanisms], s.step, s.integrator, self._count, s.environment is None))
 
     # Pushes --------------------------------------------------------------------------------------------------------
 
@@ -291,8 +291,8 @@ class Simulator:
 
         World axes. rows: which worlds (a mask or indices); all when not given.
         """
-        which = self._rows(rows)
-        vectors = [_vector(value, what) for value, what in ((force, "force"), (point, "point"), (torque, "torque"))]
+        which = chosen_rows(rows, self._count, self._batched)
+        vectors = [vector(value, what) for value, what in ((force, "force"), (point, "point"), (torque, "torque"))]
         if body not in self.mechanism.body_names:
             raise InputError(f"Simulator.push: unknown body {body!r}{nearest_names(body, self.mechanism.body_names)}")
         number = self.mechanism.body_names.index(body)
@@ -492,74 +492,9 @@ class Simulator:
         recording = self._recording(times) if times is not None else None
         raise SimulationStopped(f"simulate: {why}", recording)  # type: ignore[arg-type]
 
-    def _rows(self, rows: ArrayLike | None) -> Ints:
-        if rows is None:
-            return np.arange(self._count)
-        if not self._batched:
-            raise InputError("Simulator: rows: expected none: this simulator has one world (give it count=...)")
-        given = np.asarray(rows)
-        if given.dtype == bool and given.shape == (self._count,):
-            return np.flatnonzero(given)
-        if given.dtype.kind in "iu" and given.ndim <= 1:
-            indices = np.atleast_1d(given).astype(np.int64)
-            if ((indices >= -self._count) & (indices < self._count)).all():
-                return np.unique(indices % self._count)
-        raise InputError(
-            f"Simulator: rows: expected a mask ({self._count},) or indices below {self._count}, got {rows!r:.80}"
-        )
-
-    def _state(self, value: ArrayLike, length: int, what: str, rows: int) -> Floats:
-        shape = np.shape(value) if not isinstance(value, str) else ()
-        fits = shape == (length,) if not self._batched else shape in ((length,), (rows, length), (self._count, length))
-        if not fits:
-            expected = f"({length},)" if not self._batched else f"({rows}, {length})"
-            raise InputError(f"simulate: {what}0: expected shape {expected} for {self.mechanism.name}, got {shape}")
-        try:
-            numbers = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"simulate: {what}0: expected real numbers, got {value!r:.60}") from None
-        if not np.isfinite(numbers).all():
-            index = int(np.flatnonzero(~np.isfinite(numbers.ravel()))[0])
-            raise InputError(f"simulate: {what}0[{index}] is {numbers.ravel()[index]}, expected finite numbers")
-        return np.broadcast_to(numbers, (rows, length)) if numbers.shape != (rows, length) else numbers
-
 
 PRESENT = (
     "acceleration", "energy", "constraint_error", "contact_force", "joint_wrenches", "normal_force", "friction_force",
     "loop_wrench", "torque",
 )  # fmt: skip
 """Quantities of the present state that a simulator offers, named as in a recording."""
-
-
-def _worlds(count: int | None, listed: int | None) -> int:
-    if listed is not None:
-        if count not in (None, listed):
-            raise InputError(f"Simulator: count: expected {listed}, the number of mechanisms, got {count!r}")
-        return listed
-    if count is None:
-        return 1
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise InputError(f"Simulator: count: expected a whole number, at least 1, got {count!r}")
-    return int(count)
-
-
-def _vector(value: ArrayLike, what: str) -> Floats:
-    try:
-        numbers = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"Simulator.push: {what}: expected 3 numbers, got {value!r:.80}") from None
-    if numbers.shape != (3,) or not np.isfinite(numbers).all():
-        raise InputError(f"Simulator.push: {what}: expected 3 finite numbers, got {value!r:.80}")
-    return numbers
-
-
-def _steps(duration: float, step: float) -> tuple[int, float]:
-    """Number of steps, and the length (s) of the last one where it is shorter, else 0."""
-    steps = duration / step * (1.0 - 1e-12) - 1e-9
-    count = max(1, math.ceil(min(steps, _MOST_STEPS + 1)))
-    if count > _MOST_STEPS:
-        raise InputError(
-            f"simulate: {duration} s in steps of {step} s are {steps:.3g} steps; expected at most {_MOST_STEPS}"
-        )
-    last = duration - (count - 1) * step
-    return count, 0.0 if abs(last - step) <= 1e-8 * step else last

@@ -36,7 +36,7 @@ def cases() -> dict[str, tuple[setsu.Mechanism, np.ndarray, np.ndarray, dict[str
         "loop": (loop, loop.neutral(), np.zeros(3), {}),
         "loop, radau": (loop, loop.neutral(), np.zeros(3), {"integrator": "radau"}),
         "surface": (sliding[0], np.zeros(2), np.array([0.2, 0.0]), {"contacts": sliding[1]}),
-        "contact": (box(), np.array([0, 0, 0.11, 0, 0, 0, 1.0]), np.array([0.3, 0, 0, 0, 0, 1.0]), {"environment": FLOOR}),
+        "contact": (box(), [0, 0, 0.11, 0, 0, 0, 1.0], np.array([0.3, 0, 0, 0, 0, 1]), {"environment": FLOOR}),
     }  # fmt: skip
 
 
