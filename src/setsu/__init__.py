@@ -143,6 +143,7 @@ if TYPE_CHECKING:
         consistent_velocity,
         simulate,
     )
+    from setsu.simulation.simulator import Simulator
     from setsu.spatial import classic_dh, modified_dh, placement
     from setsu.sweep import sweep
 
@@ -206,6 +207,7 @@ __all__ = [
     "SetsuError",
     "Shape",
     "SimulationStopped",
+    "Simulator",
     "Sphere",
     "Spherical",
     "Spring",

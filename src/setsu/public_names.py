@@ -157,6 +157,7 @@ _NAMES = {
         "consistent_velocity",
         "simulate",
     ),
+    "setsu.simulation.simulator": ("Simulator",),
     "setsu.spatial": (
         "classic_dh",
         "modified_dh",
@@ -179,6 +180,7 @@ PARTS = frozenset(
         "contact",
         "control",
         "dynamics",
+        "elementary",
         "errors",
         "identification",
         "kernels",

@@ -27,7 +27,6 @@ from setsu.benchmarks.contact_stack import StackRow, measure_stack
 from setsu.benchmarks.engines.mujoco_contact import MujocoHumanoid
 from setsu.benchmarks.machine import Machine, describe_machine
 from setsu.benchmarks.timing import processor_seconds
-from setsu.simulation.contact_run import ContactRun
 
 __all__ = [
     "CONTACT",
@@ -99,16 +98,14 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
     for number, (motion, torque, v, steps) in enumerate(motions):
         tell(motion, 0.25 * number)
         ours, theirs = float("inf"), float("inf")
-        _run(m, q, v, torque, steps, steps).go(_quiet)  # compiles
+        _run(m, q, v, torque).step(steps=steps)  # compiles
         for _ in range(rounds):
-            run = _run(m, q, v, torque, steps, steps)
-            ours = min(ours, processor_seconds(lambda run=run: run.go(_quiet)) / steps)
+            sim = _run(m, q, v, torque)
+            ours = min(ours, processor_seconds(lambda sim=sim, steps=steps: sim.step(steps=steps)) / steps)
             if peer is not None:
                 peer.begin(v, driven=torque is not None)
                 theirs = min(theirs, processor_seconds(lambda steps=steps: peer.steps(steps)) / steps)
-        run = _run(m, q, v, torque, steps, 1)
-        run.go(_quiet)
-        kept = run.recording()
+        kept = _run(m, q, v, torque).run(STEP * steps)
         assert kept.contact_log is not None
         rows.append(
             ContactRow(
@@ -144,16 +141,10 @@ def _chosen(motion: str, quick: bool) -> list[int]:
     return list(range(250, 1000, 150 if quick else 50))
 
 
-def _run(m: setsu.Mechanism, q: Floats, v: Floats, torque: Any, steps: int, record_every: int) -> ContactRun:
-    run = ContactRun(
-        m, setsu.Environment.floor(), torque, (), STEP, np.linspace(0.0, STEP * steps, steps + 1), record_every
-    )
-    run.begin(q, v)
-    return run
-
-
-def _quiet(text: str, part: float) -> None:
-    """No progress to tell."""
+def _run(m: setsu.Mechanism, q: Floats, v: Floats, torque: Any) -> setsu.Simulator:
+    sim = setsu.Simulator(m, STEP, torque, environment=setsu.Environment.floor())
+    sim.reset(q, v)
+    return sim
 
 
 def _standing_humanoid() -> tuple[setsu.Mechanism, Floats]:
@@ -176,9 +167,8 @@ def _box_cost(points: int, rounds: int) -> float:
     m = b.add_contact_points("box", [(x, y, -0.1) for x, y in grid]).build()
     best = float("inf")
     for _ in range(rounds + 1):
-        run = ContactRun(m, setsu.Environment.floor(), None, (), STEP, np.linspace(0.0, STEP * 200, 201), 200)
-        run.begin(np.array([0, 0, 0.1, 0, 0, 0, 1.0]), np.array([0.3, 0.1, 0, 0, 0, 0.2]))
-        best = min(best, processor_seconds(lambda run=run: run.go(_quiet)) / 200)
+        sim = _run(m, np.array([0, 0, 0.1, 0, 0, 0, 1.0]), np.array([0.3, 0.1, 0, 0, 0, 0.2]), None)
+        best = min(best, processor_seconds(lambda sim=sim: sim.step(steps=200)) / 200)
     return 1e6 * best
 
 

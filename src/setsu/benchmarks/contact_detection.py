@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 import setsu
-from setsu.simulation.contact_run import ContactRun
 
 __all__ = ["DetectionRow", "measure_detection"]
 
@@ -64,7 +63,7 @@ def measure_detection(repeats: int) -> list[DetectionRow]:
     rows = []
     for near, low in (("2 of 16 boxes", 2), ("all boxes", 16)):
         run = _scene(low)
-        scene, problem, poses = run._books[0], run._books[2], run.motion.poses
+        scene, problem, poses = run._books[3], run._books[5], run.motion.poses
         times = []
         for function in (with_tree, every_pair):
             found = function(scene, problem, poses, 1)
@@ -99,6 +98,6 @@ def _scene(low: int) -> Any:
     for k in range(16):
         i, j = 2 * (k % 4), 2 * (k // 4)
         q[7 * k : 7 * k + 3] = 0.5 * i - 1.75, 0.5 * j - 1.75, height[i, j] + 0.1 + (0.0 if k < low else 0.3)
-    run = ContactRun(m, setsu.Environment(tiles), None, (), 1e-3, np.array([0.0, 1e-3]), 1)
-    run.begin(q, np.zeros(m.nv))
-    return run
+    sim = setsu.Simulator(m, 1e-3, environment=setsu.Environment(tiles))
+    sim.reset(q, np.zeros(m.nv))
+    return sim._blocks[0]

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import setsu
-from setsu.simulation.contact_run import ContactRun
 
 __all__ = ["MethodRow", "measure_methods"]
 
@@ -77,13 +76,16 @@ def measure_methods(
 
 def _record(m: setsu.Mechanism, q: Floats, v: Floats, torque: Any, step: int) -> dict[str, Any]:
     """The contact problem of the step that begins at a number of steps: as arrays of the run, and dense."""
-    run = ContactRun(m, setsu.Environment.floor(), torque, (), STEP, np.linspace(0.0, STEP * step, step + 1), step)
-    run.begin(q, v)
-    run.go(lambda text, part: None)
+    sim = setsu.Simulator(m, STEP, torque, environment=setsu.Environment.floor())
+    sim.reset(q, v)
+    sim.step(steps=step)
+    run: Any = sim._blocks[0]
+    state, points = sim.q, run.scene.points.copy()
+    sim.step()
     contacts = run.problem.contacts[: run.problem.counts[0]]
-    state, inertia = run.motion.q.copy(), run.tree.joint_inertia
+    inertia = run.tree.joint_inertia
     H = setsu.mass_matrix(m, state) + np.diag(inertia[1] - inertia[0])
-    poses = run.motion.poses
+    poses = setsu.body_poses(m, state)
     rows = []
     for c in contacts:
         body = int(c["body_a"])
@@ -94,7 +96,7 @@ def _record(m: setsu.Mechanism, q: Floats, v: Floats, torque: Any, step: int) ->
     W = K @ np.linalg.solve(H, K.T) + 5e-7 * float((1.0 / scale).mean()) * np.eye(len(K))
     warm = np.zeros((len(contacts), 3))
     for k, c in enumerate(contacts):
-        point = run.scene.points[c["point"]]
+        point = points[c["point"]]
         for slot in range(3):
             if point["face"][slot] == c["face"]:
                 warm[k] = point["impulse"][slot]
@@ -118,7 +120,7 @@ def _solve(solver: Any, problem: dict[str, Any], method: str, start: str, repeat
             run = problem["run"]
             run.problem.contacts["impulse"][: len(begin) // 3] = begin.reshape(-1, 3)
             t = time.perf_counter()
-            residual, rounds, _ = solver(run._books[1], run._books[2])
+            residual, rounds, _ = solver(run._books[4], run._books[5])
         else:
             t = time.perf_counter()
             residual, rounds = solver(problem["W"], problem["b"], problem["mu"], problem["scale"], impulse, MOST)

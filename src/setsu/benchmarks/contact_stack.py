@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 import setsu
 from setsu.benchmarks.timing import processor_seconds
-from setsu.simulation.contact_run import ContactRun
 
 __all__ = ["StackRow", "measure_stack"]
 
@@ -50,7 +49,7 @@ def measure_stack(rounds: int) -> StackRow:
     """Measure, the least of several rounds taken in turn."""
     m, q = _stack()
     try:
-        _run(m, q, "coal", 1).go(_quiet)
+        _run(m, q, "coal").step()
         by_coal = True
     except setsu.InputError:
         by_coal = False
@@ -59,21 +58,21 @@ def measure_stack(rounds: int) -> StackRow:
     except ImportError:
         peer = None
     ours = coal = theirs = float("inf")
-    _run(m, q, "compiled", STEPS).go(_quiet)  # compiles
+    _run(m, q, "compiled").step(steps=STEPS)  # compiles
     for _ in range(rounds):
-        ours = min(ours, _time_of(_run(m, q, "compiled", STEPS)))
+        ours = min(ours, _time_of(_run(m, q, "compiled")))
         if by_coal:
-            coal = min(coal, _time_of(_run(m, q, "coal", STEPS)))
+            coal = min(coal, _time_of(_run(m, q, "coal")))
         if peer is not None:
             peer.begin()
             theirs = min(theirs, processor_seconds(peer.steps) / STEPS)
-    run = _run(m, q, "compiled", STEPS, record_every=1)
-    run.go(_quiet)
-    kept = run.recording()
+    sim = _run(m, q, "compiled")
+    kept = sim.run(STEP * STEPS)
+    world: Any = sim._blocks[0]
     assert kept.contact_log is not None
     return StackRow(
         BOXES,
-        int(run.problem.counts[0]),
+        int(world.problem.counts[0]),
         1e6 * ours,
         1e6 * coal if by_coal else None,
         None if peer is None else 1e6 * theirs,
@@ -95,19 +94,14 @@ def _stack() -> tuple[setsu.Mechanism, Floats]:
     return b.build(), np.concatenate(q)
 
 
-def _run(m: setsu.Mechanism, q: Floats, finder: str, steps: int, record_every: int = STEPS) -> ContactRun:
-    times = np.linspace(0.0, STEP * steps, steps + 1)
-    run = ContactRun(m, setsu.Environment.floor(), None, (), STEP, times, record_every, body_contacts=finder)
-    run.begin(q, np.zeros(m.nv))
-    return run
+def _run(m: setsu.Mechanism, q: Floats, finder: str) -> setsu.Simulator:
+    sim = setsu.Simulator(m, STEP, environment=setsu.Environment.floor(), body_contacts=finder)
+    sim.reset(q, np.zeros(m.nv))
+    return sim
 
 
-def _time_of(run: ContactRun) -> float:
-    return processor_seconds(lambda: run.go(_quiet)) / STEPS
-
-
-def _quiet(text: str, part: float) -> None:
-    """No progress to tell."""
+def _time_of(sim: setsu.Simulator) -> float:
+    return processor_seconds(lambda: sim.step(steps=STEPS)) / STEPS
 
 
 class _MujocoStack:

@@ -37,9 +37,9 @@ from setsu.benchmarks.timing import Timed, nanoseconds_per_state
 __all__ = ["LOOPS", "ORDERS", "GrowthPoint", "LoopRow", "LoopStudy", "OrderPoint", "measure_loops"]
 
 LOOPS = "loops"
-ORDERS = {"semi_implicit": 1, "rk4": 4, "radau": 5, "rk8": 8}
+ORDERS = {"semi_implicit": 1, "rkn4": 4, "radau": 5, "rk8": 8}
 """Integrators with fixed steps and their orders."""
-ORDER_SECONDS = {"semi_implicit": 0.2, "rk4": 1.0, "radau": 1.0, "rk8": 1.0}
+ORDER_SECONDS = {"semi_implicit": 0.2, "rkn4": 1.0, "radau": 1.0, "rk8": 1.0}
 """How long the slider-crank runs: 1 s takes it past its fastest position, where order 1 is lost at these steps."""
 
 # Name, module of the engines folder, and the package whose absence makes the engine missing.
@@ -130,12 +130,12 @@ def measure_loops(*, quick: bool = False, progress: Progress = lambda text, part
 
 def _runs(quick: bool) -> list[tuple[Problem, float, list[tuple[str, float]]]]:
     """Problems, durations (s), and our integrators with their steps."""
-    long_steps = [("rk4", STEPS[0]), ("rk8", STEPS[0])]
+    long_steps = [("rkn4", STEPS[0]), ("rk8", STEPS[0])]
     if quick:
         return [
             (problem, 1.0, long_steps) for problem in (four_bar_problem(), bricard_problem(), slider_crank_problem())
         ]
-    usual = [*long_steps, ("rk4", STEPS[1])]
+    usual = [*long_steps, ("rkn4", STEPS[1])]
     return [
         (four_bar_problem(), 10.0, usual),
         (bricard_problem(), 10.0, usual),
@@ -206,7 +206,7 @@ def _orders(quick: bool) -> Iterator[OrderPoint]:
     """Errors of the slider-crank at steps that halve."""
     problem = slider_crank_problem()
     points, _ = problem.reference(max(ORDER_SECONDS.values()))
-    for integrator in ("rk4", "rk8") if quick else ORDERS:
+    for integrator in ("rkn4", "rk8") if quick else ORDERS:
         duration = ORDER_SECONDS[integrator]
         for halvings in range(2 if quick else 4):
             step = SAMPLING / 2**halvings

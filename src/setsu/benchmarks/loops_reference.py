@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import setsu
 from setsu.mechanism import Mechanism
-from setsu.simulation.rk8 import TABLEAU
+from setsu.simulation.tableaus import RK8 as TABLEAU
 
 __all__ = ["crank_reference", "four_bar_reference", "refined_reference", "world_points"]
 

@@ -49,7 +49,7 @@ def _accuracy_goals(study: LoopStudy) -> Iterator[Goal]:
     for problem, step, rk4, rk8 in WANTED:
         for row in study.rows:
             if (row.problem, row.engine, row.step) == (problem, OURS, step) and row.duration >= 10.0:
-                wanted = {"rk4": rk4, "rk8": rk8}[row.way]
+                wanted = {"rkn4": rk4, "rk8": rk8}[row.way]
                 yield Goal(f"{problem}, {row.way}, {step:g} s: position error (m)", wanted, row.position_error, True)
     found = observed_orders(study)
     for integrator, order in found.items():
@@ -61,7 +61,7 @@ def _speed_goals(study: LoopStudy) -> Iterator[Goal]:
     for problem in dict.fromkeys(row.problem for row in study.rows):
         for step in dict.fromkeys(row.step for row in study.rows):
             rows = [row for row in study.rows if (row.problem, row.step) == (problem, step)]
-            ours = [row.microseconds for row in rows if (row.engine, row.way) == (OURS, "rk4")]
+            ours = [row.microseconds for row in rows if (row.engine, row.way) == (OURS, "rkn4")]
             theirs = [row for row in rows if row.engine != OURS and row.way.startswith("RK4")]
             if ours and theirs:
                 best = min(theirs, key=lambda row: row.microseconds)

@@ -71,7 +71,8 @@ CHOICES: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
         "unit_vector": ("walker1982", "yamamoto2022"),
     },
     ("simulate", "integrator"): {
-        "rk4": ("kutta1901", "nystrom1925"),
+        "rk4": ("kutta1901",),
+        "rkn4": ("kutta1901", "nystrom1925"),
         "semi_implicit": ("hairer2006",),
         "rk8": ("cooper1972",),
         "adaptive": ("hairer1993",),
@@ -79,7 +80,7 @@ CHOICES: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     },
     ("simulate", "contact_solver"): {"default": ("alart1991",), "sugihara2002": ("sugihara2002",)},
     ("sweep", "sampling"): {"grid": (), "random": (), "latin_hypercube": ("mckay1979",)},
-    ("sweep", "integrator"): {"rk4": ("kutta1901", "nystrom1925"), "semi_implicit": ("hairer2006",)},
+    ("sweep", "integrator"): {"rk4": ("kutta1901",), "semi_implicit": ("hairer2006",)},
 }
 # Options that bring in their method only when they are given.
 _ONLY_WHEN_GIVEN = {"contact_solver"}

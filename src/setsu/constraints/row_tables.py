@@ -19,6 +19,7 @@ __all__ = ["BoundKernels", "RowState", "RowTables", "bound_kernels", "row_state"
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Handle = NDArray[np.int64]
 
 PLAIN, SCREW, CROSS = 0, 1, 2
 """Kinds of loop rows: constant wrench; travel against turn; normal to both axes of a universal joint."""
@@ -100,12 +101,12 @@ class RowState(NamedTuple):
 class BoundKernels(NamedTuple):
     """Handles of kernels bound to a state's arrays, and the arrays of their results; b without springs from `rates`."""
 
-    poses: Ints
-    places: Ints
-    places_and_mass: Ints
-    rates: Ints
-    mass: Ints
-    bias: Ints
+    poses: Handle
+    places: Handle
+    places_and_mass: Handle
+    rates: Handle
+    mass: Handle
+    bias: Handle
     M: Floats  # (nv, nv)
     b: Floats  # (nv,)
 

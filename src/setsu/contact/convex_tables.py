@@ -40,6 +40,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Handle = NDArray[np.int64]
 
 # Kinds of cores.
 POINT, SEGMENT, BOX, CYLINDER, HULL = range(5)
@@ -97,7 +98,7 @@ class ConvexShapes(NamedTuple):
     outline: Floats  # (4, ., 3) polygons: of both shapes, cut
     found: Any  # contacts of a pair
     velocities: Floats  # (n_bodies, 6) at the bodies' origins, world axes, m/s and rad/s
-    kernel: Ints  # (7,) native function bound to the state and to `velocities`
+    kernel: Handle  # (7,) native function bound to the state and to `velocities`
 
 
 def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:

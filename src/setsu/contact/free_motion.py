@@ -32,6 +32,7 @@ __all__ = ["BAD_NUMBERS", "FINE", "NOT_POSITIVE", "VECTORS", "Motion", "free_vel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Handle = NDArray[np.int64]
 
 FINE, BAD_NUMBERS, NOT_POSITIVE = 0, 1, 2
 
@@ -62,7 +63,7 @@ class Motion(NamedTuple):
     columns: Floats  # (6, nv) joint axes at q
     columns_next: Floats
     H: Floats
-    kernels: Ints  # (6, 7)
+    kernels: Handle  # (6, 7)
     energies: Floats  # (5,) kinetic and potential, of the state and of the next; what may come in (energy_guard.py)
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
     body_twists: Floats  # (2, nv, 6) beyond each velocity, at the beginning and at the end without contacts (tree.py)

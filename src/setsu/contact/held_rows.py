@@ -35,14 +35,15 @@ __all__ = ["HELD", "HeldRows", "begin_rows", "correct_rows", "hold_rows", "make_
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Handle = NDArray[np.int64]
 
 # m or rad: what a step may leave of a row's error.
 HELD = 1e-11
 
 
 class _Kernels(NamedTuple):
-    places: Ints  # handles of the kernels that fill poses and motion of the bodies
-    rates: Ints
+    places: Handle  # of the kernels that fill poses and motion of the bodies
+    rates: Handle
 
 
 class _Work(NamedTuple):

@@ -29,6 +29,9 @@ class Controller(ABC):
     forgotten where time goes back, so that one controller serves any number of runs.
     """
 
+    single_state = True
+    """With many worlds, each has a copy of its own."""
+
     @abstractmethod
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,)."""

@@ -75,6 +75,12 @@ class Sampled(Controller):
             self._sample(now, t, q, v)
         return self._acting(self._number(t - self.delay), len(v))
 
+    def next_change(self, t: float) -> float:
+        """Return the first instant (s) after t at which a sample is taken or begins to act."""
+        taken = (self._number(t) + 1) * self.period
+        acts = (self._number(t - self.delay) + 1) * self.period + self.delay
+        return min(taken, acts)
+
     def _number(self, t: float) -> int:
         return math.floor(t / self.period + _ROUNDING)
 

@@ -46,7 +46,8 @@ def _aim_numba(at: Target) -> None:
         return
     os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = at.name, at.features
     _NUMBA.config.reload_config()
-    _, name, features = registry.cpu_target.target_context.codegen().magic_tuple()
+    target: Any = registry.cpu_target
+    _, name, features = target.target_context.codegen().magic_tuple()
     if (name, features) != (at.name, at.features):
         raise InputError(
             f"SETSU_PROCESSOR={at.level}: Numba already compiles for {name} in this process; import setsu before "

@@ -371,7 +371,7 @@ def _options(scenario: schema.Scenario, problems: _Problems) -> dict[str, Any]:
         **surroundings,
         "duration": s.duration,
         "step": s.step,
-        "integrator": s.integrator,
+        "integrator": None if s.integrator == "default" else s.integrator,
         "record_every": s.record_every,
         "tolerance": s.tolerance,
         "joint_stops": s.joint_stops,

@@ -231,12 +231,15 @@ class OpenLoopEvent(_Table, frozen=True, kw_only=True, tag_field="kind", tag="op
     loop: str
 
 
+Integrator = Literal["default", "rk4", "rkn4", "semi_implicit", "rk8", "adaptive", "radau", "time_stepping"]
+
+
 class Simulation(_Table, frozen=True, kw_only=True):
     """[simulation]: duration and step (s), integrator, which steps are recorded; as in setsu.simulate."""
 
     duration: Positive
     step: Positive = 1e-3
-    integrator: Literal["rk4", "semi_implicit", "rk8", "adaptive", "radau"] = "rk4"
+    integrator: Integrator = "default"
     record_every: Annotated[int, Meta(ge=1)] = 1
     tolerance: Positive = 1e-10
     joint_stops: bool = False

@@ -148,7 +148,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
     status = fill_rates(t, s, kernels) if ready or (factored and x.rows_ready[0]) else fill_rows(t, s, kernels)
     if status >= 0:
         return status
-    w.powers[2] = spring_power(s, w)
+    w.powers[2] = spring_power(w, s.poses, s.velocities)
     if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u, len(c.rows), False)):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE

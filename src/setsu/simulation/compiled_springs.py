@@ -26,7 +26,7 @@ def spring_ends(m: Mechanism) -> tuple[Ints, Floats]:
 
 
 @part
-def spring_power(s, w):
+def spring_power(w, poses, velocities):
     """Power of the dampers of springs between points: minus damping times the square of the spring's rate."""
     power = 0.0
     for i in range(len(w.spring_damping)):
@@ -37,7 +37,7 @@ def spring_power(s, w):
                 w.end[end, k] = w.spring_point[i, end, k]
                 w.end[2 + end, k] = 0.0
             if body >= 0:
-                R, V = s.poses[body], s.velocities[body]
+                R, V = poses[body], velocities[body]
                 x, y, z = w.end[end, 0], w.end[end, 1], w.end[end, 2]
                 for k in range(3):
                     w.end[4, k] = R[4 * k] * x + R[4 * k + 1] * y + R[4 * k + 2] * z

@@ -6,7 +6,7 @@ on its own arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,6 @@ from setsu.dynamics import body_poses, joint_wrenches
 from setsu.dynamics.bearings import settle_friction
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
-from setsu.simulation.chart import Charts
 from setsu.simulation.contact_modes import ContactMode, JamError, Mode
 from setsu.simulation.internal_forces import InternalForces
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
@@ -31,7 +30,6 @@ from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.loop_joint_forces import LoopJointForces
 from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation, mechanical_energy
-from setsu.simulation.torque import Torque
 
 __all__ = ["SPARSE_FROM", "ConstrainedMotion"]
 
@@ -52,7 +50,7 @@ class ConstrainedMotion:
     def __init__(
         self,
         mechanism: Mechanism,
-        torque: Torque,
+        torque: Callable[[float, Floats, Floats], Floats],
         contacts: Sequence[SurfaceContact],
         *,
         open_loops: Iterable[str] = (),
@@ -68,7 +66,6 @@ class ConstrainedMotion:
         # Dry friction acts by its state, not by the sign of a velocity as in the kernels.
         self.mechanism = without_dry_friction(active) if len(self.friction) else active
         self._loop_places = [k for k, loop in enumerate(mechanism.loops) if loop.name not in self.open_loops]
-        self.charts = Charts(self.mechanism)
         self.system = constraint_system(self.mechanism, contacts)
         self.contacts = self.system.contacts
         self.contact_names = tuple(contact.name for contact in self.contacts)
@@ -78,6 +75,14 @@ class ConstrainedMotion:
         drives_in_loops = bool(self.system.loops.armature.any())
         loops_alone = bool(self.system.n_held) and not (self.contacts or drives_in_loops or baumgarte)
         self._sparse = loops_alone and self.mechanism.nv >= SPARSE_FROM
+
+    def restructured(self, declared: Mechanism, open_loops: Iterable[str]) -> ConstrainedMotion:
+        """The motion with other loops open, contacts and stops as they are."""
+        changed = ConstrainedMotion(
+            declared, self.torque, self.contacts, open_loops=open_loops, baumgarte=self.baumgarte
+        )
+        changed.modes, changed.stops = list(self.modes), self.stops
+        return changed
 
     @property
     def constrained(self) -> bool:
@@ -231,19 +236,6 @@ class ConstrainedMotion:
     def record_widths(self) -> tuple[int, int, int]:
         """How many contacts, axes with dry friction and loop rows there are."""
         return len(self.contacts), len(self.friction), self.system.n_loop_rows
-
-    def run_steps(self, stages: Any, records: Any, steps: Floats, first: int, every: int) -> tuple[int, int]:
-        """Take steps from the loaded and evaluated state; return how many, and a status: compiled_steps.run_steps."""
-        from setsu.native.array_book import Book
-        from setsu.simulation.compiled_steps import run_steps
-
-        stages.most[0] = self.largest_rank
-        arguments: Any = (*self.space.arguments, Book(stages), Book(records), steps, first, every, self.constrained)
-        count, status = run_steps(*arguments)
-        self.learn_rank(int(stages.most[0]))
-        if count:
-            self.unload_directions()
-        return count, status
 
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""

@@ -34,7 +34,8 @@ class HeldLoops:
     def __init__(self, mechanism: Mechanism, contacts: Sequence[SurfaceContact], open_loops: Iterable[str]) -> None:
         from setsu.contact.held_rows import make_held_rows
 
-        self._mechanism, self._contacts = mechanism, tuple(contacts)
+        self._declared = self._mechanism = mechanism
+        self._contacts = tuple(contacts)
         self._system = constraint_system(mechanism, contacts)
         if LoopJointForces(self._system).exist or self._system.loops.coulomb.any():
             raise InputError(
@@ -46,7 +47,28 @@ class HeldLoops:
         self._mark_open()
         # From which state on which system held, and which of its rows.
         self._periods: list[tuple[float, ConstraintSystem, NDArray[np.bool_]]] = []
-        self._remember(0.0)
+        self._remember(-np.inf)
+
+    def restart(self, open_loops: Iterable[str]) -> None:
+        """Begin anew with these loops open."""
+        if self._mechanism is not self._declared:
+            self._take(self._declared)
+        self._open = set(open_loops)
+        self._mark_open()
+        self._periods = []
+        self._remember(-np.inf)
+
+    def state(self) -> tuple[Any, ...]:
+        """Which loops are open, and where they were joined."""
+        return self._mechanism, frozenset(self._open), list(self._periods)
+
+    def set_state(self, kept: tuple[Any, ...]) -> None:
+        """Take over the state of the loops of the same mechanism."""
+        mechanism, open_loops, periods = kept
+        if mechanism.digest != self._mechanism.digest:
+            self._take(mechanism)
+        self._open, self._periods = set(open_loops), list(periods)
+        self._mark_open()
 
     @property
     def count(self) -> int:
@@ -145,7 +167,11 @@ class HeldLoops:
                 yield which, system, closed
 
     def _join_here(self, q: Floats, name: str) -> None:
-        self._mechanism = joined_here(self._mechanism, q, name)
+        self._take(joined_here(self._mechanism, q, name))
+
+    def _take(self, mechanism: Mechanism) -> None:
+        """Hold the rows of a mechanism that differs in the frames of its loops alone."""
+        self._mechanism = mechanism
         self._system = constraint_system(self._mechanism, self._contacts)
         tables, t = self.compiled.tables.pages, self._system.loops
         tables.rotation_b[:], tables.origin_b[:] = t.rotation_b, t.origin_b

@@ -22,6 +22,7 @@ __all__ = ["FREE", "JAMMED", "MASSLESS", "SLIDE", "STICK", "UNSUITABLE", "Modes"
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Handle = NDArray[np.int64]
 
 FREE, SLIDE, STICK = 0, 1, 2
 # What compiled functions return when they cannot go on; numbers below these are contacts without normal.
@@ -91,9 +92,9 @@ class Work(NamedTuple):
     before: Floats  # (nq,)
     energy: Floats  # (1,)
     stores_energy: Ints  # (1,) whether loop joints have springs or drives
-    forward: Ints  # handles: tree without active rows; q ⊕ increment; energy
-    move: Ints
-    mechanical: Ints
+    forward: Handle  # tree without active rows
+    move: Handle  # q ⊕ increment
+    mechanical: Handle  # energy
 
 
 class MotionSpace(NamedTuple):

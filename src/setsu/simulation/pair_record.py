@@ -33,17 +33,19 @@ class PairRecord:
         self._names = [(names[a], names[b]) for a, b in body_pairs]
         self._rows: list[Any] = []
 
-    def fetch(self, log: Any, times: Floats) -> list[tuple[int, EventReport]]:
-        """Take over what the log holds (PairLog), which is empty then; return its events with their steps.
+    def fetch(self, log: Any, first: int, t0: float, step: float) -> list[tuple[int, EventReport]]:
+        """Take over what the log (PairLog) holds since row `first`, and empty it; return its events with their steps.
 
-        times: of all steps, s.
+        t0, step: s; step k begins at t0 + k step.
         """
         rows, events = log.counts.tolist()
-        self._rows.append(log.rows[:rows].copy())
+        taken = log.rows[:rows].copy()
+        taken["row"] += first
+        self._rows.append(taken)
         none = np.zeros(0)
         found = [
-            (step, EventReport(float(times[step]), _KINDS[kind], " - ".join(self._names[pair]), none, none))
-            for step, kind, pair in log.events[:events].tolist()
+            (k, EventReport(t0 + k * step, _KINDS[kind], " - ".join(self._names[pair]), none, none))
+            for k, kind, pair in log.events[:events].tolist()
         ]
         log.counts[:] = 0
         return found

@@ -14,7 +14,7 @@ from setsu.dynamics import joint_wrenches
 from setsu.mechanism import Mechanism
 from setsu.simulation.constrained_motion import ConstrainedMotion
 
-__all__ = ["Block", "RecordedForces", "column"]
+__all__ = ["RecordedForces", "RecordedStates", "column"]
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ _ROWS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True)
-class Block:
+class RecordedStates:
     """Recorded states (T of them) of one motion; entries (T, 6): works, projection and impacts since the start."""
 
     motion: Any
@@ -44,7 +44,7 @@ class Block:
     entries: Floats
 
 
-def column(blocks: Sequence[Block], key: str) -> Floats:
+def column(blocks: Sequence[RecordedStates], key: str) -> Floats:
     """One field of blocks, one after the other."""
     return np.concatenate([getattr(block, key) for block in blocks])
 
@@ -54,7 +54,7 @@ class RecordedForces:
     """Forces in the states of blocks, T of them together, computed when asked for; world axes."""
 
     mechanism: Mechanism
-    blocks: tuple[Block, ...]
+    blocks: tuple[RecordedStates, ...]
 
     @cached_property
     def _on_contacts_loops_bodies(self) -> tuple[Floats, Floats, Floats]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from setsu.contact.support import center_of_pressure, plane_axes, support_margin
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
-from setsu.simulation.late_field import Late
+from setsu.simulation.lazy_field import LazyField
 from setsu.viewers import view
 
 __all__ = ["BodyContacts", "ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
@@ -67,7 +68,7 @@ class ContactLog:
     rounds: Floats
     passes: Floats
     unconverged: Floats
-    position: Late = Late()  # noqa: RUF009  (a descriptor: one for all records)
+    position: LazyField[Floats] = LazyField()  # noqa: RUF009  (a descriptor: one for all records)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is still to be computed needs the run, which stays in its process.
@@ -103,6 +104,8 @@ class Recording:
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
     with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them.
     joint_wrenches, loop_wrench and the forces of contacts are computed when first asked for.
+    Of N runs at once every array but `time` has a leading axis N, `recording[k]` is run k alone, and `stopped` names
+    the runs that stopped: number -> (time in s, why).
     """
 
     name: str
@@ -117,21 +120,29 @@ class Recording:
     time: Floats
     q: Floats
     v: Floats
-    acceleration: Floats
     torque: Floats
-    energy: Floats
-    constraint_error: Floats
-    ledger: EnergyLedger
-    normal_force: Late = Late()  # noqa: RUF009
-    friction_force: Late = Late()  # noqa: RUF009
-    joint_wrenches: Late = Late()  # noqa: RUF009
-    contact_force: Late = Late()  # noqa: RUF009
-    loop_wrench: Late = Late()  # noqa: RUF009
+    energy: LazyField[Floats] = LazyField()  # noqa: RUF009
+    constraint_error: LazyField[Floats] = LazyField()  # noqa: RUF009
+    ledger: LazyField[EnergyLedger] = LazyField()  # noqa: RUF009
+    acceleration: LazyField[Floats] = LazyField()  # noqa: RUF009
+    normal_force: LazyField[Floats] = LazyField()  # noqa: RUF009
+    friction_force: LazyField[Floats] = LazyField()  # noqa: RUF009
+    joint_wrenches: LazyField[Floats] = LazyField()  # noqa: RUF009
+    contact_force: LazyField[Floats] = LazyField()  # noqa: RUF009
+    loop_wrench: LazyField[Floats] = LazyField()  # noqa: RUF009
     events: tuple[EventReport, ...] = ()
     mechanism: Mechanism | None = None
     contact_log: ContactLog | None = None
     environment: Environment | None = None
     body_contacts: BodyContacts | None = None
+    stopped: dict[int, tuple[float, str]] = field(default_factory=dict)
+    one: Callable[[int], Recording] | None = field(default=None, repr=False, compare=False)
+
+    def __getitem__(self, run: int) -> Recording:
+        """Return the recording of one run of many."""
+        if self.one is None:
+            raise InputError("Recording: expected a recording of many runs; this one has no runs to choose from")
+        return self.one(run)
 
     def center_of_pressure(self, plane: Polygon | None = None) -> Floats:
         """Return the point (T, 3), m, in a plane about which contact forces have no moment but across the plane.
@@ -173,7 +184,7 @@ class Recording:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is still to be computed needs the run, which stays in its process.
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "one"} | {"one": None}
 
     def __len__(self) -> int:
         return len(self.time)

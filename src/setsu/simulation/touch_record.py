@@ -18,7 +18,7 @@ __all__ = ["TouchRecord"]
 
 Floats = NDArray[np.float64]
 
-# Columns of contact/advance.py's `touches`.
+# Columns of contact_machine.py's `touches`.
 _ROW, _POINT, _FORCE, _PLACE, _NORMAL, _PRESS = 0, 1, slice(2, 5), slice(5, 8), slice(8, 11), 11
 
 
@@ -30,12 +30,11 @@ class TouchRecord:
         self._body, self._position = points["body"].copy(), points["position"].copy()
         self._pieces: list[Floats] = []
 
-    def fetch(self, records: Any) -> None:
-        """Take what the compiled loop has noted (contact/advance.py)."""
-        count = int(records.counts[2])
-        if count:
-            self._pieces.append(records.touches[:count].copy())
-            records.counts[2] = 0
+    def fetch(self, touches: Floats, first: int) -> None:
+        """Take what the machine has noted since row `first` (contact_machine.py)."""
+        if len(touches):
+            self._pieces.append(touches.copy())
+            self._pieces[-1][:, _ROW] += first
 
     def normal_force(self, rows: int) -> Floats:
         """Return how hard each point presses, (rows, n_points), N."""

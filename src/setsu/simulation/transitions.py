@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from setsu.constraints.assembly import opening
 from setsu.constraints.massless import refuse_unheld_motion
 from setsu.dynamics import body_poses, mass_matrix
-from setsu.dynamics.catalogue import require_mass
 from setsu.errors import InputError
 from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
@@ -28,7 +27,7 @@ from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mo
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
 from setsu.simulation.jamming import release, resolve_jam
 from setsu.simulation.mass_metric import MassMetric
-from setsu.simulation.motion import Evaluation, FreeMotion
+from setsu.simulation.motion import Evaluation
 from setsu.spatial import inverse_placement
 
 __all__ = ["begin", "change_loop", "settle", "switch"]
@@ -40,11 +39,8 @@ LARGEST_START_ERROR = 1e-6
 _MOST_SWITCHES = 50  # and four for every contact, stop and joint
 
 
-def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, list[EventReport]]:
+def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, list[EventReport]]:
     """Return the state at t = 0 with every contact in its mode; InputError when it violates a constraint."""
-    if isinstance(motion, FreeMotion):
-        require_mass(motion.mechanism, "simulate")
-        return motion.evaluate(0.0, q, v), []
     rows = motion.system.linearise(q, v)
     F = rows.free_jacobian
     M = mass_matrix(motion.mechanism, q) + F.T @ (motion.system.loops.armature[:, None] * F)
@@ -114,9 +110,9 @@ def _refuse_violation(name: str, error: float, rate: float, v: Floats, gap: str 
         )
 
 
-def settle(motion: FreeMotion | ConstrainedMotion, end: Evaluation) -> None:
+def settle(motion: ConstrainedMotion, end: Evaluation) -> None:
     """After a step without event: remember the sliding directions for the next one."""
-    if isinstance(motion, FreeMotion) or not motion.contacts:
+    if not motion.contacts:
         return
     for k, state in enumerate(motion.modes):
         speed = float(np.linalg.norm(end.sliding[k]))
@@ -269,8 +265,7 @@ def change_loop(
     if closing and change.here:
         declared = _joined_here(declared, state.q, change.name)
     names = names - {change.name} if closing else names | {change.name}
-    changed = ConstrainedMotion(declared, motion.torque, motion.contacts, open_loops=names, baumgarte=motion.baumgarte)
-    changed.modes, changed.stops = list(motion.modes), motion.stops
+    changed = motion.restructured(declared, names)
     if closing:
         _refuse_gap(changed, state, change)
     changed.prime(state.q, state.v)

@@ -34,7 +34,7 @@ NO_TORQUE, HOLD, CONSTANT, FORMULA = (
 NO_CONTACT = "none"
 PRESENT_POSE = "the pose shown"
 SURFACES = ("plane", "sphere", "cylinder", "implicit")
-INTEGRATORS = ("rk4", "semi_implicit", "rk8", "adaptive", "radau")
+INTEGRATORS = ("default", "rk4", "rkn4", "semi_implicit", "rk8", "adaptive", "radau", "time_stepping")
 
 
 class ScenarioPanel:

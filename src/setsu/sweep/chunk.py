@@ -15,10 +15,9 @@ from setsu.mechanism import Mechanism
 from setsu.native.threads import set_threads
 from setsu.scenario import Prepared, Scenario, prepare, run, with_values
 from setsu.scenario.preparation import mechanism_of, start_state
-from setsu.sweep.batch import RunModel, can_batch, run_batch
+from setsu.sweep.batch import can_batch, run_batch, same_structure
 from setsu.sweep.plan import Plan, axis_names, value_of
 from setsu.sweep.store import DONE, ERROR_LENGTH, FAILED
-from setsu.sweep.varied import same_structure
 
 __all__ = ["compute_chunk"]
 
@@ -172,23 +171,18 @@ def _batch(plan: Plan, values: Floats, rows: NDArray[np.int64], results: _Result
             _single(plan, values[row], int(row), results)
         return
     kinds = _kinds(plan, ready)
-    settings = ready.scenario.simulation
+    mechanisms = [ready.mechanism]
     if kinds.model:
-        nominal = mechanism_of(plan.scenario)
-        mechanisms, rows = _mechanisms(plan, values, rows, kinds, nominal, results)
+        mechanisms, rows = _mechanisms(plan, values, rows, kinds, mechanism_of(plan.scenario), results)
         if not len(rows):
             return
-        model = RunModel.of_each(nominal, mechanisms, settings)
-    else:
-        model = RunModel.of_one(ready.mechanism, settings, len(rows))
     columns = {path: values[rows, column] for column in kinds.inside for path in plan.parameters[column].paths}
     q0, v0 = _starts(ready, columns, len(rows))
     torque = {path.removeprefix("torque."): c for path, c in columns.items() if path.startswith("torque.")}
-    outcome = run_batch(ready, model, q0, v0, ready.torque.for_runs(q0, torque))
+    outcome = run_batch(ready, mechanisms, q0, v0, ready.torque.for_runs(q0, torque))
     for name, array in results.arrays.items():
         if hasattr(outcome, name):
             array[rows] = getattr(outcome, name)
-    results.arrays["constraint_error"][rows] = 0.0
     for row, error, end in zip(rows, outcome.errors, outcome.end_time, strict=True):
         if error:
             results.fail(int(row), error, float(end))

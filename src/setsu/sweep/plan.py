@@ -105,7 +105,7 @@ def axis_names(m: Mechanism, count: str) -> tuple[str, ...]:
 def _contact_names(ready: Prepared) -> tuple[str, ...]:
     """Names of the contacts that a recording of this scenario lists."""
     if ready.scenario.environment is not None:
-        from setsu.simulation.contact_run import point_names
+        from setsu.simulation.recording_set import point_names
 
         return point_names(ready.mechanism)
     return tuple(contact.name for contact in ready.contacts)

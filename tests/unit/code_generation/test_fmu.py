@@ -55,7 +55,7 @@ def test_unit_is_valid_and_moves_as_the_simulation_does(name: str, version: str,
         path, stop_time=0.5, step_size=0.01, output_interval=0.01, start_values=start, output=outputs
     )
     table = np.array([list(row)[1:] for row in found])
-    run = setsu.simulate(m, q0, v0, 0.5, step=1e-3, torque=tau, record_every=10)
+    run = setsu.simulate(m, q0, v0, 0.5, step=1e-3, torque=tau, record_every=10, integrator="rkn4")
     expected = np.concatenate([run.q, run.v], axis=1)
     assert table.shape == expected.shape
     # Rounding, and (h |w|)^4 of the charts: angular velocities stay below 10 rad/s.
@@ -88,7 +88,7 @@ def test_unit_of_a_closed_mechanism_moves_as_the_simulation_does(name: str, vers
     table = np.array([list(row)[1:] for row in found])
     q0 = np.array([float(v.start) for v in described if v.name.startswith("q_start_")])
     torque = np.array([tau.get(f"tau_{joint}", 0.0) for joint in m.joint_names])
-    run = setsu.simulate(m, q0, np.zeros(m.nv), 0.2, step=1e-3, torque=torque, record_every=10)
+    run = setsu.simulate(m, q0, np.zeros(m.nv), 0.2, step=1e-3, torque=torque, record_every=10, integrator="rkn4")
     expected = np.concatenate([run.q, run.v], axis=1)
     assert np.abs(table - expected).max() <= 1e-8 * max(1.0, np.abs(expected).max())
     assert np.abs(setsu.loop_error(m, table[:, : m.nq])).max() <= 1e-12
@@ -131,7 +131,7 @@ def test_inputs_act_as_steps_at_the_times_of_communication(version: str, tmp_pat
     )  # fmt: skip
     q, v, expected = np.zeros(2), np.zeros(2), [np.zeros(4)]
     for k in range(25):
-        run = setsu.simulate(m, q, v, 0.02, step=0.005, torque=torques[k])
+        run = setsu.simulate(m, q, v, 0.02, step=0.005, torque=torques[k], integrator="rkn4")
         q, v = run.q[-1], run.v[-1]
         expected.append(np.concatenate([q, v]))
     np.testing.assert_allclose([list(row)[1:] for row in found], expected, atol=1e-12)

@@ -10,7 +10,6 @@ import pytest
 from unit.contact.convex_geometry import turn, write_box_mesh
 
 import setsu
-from setsu.simulation.contact_run import ContactRun
 
 FLOOR = setsu.Environment.floor()
 G = 9.81
@@ -69,10 +68,11 @@ def test_a_stack_of_five_stands_for_ten_seconds() -> None:
 
 def test_python_is_not_called_in_every_step() -> None:
     m, q = _stack(2)
-    run = ContactRun(m, FLOOR, None, (), 1e-3, np.linspace(0.0, 1.2, 1201), 10, body_contacts=True)
-    run.begin(q, np.zeros(m.nv))
     told: list[float] = []
-    run.go(lambda text, part: told.append(part))
+    setsu.simulate(
+        m, q, np.zeros(m.nv), 1.2, 1e-3, environment=FLOOR, body_contacts=True, record_every=10,
+        progress=lambda text, part: told.append(part),
+    )  # fmt: skip
     assert len(told) == 3  # 500 steps at a time
 
 

@@ -56,7 +56,8 @@ def test_every_problem_is_named_with_its_line() -> None:
         "s.toml:15: simulation.duration: missing; it is required",
         "s.toml:16: simulation.step: expected a number > 0.0, got 0",
         "s.toml:17: simulation.record_every: expected a whole number, got 1.5",
-        "s.toml:18: simulation.integrator: expected one of rk4, semi_implicit, rk8, adaptive, radau, got 'rk5'",
+        "s.toml:18: simulation.integrator: expected one of default, rk4, rkn4, semi_implicit, rk8, adaptive, radau, "
+        "time_stepping, got 'rk5'",
     )
 
 

@@ -21,7 +21,7 @@ GOOD: dict[str, Any] = {"q0": [0.1, 0.2], "v0": [0.0, 0.0], "duration": 0.1, "st
         ({"q0": [0.1]}, "simulate: q0: expected shape (2,) for planar 2R arm, got (1,)"),
         ({"v0": np.zeros((2, 2))}, "simulate: v0: expected shape (2,) for planar 2R arm, got (2, 2)"),
         ({"q0": [0.1, np.nan]}, "simulate: q0[1] is nan, expected finite numbers"),
-        ({"v0": ["a", "b"]}, "simulate: q0, v0: expected real numbers"),
+        ({"v0": ["a", "b"]}, "simulate: v0: expected real numbers"),
         ({"duration": 0.0}, "simulate: duration: expected a positive finite number, got 0.0"),
         ({"duration": np.inf}, "simulate: duration: expected a positive finite number"),
         ({"step": -0.1}, "simulate: step: expected a positive finite number, got -0.1"),
@@ -32,7 +32,7 @@ GOOD: dict[str, Any] = {"q0": [0.1, 0.2], "v0": [0.0, 0.0], "duration": 0.1, "st
         ({"tolerance": 0.0}, "simulate: tolerance: expected a positive finite number"),
         ({"torque": [1.0]}, "simulate: torque: expected shape (2,) for planar 2R arm, got (1,)"),
         ({"torque": [1.0, np.inf]}, "simulate: torque: entry 1 is inf, expected finite numbers"),
-        ({"torque": "full"}, "simulate: torque: expected 2 numbers, got 'full'"),
+        ({"torque": "full"}, "simulate: torque: expected numbers, got 'full'"),
         ({"contacts": [3]}, "contacts: expected SurfaceContact entries, got 3"),
         ({"events": [3]}, "simulate: events: expected CloseLoop or OpenLoop, got 3"),
         ({"events": 3}, "simulate: events: expected a list of CloseLoop and OpenLoop, got 3"),
@@ -54,9 +54,9 @@ def test_not_a_mechanism() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda t: [0.0], r"torque function at t = 0.05\d* s: expected shape \(2,\)"),
+        (lambda t: [0.0], r"torque function torque at t = 0.05\d* s: expected shape \(2,\)"),
         (lambda t: [0.0, np.nan], r"torque function at t = 0.05\d* s: entry 1 is nan"),
-        (lambda t: None, r"torque function at t = 0.05\d* s: "),
+        (lambda t: None, r"torque function torque at t = 0.05\d* s: "),
     ],
 )
 def test_a_torque_function_that_fails_in_mid_run_names_the_time(answer: Any, message: str) -> None:

@@ -5,7 +5,8 @@ import pytest
 
 import setsu
 from setsu.benchmarks.loops_problems import four_bar_problem, motion_of_states
-from setsu.simulation.rk4 import STAGE_POSITIONS, TABLEAU
+from setsu.simulation.tableaus import RKN4 as TABLEAU
+from setsu.simulation.tableaus import STAGE_POSITIONS
 
 A, b, c, E = TABLEAU.A, TABLEAU.b, TABLEAU.c, TABLEAU.shifts
 
@@ -41,6 +42,23 @@ def test_four_bars_stay_within_six_tenths_of_a_micrometre_for_ten_seconds():
     problem = four_bar_problem(2)
     m = problem.mechanism
     exact, _ = problem.reference(10.0)
-    rec = setsu.simulate(m, m.neutral(), problem.velocity, 10.0, 0.01, integrator="rk4")
+    rec = setsu.simulate(m, m.neutral(), problem.velocity, 10.0, 0.01, integrator="rkn4")
     points = motion_of_states(m, problem.points, rec.q, rec.v, 1000, 1.0).points
     assert np.linalg.norm(points - exact, axis=-1).max() < 6e-7
+
+
+def test_rk4_is_the_classical_method():
+    """A pendulum with damping, and Kutta's four stages written out."""
+    m, h, tau = setsu.sample_mechanisms.pendulum(damping=0.3), 0.05, np.array([0.7])
+    run = setsu.simulate(m, [1.0], [0.4], 1.0, h, torque=tau, integrator="rk4")
+    q, v = np.array([1.0]), np.array([0.4])
+    for _ in range(20):
+        k = []
+        for factor in (0.0, 0.5, 0.5, 1.0):
+            dq, dv = k[-1] if k else (np.zeros(1), np.zeros(1))
+            at, speed = q + factor * h * dq, v + factor * h * dv
+            k.append((speed, setsu.forward_dynamics(m, at, speed, tau)))
+        weights = np.array([1, 2, 2, 1]) / 6.0
+        q = q + h * sum(w * part[0] for w, part in zip(weights, k, strict=True))
+        v = v + h * sum(w * part[1] for w, part in zip(weights, k, strict=True))
+    np.testing.assert_allclose(run.q[-1], q, rtol=0, atol=1e-14)

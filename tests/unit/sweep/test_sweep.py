@@ -171,7 +171,7 @@ def test_another_study_is_not_mixed_in(tmp_path: Path) -> None:
         ({"path": "start.q.joint7", "values": [0.0]}, "unknown joint .joint7."),
         ({"path": "model.bodies.bob.mass", "values": [-1.0, 1.0]}, "expected a number >= 0"),
         ({"path": "simulation.stp", "values": [0.1]}, 'did you mean "step"'),
-        ({"path": "simulation.integrator", "values": ["rk4", "rk5"]}, "expected one of rk4"),
+        ({"path": "simulation.integrator", "values": ["rk4", "rk5"]}, "expected one of default"),
         ({"path": "simulation.duration.x", "values": [1]}, "has no entry 'x'"),
     ],
     ids=str,

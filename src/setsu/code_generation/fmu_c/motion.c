@@ -127,7 +127,7 @@ int motion_begin(Motion *motion, double time)
     return normalise(motion->q) || close_loops(motion->q, motion->v);
 }
 
-/* One step of h seconds: Kutta's method of order 4, stage positions bent by accelerations after Nystroem, as in
+/* One step of h seconds: Kutta's method of order 4, stage positions bent by accelerations after Nystroem, as rkn4 in
  * `setsu.simulate`. Returns 0, or 1 when a loop does not close or a quaternion vanishes. */
 static int runge_kutta(double *q, double *v, const double *tau, double h)
 {

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, Generic, TypeVar, overload
 
-import numpy as np
-from numpy.typing import NDArray
+__all__ = ["LazyField"]
 
-__all__ = ["Late"]
-
-Floats = NDArray[np.float64]
+Value = TypeVar("Value")
 
 
-class Late:
+class LazyField(Generic[Value]):
     """A dataclass field that may be given as a function without arguments; it is called when the field is first read.
 
+    >>> import numpy as np
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Record:
-    ...     forces: Late = Late()
+    ...     forces: LazyField[np.ndarray] = LazyField()
     >>> Record(lambda: np.ones(2)).forces
     array([1., 1.])
     """
@@ -28,9 +26,9 @@ class Late:
         self._name = name
 
     @overload
-    def __get__(self, record: None, owner: Any = None) -> Late: ...
+    def __get__(self, record: None, owner: Any = None) -> LazyField[Value]: ...
     @overload
-    def __get__(self, record: object, owner: Any = None) -> Floats: ...
+    def __get__(self, record: object, owner: Any = None) -> Value: ...
     def __get__(self, record: Any, owner: Any = None) -> Any:
         if record is None:
             # By this a dataclass learns that the field has no default.
@@ -40,5 +38,5 @@ class Late:
             value = record.__dict__[self._name] = value()
         return value
 
-    def __set__(self, record: Any, value: Floats | Callable[[], Floats]) -> None:
+    def __set__(self, record: Any, value: Value | Callable[[], Value]) -> None:
         record.__dict__[self._name] = value

@@ -1,4 +1,4 @@
-"""Many steps in compiled code, with everything a recording keeps and the events of the contact points."""
+"""The machine of one world with an environment: time-stepping contact, what a recording keeps, events of the points."""
 
 from __future__ import annotations
 
@@ -33,8 +33,14 @@ from setsu.contact.scene import STOP, WRENCH, Problem, Scene
 from setsu.contact.step import accept, take_step
 from setsu.contact.tree import NOW, Tree, kinetic_energy, set_inertias, weight_energy
 from setsu.native.control_flow import compiled, part, run_bound
+from setsu.simulation.clock import READY, WANTS, Ask, Clock, Drive, asks_now, begins_step, counts_step, drive
+from setsu.simulation.stages import Rows
 
-__all__ = ["EVENT_KINDS", "DriveTables", "Records", "advance", "make_records"]
+__all__ = ["EVENT_KINDS", "DriveTables", "Records", "make_records", "run_contact"]
+
+_DONE, _NEED_TORQUE, _RECORDS_FULL, _FAILED = (
+    int(Ask.DONE), int(Ask.NEED_TORQUE), int(Ask.RECORDS_FULL), int(Ask.FAILED),
+)  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,17 +50,19 @@ _TOUCH, _LIFT, _SLIP, _STICK, _STOP, _RELEASE = range(6)
 
 
 class DriveTables(NamedTuple):
-    """Torque and references per step, (steps + 1, nv), or one row that holds throughout."""
+    """Torque and references of a joint servo per step, (steps + 1, nv), or one row that holds throughout."""
 
     torque: Floats
     position: Floats
     velocity: Floats
+    first: Ints  # (1,) number of the step that the first row is for
+    solver: Ints  # (1,) which contact solver
 
 
 class Records(NamedTuple):
     """Rows of a recording: the state at a time and what acts in the step that begins there."""
 
-    q: Floats  # (T, nq)
+    q: Floats  # (room, nq)
     motion: Floats  # (T, 4, nv) velocity, acceleration, torque, torque of joint stops
     touches: (
         Floats  # (room, 12) of a point that touches: row, point; force (N), place (m), normal part of the force (N),
@@ -64,7 +72,7 @@ class Records(NamedTuple):
     totals: Floats  # (T, 12) work since t = 0 (J): actuators, joint friction, contact friction, normal forces;
     # then the worst of each entry of the certificate since the row before
     events: Ints  # (room, 3) step, kind, point or number of points plus stop
-    counts: Ints  # (3,) rows so far; events and touches that are still to be fetched
+    counts: Ints  # (2,) events and touches that are still to be fetched
     sums: Floats  # (12,) the totals so far
     now: Floats  # (10,) certificate of the present step
 
@@ -79,79 +87,124 @@ def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene, n_con
         wrench=np.zeros((rows, n_bodies, 6)),
         totals=np.zeros((rows, 12)),
         events=np.zeros((64 + 8 * (n_points + len(scene.stops)), 3), dtype=np.int64),
-        counts=np.zeros(3, dtype=np.int64),
+        counts=np.zeros(2, dtype=np.int64),
         sums=np.zeros(12),
         now=np.zeros(10),
     )
 
 
-@compiled
-def advance(
-    scene: Scene, tree: Tree, problem: Problem, motion: Motion, tables: DriveTables, records: Records,
-    shapes: ConvexShapes, log: PairLog, held: HeldRows, times, step, first, stop, record_every, solver,
-):  # fmt: skip
-    """Take the steps from the states number `first` up to `stop` (exclusive); return (next state, status).
-
-    The last state of all takes its step only to know what acts in it. Stops early when events or touches need to be
-    fetched. Without `shapes`, the contacts between bodies are those that stand in problem.pairs already.
-    """
-    last = len(times) - 1
-    a = motion.vectors
-    if run_bound(motion.kernels[POSES_NOW]) >= 0:
-        return first, BAD_NUMBERS
-    set_inertias(tree, motion.poses, motion.columns, NOW)
-    motion.energies[KINETIC] = kinetic_energy(tree, a[V], NOW)
-    if motion.elastic[0] == 0:
-        motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
-    for k in range(first, stop):
-        if (
-            records.counts[1] > len(records.events) - len(scene.points) - len(scene.stops)
-            or records.counts[2] > len(records.touches) - len(problem.contacts)
-            or not has_room(log)
-        ):
-            return k, FINE
-        h = times[k + 1] - times[k] if k < last else step
-        for d in range(a.shape[1]):
-            a[TORQUE, d] = tables.torque[min(k, len(tables.torque) - 1), d]
-            a[POSITION, d] = tables.position[min(k, len(tables.position) - 1), d]
-            a[VELOCITY, d] = tables.velocity[min(k, len(tables.velocity) - 1), d]
-        if len(shapes.pairs) > 0:
-            if run_bound(shapes.kernel) >= 0:
-                return k, BAD_NUMBERS
-            place_shapes(shapes, motion.poses, shapes.velocities)
-            find_pairs(shapes, problem, step)
-        status = take_step(scene, tree, problem, motion, held, h, solver, records.now)
-        if status != FINE:
-            return k, status
-        for i in range(8):
-            records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
-        if k % record_every == 0 or k == last:
-            note_forces(log, problem, records.counts[0], h)
-            _record(scene, tree, problem, motion, records, h)
-        _see_events(scene, problem, records, k)
-        note_touches(log, problem, k)
-        if k < last:
-            for d in range(a.shape[1]):
-                mean, v = 0.5 * (a[V, d] + a[V_NEXT, d]), a[V, d]
-                slope = a[DAMPING, d] + a[COULOMB, d] / max(abs(v), 1e-3)
-                records.sums[0] += h * a[APPLIED, d] * mean
-                records.sums[1] -= h * slope * a[V_NEXT, d] * mean
-            records.sums[2] += records.now[8]
-            records.sums[3] += records.now[9]
-            accept(scene, tree, problem, motion)
-    return stop, FINE
+@part
+def _set_references(tables, a, k):
+    """References of the joint servo for the step number k of the piece of the run at hand."""
+    for d in range(a.shape[1]):
+        a[POSITION, d] = tables.position[min(k, len(tables.position) - 1), d]
+        a[VELOCITY, d] = tables.velocity[min(k, len(tables.velocity) - 1), d]
+        a[TORQUE, d] += tables.torque[min(k, len(tables.torque) - 1), d]
 
 
 @part
-def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records: Records, h):
-    row, a = records.counts[0], motion.vectors
-    records.counts[0] = row + 1
+def _prepare(scene, tree, motion):
+    """Poses, inertias and energies of the present state; False for bad numbers."""
+    if run_bound(motion.kernels[POSES_NOW]) >= 0:
+        return False
+    set_inertias(tree, motion.poses, motion.columns, NOW)
+    motion.energies[KINETIC] = kinetic_energy(tree, motion.vectors[V], NOW)
+    if motion.elastic[0] == 0:
+        motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
+    return True
+
+
+@part
+def _add_works(motion, records, h):
+    a = motion.vectors
+    for d in range(a.shape[1]):
+        mean, v = 0.5 * (a[V, d] + a[V_NEXT, d]), a[V, d]
+        slope = a[DAMPING, d] + a[COULOMB, d] / max(abs(v), 1e-3)
+        records.sums[0] += h * a[APPLIED, d] * mean
+        records.sums[1] -= h * slope * a[V_NEXT, d] * mean
+    records.sums[2] += records.now[8]
+    records.sums[3] += records.now[9]
+
+
+@part
+def _is_full(c, scene, problem, records, log):
+    return (
+        c.used[0] == len(records.q)
+        or records.counts[0] > len(records.events) - len(scene.points) - len(scene.stops)
+        or records.counts[1] > len(records.touches) - len(problem.contacts)
+        or not has_room(log)
+    )
+
+
+@compiled
+def run_contact(
+    c: Clock, y: Rows, d: Drive, scene: Scene, tree: Tree, problem: Problem, motion: Motion, tables: DriveTables,
+    records: Records, shapes: ConvexShapes, log: PairLog, held: HeldRows,
+):  # fmt: skip
+    """Take steps until something is to be asked; return an Ask, with the status of a failure in c.failure.
+
+    A record is a state and what acts in the step that begins there. The last state of a run takes its step only to know
+    that; the simulator puts the world back then. Without `shapes`, the contacts between bodies are those that stand in
+    problem.pairs already.
+    """
+    if c.phase[0] == READY:
+        # The state was set from outside.
+        if not _prepare(scene, tree, motion):
+            c.failure[0] = BAD_NUMBERS
+            return _FAILED
+        c.phase[0] = WANTS
+    while True:
+        last = c.done[0] == c.target[0]
+        if last and c.final[0] == 0:
+            return _DONE
+        if _is_full(c, scene, problem, records, log):
+            return _RECORDS_FULL
+        if asks_now(c):
+            return _NEED_TORQUE
+        drive(d, y, c)
+        if c.frozen[0] != 0:
+            return _FAILED
+        h = c.step[0] if last else begins_step(c)
+        _set_references(tables, motion.vectors, c.done[0] - tables.first[0])
+        if len(shapes.pairs) > 0:
+            if run_bound(shapes.kernel) >= 0:
+                c.failure[0] = BAD_NUMBERS
+                return _FAILED
+            place_shapes(shapes, motion.poses, shapes.velocities)
+            find_pairs(shapes, problem, h)
+        status = take_step(scene, tree, problem, motion, held, h, tables.solver[0], records.now)
+        if status != FINE:
+            c.failure[0] = status
+            return _FAILED
+        for i in range(8):
+            records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
+        if c.due[0] == 1:
+            note_forces(log, problem, c.used[0], h)
+            _record(c, scene, tree, problem, motion, records, h)
+        if last:
+            c.done[0] += 1
+            return _DONE
+        _see_events(scene, problem, records, y.k[0])
+        note_touches(log, problem, y.k[0])
+        _add_works(motion, records, h)
+        accept(scene, tree, problem, motion)
+        counts_step(c, y)
+
+
+@part
+def _record(c, scene: Scene, tree: Tree, problem: Problem, motion: Motion, records: Records, h):
+    row, a = c.used[0], motion.vectors
+    c.used[0], c.due[0] = row + 1, 0
+    for body in range(records.wrench.shape[1]):
+        for i in range(6):
+            records.wrench[row, body, i] = 0.0
     for i in range(len(motion.q)):
         records.q[row, i] = motion.q[i]
     for d in range(a.shape[1]):
         records.motion[row, 0, d] = a[V, d]
         records.motion[row, 1, d] = a[ACCELERATION, d]
         records.motion[row, 2, d] = a[APPLIED, d]
+        records.motion[row, 3, d] = 0.0
     for i in range(12):
         records.totals[row, i] = records.sums[i]
         if i >= 4:
@@ -163,8 +216,8 @@ def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records:
             records.motion[row, 3, s.velocity] += s.sign * s.lever * c.impulse[0] / h
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
-        out = records.touches[records.counts[2]]
-        records.counts[2] += 1
+        out = records.touches[records.counts[1]]
+        records.counts[1] += 1
         out[0], out[1], out[11] = row, c.point, c.impulse[0] / h
         for i in range(3):
             out[2 + i] = (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
@@ -172,14 +225,14 @@ def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records:
             out[8 + i] = c.axes[0, i] * c.impulse[0] / h
     for k in range(problem.counts[1]):
         if problem.bodies[k] < records.wrench.shape[1]:
-            _record_wrench(tree, problem, motion, records, k, h)
+            _record_wrench(tree, problem, motion, records, row, k, h)
 
 
 @part
-def _record_wrench(tree: Tree, problem: Problem, motion: Motion, records: Records, k, h):
+def _record_wrench(tree: Tree, problem: Problem, motion: Motion, records: Records, row, k, h):
     """Wrench of the contacts of a body, at its own origin."""
     body, w, o = problem.bodies[k], problem.vectors[WRENCH], 6 * k
-    out = records.wrench[records.counts[0] - 1, body]
+    out = records.wrench[row, body]
     T, base = motion.poses[body], motion.poses[body if problem.counts[3] == 1 else tree.reference[body]]
     x, y, z = base[0, 3] - T[0, 3], base[1, 3] - T[1, 3], base[2, 3] - T[2, 3]
     out[0], out[1], out[2] = w[o] / h, w[o + 1] / h, w[o + 2] / h
@@ -241,6 +294,6 @@ def _list_changes(scene: Scene, problem: Problem):
 
 @part
 def _note(records: Records, k, kind, index):
-    e = records.counts[1]
+    e = records.counts[0]
     records.events[e, 0], records.events[e, 1], records.events[e, 2] = k, kind, index
-    records.counts[1] = e + 1
+    records.counts[0] = e + 1

@@ -1,0 +1,202 @@
+"""What the simulator asks of a block of worlds, whatever machine moves it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.dynamics import body_poses
+from setsu.dynamics.catalogue import native_function
+from setsu.mechanism import Mechanism
+from setsu.native.array_book import Book
+from setsu.simulation.clock import BAD_NUMBERS, BAD_TORQUE, DIVERGED, STOPPED, WANTS, Ask, Clock, Drive
+
+__all__ = ["Arrays", "Block", "Failure", "mutable_arrays"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Arrays:
+    """State and torques of all N worlds of a simulator; blocks work on rows of them."""
+
+    def __init__(self, count: int, nq: int, nv: int) -> None:
+        self.q, self.v = np.zeros((count, nq)), np.zeros((count, nv))
+        self.t, self.t0, self.k = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64)
+        self.held, self.asked, self.total = (np.zeros((count, nv)) for _ in range(3))
+
+    def rows(self, start: int, stop: int) -> Arrays:
+        """The rows of some worlds, as views."""
+        part = object.__new__(Arrays)
+        for name, array in self.__dict__.items():
+            setattr(part, name, array[start:stop])
+        return part
+
+
+_NAMELESS: dict[str, Any] = dict.fromkeys(
+    ("name", "integrator", "step", "joint_names", "body_names", "velocity_names", "coordinate_names", "contact_names",
+     "loop_names"), ()
+)  # fmt: skip
+
+
+class Failure(Exception):  # noqa: N818  (a signal to the simulator, which words it)
+    """A world cannot go on."""
+
+
+class Block(ABC):
+    """Worlds that one machine moves: `first` is the number of the first of them in the simulator."""
+
+    clock: Clock
+    drive: Drive
+    arrays: Arrays
+    run: Callable[[], int]
+    first: int
+    mechanism: Mechanism
+    _pushed: list[int]
+
+    @property
+    def count(self) -> int:
+        """Number of worlds."""
+        return len(self.clock.frozen)
+
+    @property
+    @abstractmethod
+    def q_of_stage(self) -> Floats:
+        """Configurations (N, nq) that are evaluated."""
+
+    @abstractmethod
+    def rebind(self) -> None:
+        """Make the way into the machine anew, after workspaces have changed."""
+
+    @abstractmethod
+    def reset(self, rows: Ints) -> None:
+        """Begin anew with the states that stand in the arrays of some rows (of this block)."""
+
+    @abstractmethod
+    def books(self) -> Iterable[Book]:
+        """All workspaces."""
+
+    @abstractmethod
+    def take_records(self) -> None:
+        """Take over the records that the machine has kept, so that there is room again."""
+
+    @abstractmethod
+    def begin_records(self, rows: int) -> None:
+        """Forget all records, and make room for so many at once."""
+
+    @abstractmethod
+    def recording(self, row: int, **names: Any) -> Any:
+        """Return the recording of one world."""
+
+    def stacked(self, name: str, times: Floats) -> Floats:
+        """What was recorded of all worlds of this block, (N, T, ...)."""
+        found = [getattr(self.recording(row, **_NAMELESS, time=times), name) for row in range(self.count)]
+        return np.stack(found)
+
+    def answer_event(self) -> None:
+        """Decide what happens after an EVENT; Failure when nothing can."""
+        raise Failure("an event in a world without constraints")
+
+    def answer_failure(self) -> None:
+        """Go on after FAILED if that is possible; Failure says why not."""
+        raise Failure(self.reason(0))
+
+    def reason(self, row: int) -> str:
+        """Why a world was frozen."""
+        t, why = float(self.clock.frozen_at[row]), int(self.clock.frozen[row])
+        if why == BAD_TORQUE:
+            tau = self.drive.held[row] + self.drive.asked[row]
+            bad = np.flatnonzero(~np.isfinite(tau))
+            entry = f": entry {bad[0]} is {tau[bad[0]]}, expected finite numbers" if bad.size else " is not finite"
+            return f"torque function at t = {float(self.arrays.t[row]):.9g} s{entry}"
+        if why == DIVERGED:
+            speed = np.abs(self.arrays.v[row]).max(initial=0.0)
+            return (
+                f"at t = {t:.9g} s the motion grows without bound (largest |v| {speed:.3g}); "
+                "try a shorter step or radau"
+            )
+        if why == BAD_NUMBERS:
+            return f"at t = {t:.9g} s the state is not finite; expected a shorter step or smaller forces"
+        return ""
+
+    def set_run(self, before: int, steps: int, last: float, every: int, final: bool) -> None:
+        """Let the next call of the machine take so many steps, after those of the same run before."""
+        c = self.clock
+        c.done[0], c.target[0], c.last[0], c.every[0], c.final[0] = before, before + steps, last, every, final
+
+    def new_torque(self) -> None:
+        """The torque has changed from outside: the present state is evaluated again before the next step."""
+        self.clock.phase[0], self.clock.stage[0], self.clock.answered[0] = WANTS, -1, 0
+
+    def freeze(self) -> None:
+        """Let the only world of this block stand still."""
+        if not self.clock.frozen[0]:
+            self.clock.frozen[0], self.clock.frozen_at[0] = STOPPED, self.arrays.t[0]
+
+    def push(self, body: int, rows: Ints, force: Floats, point: Floats, torque: Floats) -> None:
+        """Add a wrench on a body of some worlds: force (N) at a point (m, body frame) and torque (N m), world axes."""
+        q, mechanism = self.arrays.q, self.mechanism
+        if body not in self._pushed:
+            self._pushed.append(body)
+            self._add_push_slot(body)
+        slot = self._pushed.index(body)
+        placed = body_poses(mechanism, q[rows])[:, body, :3, :3] @ point
+        wrench = self.drive.push[slot].reshape(-1, 6)
+        wrench[rows, :3] += force
+        wrench[rows, 3:] += torque + np.cross(placed, force)
+
+    def _add_push_slot(self, body: int) -> None:
+        n, nv, d = self.count, self.mechanism.nv, self.drive
+        jacobian = np.zeros((len(self._pushed), n, 6 * nv))
+        bound = [
+            native_function(self.mechanism, "frame_jacobian", target=each).bind(
+                [self.q_of_stage, np.zeros(3)], [jacobian[k]]
+            )
+            for k, each in enumerate(self._pushed)
+        ]
+        push = np.zeros((len(self._pushed), 6 * n))
+        push[: len(d.push)] = d.push
+        self._push_kept = bound
+        kernels = np.array([call.handle for call in bound], dtype=np.int64)
+        self.drive = d._replace(push=push, jacobian=jacobian, push_kernels=kernels)
+        self.rebind()
+
+    def end_pushes(self) -> None:
+        """Forget the pushes."""
+        self.drive.push[:] = 0.0
+
+    def call(self) -> Ask:
+        """Let the machine run until it asks."""
+        return Ask(self.run())
+
+    # State ---------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All that a step changes, as copies."""
+        return {"arrays": [array.copy() for array in self._mutable()]}
+
+    def set_state(self, kept: dict[str, Any]) -> None:
+        """Take over the state of a block of the same kind."""
+        for array, values in zip(self._mutable(), kept["arrays"], strict=True):
+            array[...] = values
+
+    def _mutable(self) -> list[NDArray[Any]]:
+        own = [getattr(self.arrays, name) for name in self.arrays.__dict__]
+        return [*own, *mutable_arrays(self.books())]
+
+
+def mutable_arrays(books: Iterable[Book]) -> list[NDArray[Any]]:
+    """The arrays of workspaces without handles of kernels, which hold addresses of this very world."""
+    found: list[NDArray[Any]] = []
+    for book in books:
+        kinds = type(book.pages).__annotations__
+        found += [
+            array
+            for name, array in zip(book.pages._fields, book.pages, strict=True)
+            if kinds[name].__forward_arg__ != "Handle" and array.flags.writeable
+        ]
+    return found

@@ -1,0 +1,217 @@
+"""Where a block of worlds stands in its run, and what a machine asks: shared by all machines and by the simulator."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.native.control_flow import part, run_bound, run_code
+
+__all__ = [
+    "BAD_NUMBERS",
+    "BAD_TORQUE",
+    "DIVERGED",
+    "READY",
+    "STOPPED",
+    "WANTS",
+    "Ask",
+    "Clock",
+    "Drive",
+    "all_frozen",
+    "asks_now",
+    "begins_step",
+    "counts_step",
+    "drive",
+    "freeze",
+    "make_clock",
+    "make_drive",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Handle = NDArray[np.int64]
+
+# Phases: the state is evaluated and a step may begin; the state wants a torque and an evaluation.
+READY, WANTS = 0, 1
+# Why a world was frozen.
+BAD_TORQUE, BAD_NUMBERS, DIVERGED, STOPPED = 1, 2, 3, 4
+
+
+class Ask(IntEnum):
+    """What a machine returns with."""
+
+    DONE = 0
+    NEED_TORQUE = 1
+    RECORDS_FULL = 2
+    EVENT = 3
+    FAILED = 4
+
+
+class Clock(NamedTuple):
+    """Where a block stands; all (1,) but for `frozen` and `frozen_at`."""
+
+    phase: Ints  # READY or WANTS
+    stage: Ints  # of the method; -1 between steps
+    done: Ints  # steps taken in this run
+    target: Ints  # steps to be taken in it
+    every: Ints  # steps between records
+    final: Ints  # 1: the state after the last step is evaluated, and recorded
+    due: Ints  # 1: the state is to be recorded as soon as it is evaluated
+    used: Ints  # rows of the records in use
+    asks: Ints  # 1: the torque is asked for in Python
+    answered: Ints  # 1: it has been given for the present state
+    ledger: Ints  # 1: works are added up
+    failure: Ints  # status of a failed evaluation or projection
+    step: Floats  # s
+    last: Floats  # s, length of the last step of the run; 0: as the others
+    h: Floats  # s, length of the present step
+    frozen: Ints  # (N,) 0, or why a world does not move any more
+    frozen_at: Floats  # (N,) s
+
+
+class Drive(NamedTuple):
+    """What drives the rows of a block (N m, N): tau = held + asked + law; total = tau + pushes."""
+
+    held: Floats  # (N, nv) given from outside for some steps
+    asked: Floats  # (N, nv) answered by a Python function
+    tau: Floats  # (N, nv)
+    total: Floats  # (N, nv)
+    code: Handle  # (1,) address of a traced law, 0 without
+    inputs: Floats  # (1 + nq + nv,) of the traced law: t, q, v
+    output: Floats  # (nv,)
+    push: Floats  # (slots, n_rows * 6) wrenches on bodies at their origins, world axes
+    jacobian: Floats  # (slots, N, 6 nv) of these bodies
+    push_kernels: Handle  # (slots, 7) handles that fill `jacobian`
+
+
+def make_drive(held: Floats, asked: Floats, total: Floats, nq: int) -> Drive:
+    """Return what drives N rows: arrays (N, nv) of the caller, in which torques are given and found."""
+    n, nv = held.shape
+    return Drive(
+        held=held,
+        asked=asked,
+        tau=np.zeros((n, nv)),
+        total=total,
+        code=np.zeros(1, dtype=np.int64),
+        inputs=np.zeros(1 + nq + nv),
+        output=np.zeros(nv),
+        push=np.zeros((0, 6 * n)),
+        jacobian=np.zeros((0, n, 6 * nv)),
+        push_kernels=np.zeros((0, 7), dtype=np.int64),
+    )
+
+
+def make_clock(rows: int, step: float) -> Clock:
+    """Return the clock of a block of worlds at rest."""
+
+    def zero() -> Ints:
+        return np.zeros(1, dtype=np.int64)
+
+    return Clock(
+        phase=np.array([WANTS]),
+        stage=np.array([-1]),
+        done=zero(),
+        target=zero(),
+        every=np.array([1]),
+        final=zero(),
+        due=zero(),
+        used=zero(),
+        asks=zero(),
+        answered=zero(),
+        ledger=zero(),
+        failure=np.array([-1]),
+        step=np.array([step]),
+        last=np.zeros(1),
+        h=np.zeros(1),
+        frozen=np.zeros(rows, dtype=np.int64),
+        frozen_at=np.zeros(rows),
+    )
+
+
+@part
+def asks_now(c):
+    """Whether the torque of the present state has to be asked for in Python, and has not been given yet."""
+    if c.asks[0] == 0:
+        return False
+    c.answered[0] = 1 - c.answered[0]
+    return c.answered[0] == 1
+
+
+@part
+def begins_step(c):
+    """Length (s) of the step that may begin now; 0 when all of the run have been taken."""
+    if c.done[0] == c.target[0]:
+        return 0.0
+    short = c.done[0] == c.target[0] - 1 and c.last[0] > 0.0
+    return c.last[0] if short else c.step[0]
+
+
+@part
+def counts_step(c, y):
+    """Count a step that has reached its end, and set the times of the rows to t0 + k step."""
+    short = c.done[0] == c.target[0] - 1 and c.last[0] > 0.0
+    c.done[0] += 1
+    ends = c.done[0] == c.target[0]
+    for n in range(len(y.t)):
+        if short:
+            # The grid begins anew behind a step of another length.
+            y.t0[n], y.k[n] = y.t0[n] + y.k[n] * c.step[0] + c.last[0], 0
+        else:
+            y.k[n] += 1
+        y.t[n] = y.start[n] = y.t0[n] + y.k[n] * c.step[0]
+    c.due[0] = 1 if (c.every[0] > 0 and (c.done[0] % c.every[0] == 0 or (ends and c.final[0] == 1))) else 0
+    c.phase[0], c.stage[0] = WANTS, -1
+
+
+@part
+def drive(d, y, c):
+    """Torques of all rows: held from outside, asked for, by a traced law, by pushes; freezes rows without a number."""
+    nv = y.v.shape[1]
+    for k in range(len(d.push)):
+        run_bound(d.push_kernels[k])
+    for n in range(len(y.q)):
+        tau = d.tau[n]
+        for i in range(nv):
+            tau[i] = d.held[n, i] + d.asked[n, i]
+        if d.code[0] != 0:
+            d.inputs[0] = y.t[n]
+            for i in range(y.q.shape[1]):
+                d.inputs[1 + i] = y.q[n, i]
+            for i in range(nv):
+                d.inputs[1 + y.q.shape[1] + i] = y.v[n, i]
+            run_code(d.code[0], d.inputs, d.output)
+            for i in range(nv):
+                tau[i] += d.output[i]
+        good = True
+        for i in range(nv):
+            good = good and abs(tau[i]) < math.inf
+            d.total[n, i] = tau[i]
+        if not good:
+            freeze(c, y, n, BAD_TORQUE)
+        for k in range(len(d.push)):
+            for i in range(nv):
+                for j in range(6):
+                    d.total[n, i] += d.jacobian[k, n, j * nv + i] * d.push[k, 6 * n + j]
+        if c.frozen[n] != 0:
+            for i in range(nv):
+                tau[i] = d.total[n, i] = 0.0
+
+
+@part
+def freeze(c, y, n, why):
+    """Let a world stand still from now on."""
+    if c.frozen[n] == 0:
+        c.frozen[n], c.frozen_at[n] = why, y.start[n]
+
+
+@part
+def all_frozen(c):
+    """Whether no world of the block moves any more."""
+    moving = 0
+    for n in range(len(c.frozen)):
+        moving += c.frozen[n] == 0
+    return moving == 0

@@ -1,0 +1,425 @@
+"""One world with an environment: contact solved together with friction, loops, stops and impacts of each step.
+
+Rows of a recording hold a state and what acts in the step that begins there: H a + b = tau + K f in every row. Loops,
+couplings and surface contacts of the mechanism are rows of the same problem, and so are ends of travel of joints. Loops
+open and close at the first step that begins at, or after, the time asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.contact import free_motion as stepping
+from setsu.contact import pair_log, scene, tree
+from setsu.contact.body_pairs import BodyPairs
+from setsu.contact.convex_tables import make_shapes
+from setsu.contact.deep_start import deep_point, shallow_depth
+from setsu.contact.shape_pairs import ShapePairs, shape_pairs
+from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
+from setsu.dynamics.catalogue import native_function
+from setsu.errors import InputError, nearest_names
+from setsu.mechanism import Free, Mechanism
+from setsu.native.array_book import Book
+from setsu.native.entry import entry
+from setsu.simulation.block import Arrays, Block, Failure, mutable_arrays
+from setsu.simulation.clock import READY, Ask, make_clock, make_drive
+from setsu.simulation.contact_machine import EVENT_KINDS, DriveTables, Records, make_records, run_contact
+from setsu.simulation.events import EventReport, initially_open
+from setsu.simulation.held_loops import HeldLoops
+from setsu.simulation.joint_servo import JointServo, ServoRun, single_coordinates
+from setsu.simulation.joint_stops import JointStops
+from setsu.simulation.motion import mechanical_energy
+from setsu.simulation.pair_record import PairRecord
+from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
+from setsu.simulation.recording_set import point_names
+from setsu.simulation.setting_up import Settings
+from setsu.simulation.stages import Rows
+from setsu.simulation.touch_record import TouchRecord
+
+__all__ = ["ContactWorld"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CONTACT_SOLVERS = ("default", "sugihara2002")
+BODY_CONTACTS = ("compiled", "coal")
+# m: a point may start this deep inside the environment, no deeper; m or rad: a joint this far beyond its limit.
+_DEEPEST_START, _BEYOND_START = 1e-3, 1e-6
+
+
+class ContactWorld(Block):
+    """A mechanism in an environment under time-stepping contact."""
+
+    def __init__(
+        self,
+        m: Mechanism,
+        arrays: Arrays,
+        first: int,
+        settings: Settings,
+        law: Callable[[float, Floats, Floats], Floats],
+    ) -> None:
+        self.mechanism, self.arrays, self.first, self.step = m, arrays, first, settings.step
+        self._settings = settings
+        finder = _finder(settings.body_contacts)
+        _refuse(m, settings)
+        self._servo = ServoRun(settings.law, m) if isinstance(settings.law, JointServo) else None
+        self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events))
+        self._changes = list(settings.events)
+        self.stops = JointStops(m, settings.joint_stops)
+        s, environment = self.stops, settings.environment
+        assert environment is not None
+        self.environment = environment
+        self.scene = scene.make_scene(
+            m, environment, scene.make_stops(s.coordinate, s.velocity, s.sign, s.limit, np.ones(len(s)))
+        )
+        self.pairs = shape_pairs(m) if finder else ShapePairs()
+        self.coal = BodyPairs(self.pairs) if finder == "coal" else None
+        self.shapes = make_shapes(self.pairs if finder == "compiled" else ShapePairs(), m.n_bodies)
+        self.pair_log = pair_log.make_pair_log(len(self.pairs.body_pairs))
+        dense = len(self.pairs.pairs) > 0 or self.loops.count > 0
+        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, dense)
+        self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
+        self.motion, self._bound = self._bind()
+        vectors = self.motion.vectors
+        self.clock = make_clock(1, settings.step)
+        self.rows = Rows(
+            self.motion.q.reshape(1, -1), vectors[stepping.V].reshape(1, -1), np.zeros((1, m.nv)), np.zeros((1, 4)),
+            arrays.t, np.zeros(1), arrays.t0, arrays.k,
+        )  # fmt: skip
+        self.drive = make_drive(arrays.held, arrays.asked, vectors[stepping.TORQUE].reshape(1, -1), m.nq)
+        none = [np.zeros((1, m.nv)) for _ in range(3)]
+        solver = np.array([CONTACT_SOLVERS.index(settings.contact_solver)])
+        self.tables = DriveTables(*none, first=np.zeros(1, dtype=np.int64), solver=solver)
+        self.point_names = point_names(m)
+        self._pushed, self._finder, self._room = [], finder, 1
+        self._before_last: dict[str, Any] | None = None
+        self.begin_records(1)
+        self._memory = [Book(pages) for pages in (self.scene, self.tree, self.problem, self.motion, self.pair_log)]
+        self._fresh = [array.copy() for array in mutable_arrays(self._memory)]
+
+    # Workspaces ----------------------------------------------------------------------------------------------------
+
+    @property
+    def q_of_stage(self) -> Floats:
+        """Configurations (1, nq) that are evaluated."""
+        return self.rows.q
+
+    def rebind(self) -> None:
+        """Make the way into the machine anew, after workspaces have changed."""
+        own = (self.clock, self.rows, self.drive, self.scene, self.tree, self.problem, self.motion)
+        self._books = [Book(pages) for pages in own]
+        rest = [Book(pages) for pages in (self.tables, self.records, self.shapes, self.pair_log)]
+        self.run = entry(run_contact, *self._books, *rest, self.loops.compiled)
+
+    def books(self) -> Iterable[Book]:
+        """All workspaces that a step changes, but the records."""
+        held = self.loops.compiled
+        return (*self._books, Book(self.shapes), Book(self.pair_log), held.state, held.work)
+
+    def _mutable(self) -> list[Any]:
+        return [*super()._mutable(), self.records.sums]
+
+    # Running -------------------------------------------------------------------------------------------------------
+
+    def reset(self, rows: Ints) -> None:
+        """Begin anew with the state that stands in the arrays."""
+        m, a, motion = self.mechanism, self.arrays, self.motion
+        q, v = a.q[0].copy(), a.v[0].copy()
+        self._changes = [change for change in self._settings.events if change.time >= a.t[0]]
+        self.loops.restart(initially_open(self._settings.events))
+        # Impulses and depths that are remembered belong to the run before.
+        for array, values in zip(mutable_arrays(self._memory), self._fresh, strict=True):
+            array[...] = values
+        motion.q[:], motion.vectors[stepping.V] = q, v
+        motion.poses[:] = body_poses(m, q)
+        motion.energies[:2] = kinetic_energy(m, q, v), potential_energy(m, q)
+        depth = self._start_depth()
+        motion.energies[stepping.GIVEN] = depth * m.total_mass * np.linalg.norm(m.gravity)
+        self.loops.refuse_violations(q, v)
+        self._begin_at_stops(q)
+        self.clock.frozen[:], self.clock.failure[0], self.clock.answered[0] = 0, -1, 0
+        self.clock.phase[0], self.clock.stage[0] = READY, -1
+        self.rows.start[:] = a.t
+        self.records.sums[:] = 0.0
+        self.events: list[EventReport] = []
+        self._change_loops()
+
+    def new_torque(self) -> None:
+        """A step always asks for the torque of its beginning: nothing is out of date."""
+        self.clock.answered[0] = 0
+
+    def set_run(self, before: int, steps: int, last: float, every: int, final: bool) -> None:
+        """Let the next call of the machine take so many steps, after those of the same run before."""
+        super().set_run(before, steps, last, every, False)
+        self._final, self._t0, self._k0 = final, float(self.arrays.t0[0]), int(self.arrays.k[0])
+        self._target, self._steps = before + steps, steps
+        if self._servo is not None and not self._servo.needs_state:
+            times = np.asarray(self._t0 + (self._k0 + np.arange(steps + 1)) * self.step, dtype=np.float64)
+            torque, position, velocity = self._servo.tables(times)
+            self.tables = self.tables._replace(torque=torque, position=position, velocity=velocity)
+            self.tables.first[0] = before
+            self.rebind()
+        self.clock.asks[0] = int(self.clock.asks[0] or self._needs_python)
+
+    @property
+    def _needs_python(self) -> bool:
+        """Whether each step has to be prepared in Python, besides torques of functions."""
+        return self.coal is not None or (self._servo is not None and self._servo.needs_state)
+
+    def call(self) -> Ask:
+        """Let the machine run until it asks; before the step that only tells what acts at the end, keep the state."""
+        while True:
+            self._change_loops()
+            due = [self._step_of(change.time) for change in self._changes]
+            stop = min([self._target, *(k for k in due if k > self.clock.done[0])])
+            self.clock.target[0] = stop
+            ask = super().call()
+            self.arrays.q[0], self.arrays.v[0] = self.rows.q[0], self.rows.v[0]
+            if ask is Ask.NEED_TORQUE and self._needs_python:
+                self._prepare_step()
+            if ask is not Ask.DONE:
+                return ask
+            if self._before_last is not None:
+                self.take_records()
+                self.set_state(self._before_last)
+                self._before_last = None
+                return ask
+            if self.clock.done[0] < self._target:
+                continue
+            self._change_loops()
+            if not self._final:
+                return ask
+            self.take_records()
+            self._final, self._before_last = False, self.state()
+            self.clock.final[0] = 1
+
+    def state(self) -> dict[str, Any]:
+        """All that a step changes, as copies."""
+        return super().state() | {
+            "loops": self.loops.state(), "events": list(self.events), "changes": list(self._changes)
+        }  # fmt: skip
+
+    def set_state(self, kept: dict[str, Any]) -> None:
+        """Take over the state of a world of the same kind."""
+        self.loops.set_state(kept["loops"])
+        super().set_state(kept)
+        self.events, self._changes = list(kept["events"]), list(kept["changes"])
+
+    def answer_failure(self) -> None:
+        """Say why the world cannot go on."""
+        if self.clock.frozen[0]:
+            raise Failure(self.reason(0))
+        t = float(self.arrays.t[0])
+        if self.clock.failure[0] == stepping.NOT_POSITIVE:
+            raise Failure(f"at t = {t:.9g} s a joint moves no mass; give it inertia or armature")
+        raise Failure(f"at t = {t:.9g} s the state is not finite; expected a shorter step or smaller forces")
+
+    def _step_of(self, time: float) -> int:
+        """Number, in this run, of the first step that begins at a time (s) or later."""
+        after = (time - self._t0) / self.step - self._k0
+        return self._target - self._steps + max(0, int(np.ceil(after - 1e-9)))
+
+    # Beginning -----------------------------------------------------------------------------------------------------
+
+    def _bind(self) -> tuple[Any, list[Any]]:
+        """Arrays of the state and the native kernels that read and write them."""
+        m, s = self.mechanism, stepping
+        vectors, q, q_next = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq)
+        poses, poses_next = np.zeros((m.n_bodies, 4, 4)), np.zeros((m.n_bodies, 4, 4))
+        columns, columns_next = np.zeros((6, m.nv)), np.zeros((6, m.nv))
+        H, energies = np.zeros((m.nv, m.nv)), np.zeros(5)
+        free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
+        vectors[s.DAMPING], vectors[s.COULOMB] = m.damping, m.coulomb
+        vectors[s.STIFFNESS] = m.tables.stiffness
+        if self._servo is not None:
+            vectors[s.KP], vectors[s.KD] = self._servo.kp, self._servo.kd
+        bias = "bias_torque springs" if m.springs else "bias_torque"
+        bound = [
+            native_function(m, "mass_matrix").bind([q], [H]),
+            native_function(m, bias).bind([q, vectors[s.V]], [vectors[s.BIAS]]),
+            native_function(m, "poses_and_axes").bind([q], [poses, columns]),
+            native_function(m, "integrate").bind([q, vectors[s.DISPLACEMENT]], [q_next]),
+            native_function(m, "poses_and_axes").bind([q_next], [poses_next, columns_next]),
+            native_function(m, "potential_energy").bind([q_next], [energies[3:4]]),
+        ]
+        motion = s.Motion(
+            q=q,
+            q_next=q_next,
+            vectors=vectors,
+            coordinate=single_coordinates(m),
+            poses=poses,
+            poses_next=poses_next,
+            columns=columns,
+            columns_next=columns_next,
+            H=H,
+            kernels=np.array([call.handle for call in bound]),
+            energies=energies,
+            free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
+            body_twists=np.zeros((2, m.nv, 6)),
+            elastic=np.array([bool(m.springs) or bool(m.tables.stiffness.any())], dtype=np.int64),
+            creep=np.array([1.0, m.total_mass * float(np.linalg.norm(m.gravity))]),
+        )
+        if len(self.shapes.pairs):
+            bound.append(native_function(m, "body_velocities").bind([q, vectors[s.V]], [self.shapes.velocities]))
+            self.shapes.kernel[:] = bound[-1].handle
+        return motion, bound
+
+    def _start_depth(self) -> float:
+        """How deep (m) points start inside the environment; InputError when that is too deep."""
+        points = self.scene.points
+        moving = np.flatnonzero(points["body"] >= 0)
+        T = self.motion.poses[points["body"][moving]]
+        places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
+        radii, polygons = points["radius"][moving], self.environment.polygons
+        deep = deep_point(polygons, places, radii, _DEEPEST_START)
+        if deep is not None:
+            raise InputError(
+                f"simulate: contact point {self.point_names[moving[deep.point]]} starts {deep.depth:.3g} m "
+                f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
+                "(lift the mechanism at t = 0)"
+            )
+        return shallow_depth(polygons, places, radii, _DEEPEST_START)
+
+    def _begin_at_stops(self, q: Floats) -> None:
+        """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
+        m, stops = self.mechanism, self.stops
+        for gap, name in zip(stops.gaps(q), stops.names, strict=True):
+            if gap < -_BEYOND_START:
+                raise InputError(
+                    f"simulate: q0 is {-gap:.6g} (m or rad) beyond the {name}; expected a state within the limits"
+                )
+        if len(stops) and m.total_mass > 0.0:
+            inertia = np.diag(mass_matrix(m, q))[stops.velocity]
+            self.scene.stops["lever"] = np.sqrt(inertia / m.total_mass)
+
+    # Steps ---------------------------------------------------------------------------------------------------------
+
+    def _prepare_step(self) -> None:
+        """What a step needs from Python: references of a servo that depend on the state, contacts that coal finds."""
+        motion = self.motion
+        t, q, v = float(self.arrays.t[0]), motion.q, motion.vectors[stepping.V]
+        if self._servo is not None and self._servo.needs_state:
+            torque, position, velocity = self._servo.at(t, q, v)
+            self.tables.torque[0], self.tables.position[0], self.tables.velocity[0] = torque, position, velocity
+        if self.coal is not None:
+            velocities = native_function(self.mechanism, "body_velocities").fast(q, v)
+            self.problem.counts[2] = self.coal.find(motion.poses, velocities, self.step, self.problem.pairs)
+
+    def _change_loops(self) -> None:
+        """Close and open the loops whose time has come, by plastic impacts."""
+        m, motion = self.mechanism, self.motion
+        t, q, v = float(self.arrays.t[0]), motion.q, motion.vectors[stepping.V]
+        while self._changes and self._changes[0].time <= t + 1e-9 * self.step:
+            report = self.loops.change(self._changes.pop(0), t, q, v)
+            self.events.append(report)
+            v += report.velocity_jump
+            motion.energies[0] = kinetic_energy(m, q, v)
+            self.records.sums[3] -= report.energy_lost
+            self.clock.phase[0] = READY
+
+    # Recording -----------------------------------------------------------------------------------------------------
+
+    def begin_records(self, rows: int) -> None:
+        """Forget all records, and make room for so many at once."""
+        m, sums = self.mechanism, np.zeros(12)
+        if hasattr(self, "records"):
+            sums = self.records.sums
+        room = max(rows, 1)
+        self.records = make_records(room, m.nq, m.nv, m.n_bodies, self.scene, len(self.problem.contacts))
+        self.records = self.records._replace(sums=sums)
+        self._chunks: list[Records] = []
+        self._rows_taken, self.clock.used[0] = 0, 0
+        self.touches = TouchRecord(m, self.scene.points)
+        self.pair_record = PairRecord(m, self.pairs.body_pairs) if self._finder else None
+        self.rebind()
+
+    def take_records(self) -> None:
+        """Take over the records that the machine has kept, and the events it has seen."""
+        r, used = self.records, int(self.clock.used[0])
+        self.touches.fetch(r.touches[: r.counts[1]], self._rows_taken)
+        none, names = np.zeros(0), (*self.point_names, *self.stops.names)
+        found = [
+            (step, EventReport(self._t0 + step * self.step, EVENT_KINDS[kind], names[point], none, none))
+            for step, kind, point in r.events[: r.counts[0]].tolist()
+        ]
+        if self.pair_record is not None:
+            found += self.pair_record.fetch(self.pair_log, self._rows_taken, self._t0, self.step)
+        self.events.extend(event for _, event in sorted(found, key=lambda entry: entry[0]))
+        r.counts[:] = 0
+        if used:
+            self._chunks.append(r._replace(**{name: getattr(r, name)[:used].copy() for name in _COLUMNS}))
+            self._rows_taken += used
+            self.clock.used[0] = 0
+
+    def recording(self, row: int, **names: Any) -> Recording:
+        """Return the recording of this world."""
+        m, touches, count = self.mechanism, self.touches, self._rows_taken
+        q, motion, wrench, totals = (
+            np.concatenate([getattr(self.records, name)[:0], *(getattr(c, name) for c in self._chunks)])
+            for name in _COLUMNS
+        )
+        v, acceleration, torque, stop_torque = (motion[:, k].copy() for k in range(4))
+        names["time"] = time = names["time"][:count]
+        energy = np.asarray(mechanical_energy(m, q, v))
+        entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
+        rest = energy - energy[:1] - np.sum(entries, axis=0)
+        found: list[tuple[Floats, Floats]] = []
+
+        def forces() -> tuple[Floats, Floats]:
+            if not found:
+                found.append(self.loops.forces(time, q, v, acceleration, torque + stop_torque, wrench))
+            return found[0]
+
+        return Recording(
+            **names,
+            q=q,
+            v=v,
+            acceleration=acceleration,
+            torque=torque,
+            joint_wrenches=lambda: joint_wrenches(m, q, v, acceleration, forces()[1], "world"),
+            normal_force=lambda: touches.normal_force(count),
+            friction_force=lambda: touches.friction(count),
+            contact_force=lambda: touches.force(count),
+            loop_wrench=lambda: forces()[0],
+            energy=energy,
+            constraint_error=np.maximum(totals[:, 4], self.loops.errors(time, q)),
+            ledger=EnergyLedger(*(entry.copy() for entry in entries), integration=rest),
+            mechanism=m,
+            contact_log=ContactLog(stop_torque, *totals[:, 4:].T.copy(), position=lambda: touches.position(q)),
+            body_contacts=self.pair_record.contacts(count) if self.pair_record is not None else None,
+            environment=self.environment,
+        )
+
+
+_COLUMNS = ("q", "motion", "wrench", "totals")
+
+
+def _refuse(m: Mechanism, settings: Settings) -> None:
+    """InputError for what a run with an environment cannot do."""
+    solver = settings.contact_solver
+    if solver not in CONTACT_SOLVERS:
+        raise InputError(f"simulate: contact_solver: unknown {solver!r}{nearest_names(str(solver), CONTACT_SOLVERS)}")
+    if settings.joint_stops and solver != "default":
+        raise InputError(f"simulate: joint_stops need contact_solver='default'; {solver} knows points only")
+    if m.has_bearings:
+        raise InputError("simulate: bearing_friction of joints cannot be combined with an environment")
+    for contact in settings.contacts:
+        if contact.friction or not contact.bilateral:
+            raise InputError(
+                f'simulate: contact "{contact.name}": with an environment expected bilateral=True and friction=0; '
+                "points that may lift off or rub are contact points of the mechanism"
+            )
+
+
+def _finder(body_contacts: object) -> str:
+    """Who looks for contacts between bodies: "" for nobody."""
+    if isinstance(body_contacts, bool | np.bool_):
+        return BODY_CONTACTS[0] if body_contacts else ""
+    if not isinstance(body_contacts, str) or body_contacts not in BODY_CONTACTS:
+        known = " or ".join(f'"{word}"' for word in BODY_CONTACTS)
+        raise InputError(f"simulate: body_contacts: expected True, False, {known}, got {body_contacts!r:.80}")
+    return body_contacts

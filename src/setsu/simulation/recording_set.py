@@ -1,0 +1,143 @@
+"""The recording of a run from the records of its worlds: one, or many with a leading axis."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.mechanism import Free, Mechanism, Spherical
+from setsu.simulation.block import Block
+from setsu.simulation.recording import EnergyLedger, Recording
+from setsu.simulation.setting_up import Settings
+
+__all__ = ["free_memory", "make_recording", "point_names"]
+
+Floats = NDArray[np.float64]
+
+_LATE = (
+    "acceleration", "normal_force", "friction_force", "joint_wrenches", "contact_force", "loop_wrench", "energy",
+    "constraint_error",
+)  # fmt: skip
+
+
+def make_recording(
+    settings: Settings,
+    blocks: Sequence[Block],
+    times: Floats,
+    batched: bool,
+    events: Any,
+    stopped: dict[int, tuple[float, str]],
+) -> Recording:
+    """Return what the worlds have recorded at `times` (T,), s."""
+    m = settings.mechanisms[0]
+
+    def single(block: Block, row: int, what: Any) -> Recording:
+        return block.recording(row, **_names(m, settings), time=times, events=what)
+
+    if not batched:
+        return single(blocks[0], 0, events)
+    places = [(block, row) for block in blocks for row in range(block.count)]
+    each: list[Recording | None] = [None] * len(places)
+
+    def one(k: int) -> Recording:
+        if (found := each[k]) is None:
+            found = each[k] = single(*places[k], events[k])
+        return found
+
+    def stacked(name: str) -> Callable[[], Floats]:
+        return lambda: np.stack([_padded(getattr(one(k), name), len(times)) for k in range(len(places))])
+
+    def ledgers() -> EnergyLedger:
+        parts = [one(k).ledger for k in range(len(places))]
+        return EnergyLedger(
+            *(np.stack([_padded(getattr(p, entry.name), len(times)) for p in parts]) for entry in fields(EnergyLedger))
+        )
+
+    def states(name: str) -> Floats:
+        parts = [block.stacked(name, times) for block in blocks]
+        return np.concatenate([_padded(part.swapaxes(0, 1), len(times)).swapaxes(0, 1) for part in parts])
+
+    late: dict[str, Any] = {name: stacked(name) for name in _LATE}
+    return Recording(
+        **_names(m, settings),
+        q=states("q"),
+        v=states("v"),
+        torque=states("torque"),
+        time=times,
+        **late,
+        ledger=ledgers,
+        events=events,
+        mechanism=m,
+        environment=settings.environment,
+        stopped=stopped,
+        one=one,
+    )
+
+
+def _padded(values: Floats, rows: int) -> Floats:
+    """Values (T, ...) up to so many rows: a world that has stopped holds its last state."""
+    if len(values) == rows:
+        return values
+    last = values[-1:] if len(values) else np.full((1, *values.shape[1:]), np.nan)
+    return np.concatenate([values, np.repeat(last, rows - len(values), axis=0)])
+
+
+def free_memory() -> int | None:
+    """Free memory in bytes, None where the system does not tell."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _names(m: Mechanism, settings: Settings) -> dict[str, Any]:
+    return {
+        "name": m.name,
+        "integrator": settings.integrator,
+        "step": settings.step,
+        "joint_names": m.joint_names,
+        "body_names": m.body_names,
+        "velocity_names": _axis_names(m, "nv"),
+        "coordinate_names": _axis_names(m, "nq"),
+        "contact_names": contact_names(m, settings),
+        "loop_names": tuple(loop.name for loop in m.loops),
+    }
+
+
+def contact_names(m: Mechanism, settings: Settings) -> tuple[str, ...]:
+    """Names of what forces of contacts are recorded for: contact points with an environment, else surface contacts."""
+    return tuple(contact.name for contact in settings.contacts) if settings.environment is None else point_names(m)
+
+
+def point_names(m: Mechanism) -> tuple[str, ...]:
+    """Names of the contact points: their body's, and their number on it."""
+    seen: dict[str, int] = {}
+    names = []
+    for point in m.contact_points:
+        seen[point.body] = seen.get(point.body, -1) + 1
+        names.append(f"{point.body} {seen[point.body]}")
+    return tuple(names)
+
+
+def _axis_names(m: Mechanism, count: str) -> tuple[str, ...]:
+    """Names of coordinates or velocities: the joint's, with a suffix where it has several."""
+    names: list[str] = []
+    for body in m.moving:
+        number = getattr(body.joint, count)
+        if number == 1:
+            names.append(body.joint.name)
+            continue
+        suffixes: tuple[str, ...] = tuple(str(k) for k in range(number))
+        if isinstance(body.joint, Free):
+            suffixes = (
+                ("x", "y", "z", "qx", "qy", "qz", "qw") if count == "nq" else ("vx", "vy", "vz", "wx", "wy", "wz")
+            )
+        elif isinstance(body.joint, Spherical):
+            suffixes = ("qx", "qy", "qz", "qw") if count == "nq" else ("wx", "wy", "wz")
+        names.extend(f"{body.joint.name} {suffix}" for suffix in suffixes)
+    return tuple(names)

@@ -1,0 +1,80 @@
+"""Simulators in files: what they were told, and the state of their worlds; every bit is kept."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+from setsu.errors import InputError
+from setsu.simulation.setting_up import Settings
+
+__all__ = ["read_simulator", "write_simulator"]
+
+_FORMAT = b"setsu simulator 1\n"
+
+# A file may come from anybody: only these may be made from it.
+_KNOWN = ("setsu.", "numpy", "_codecs")
+
+
+def write_simulator(path: Path, settings: Settings, count: int | None, threads: int | None, kept: dict) -> None:
+    """Write a simulator; its torque function must be one that can be pickled."""
+    s, mechanisms = settings, list(settings.mechanisms)
+    options = {
+        "mechanism": mechanisms if len(mechanisms) > 1 else mechanisms[0],
+        "step": s.step,
+        "torque": s.law,
+        "contacts": s.contacts,
+        "environment": s.environment,
+        "contact_solver": s.contact_solver,
+        "body_contacts": s.body_contacts,
+        "exclude": s.exclude,
+        "integrator": s.integrator,
+        "tolerance": s.tolerance,
+        "record": s.record,
+        "events": s.events,
+        "joint_stops": s.joint_stops,
+        "baumgarte": s.baumgarte,
+        "count": count if len(mechanisms) == 1 else None,
+        "threads": threads,
+    }
+    try:
+        content = pickle.dumps((options, kept))
+    except (pickle.PicklingError, AttributeError, TypeError) as problem:
+        raise InputError(
+            f"Simulator.save: cannot write the torque function ({problem}); expected a function of a module, an object "
+            "of one, or none: give it to `step` or `run` instead"
+        ) from None
+    try:
+        path.write_bytes(_FORMAT + content)
+    except OSError as problem:
+        raise InputError(f"Simulator.save: cannot write {path} ({problem.strerror or problem})") from None
+
+
+class _Careful(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "builtins" and name in ("frozenset", "set", "complex", "slice", "range", "bytearray"):
+            return super().find_class(module, name)
+        if not module.startswith(_KNOWN):
+            raise InputError(
+                f"Simulator.load: the file holds {module}.{name}, which is not of Setsu; build the simulator with its "
+                "torque function and give it the state by `restore`"
+            )
+        return super().find_class(module, name)
+
+
+def read_simulator(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of a simulator and the state of its worlds."""
+    try:
+        content = path.read_bytes()
+    except OSError as problem:
+        raise InputError(f"Simulator.load: cannot read {path} ({problem.strerror or problem})") from None
+    if not content.startswith(_FORMAT):
+        raise InputError(f"Simulator.load: {path} is no file of Simulator.save")
+    try:
+        return _Careful(io.BytesIO(content[len(_FORMAT) :])).load()
+    except InputError:
+        raise
+    except Exception as problem:
+        raise InputError(f"Simulator.load: {path} is damaged ({problem})") from None

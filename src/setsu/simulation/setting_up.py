@@ -1,0 +1,193 @@
+"""What a simulator is told, checked, and the blocks of worlds that follow from it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints.contact import SurfaceContact, checked_contacts
+from setsu.contact import Environment
+from setsu.dynamics.catalogue import require_mass, require_mechanism
+from setsu.errors import InputError, ModelWarning, nearest_names
+from setsu.mechanism import Mechanism, with_contact_points
+from setsu.simulation.events import CloseLoop, OpenLoop, checked_events
+from setsu.simulation.joint_friction import has_dry_friction
+from setsu.simulation.joint_servo import JointServo
+from setsu.simulation.tableaus import EXPLICIT
+
+if TYPE_CHECKING:
+    from setsu.simulation.block import Arrays, Block
+
+__all__ = ["INTEGRATORS", "Settings", "make_blocks"]
+
+Floats = NDArray[np.float64]
+
+INTEGRATORS = (*EXPLICIT, "radau", "time_stepping")
+_BLOCK = 512  # rows of a block of trees: their work arrays stay in a core's second-level cache
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a simulator, checked."""
+
+    mechanisms: tuple[Mechanism, ...]
+    step: float
+    law: Any
+    contacts: tuple[SurfaceContact, ...]
+    environment: Environment | None
+    contact_solver: str
+    body_contacts: bool | str
+    exclude: tuple[tuple[str, str], ...]
+    integrator: str
+    tolerance: float
+    record: tuple[str, ...] | None
+    events: tuple[CloseLoop | OpenLoop, ...]
+    joint_stops: bool
+    baumgarte: float | None
+
+    @staticmethod
+    def checked(
+        mechanisms: Sequence[Mechanism],
+        step: float,
+        law: Any,
+        contacts: Sequence[SurfaceContact],
+        environment: Environment | None,
+        contact_solver: str,
+        body_contacts: bool | str,
+        exclude: Sequence[tuple[str, str]],
+        integrator: str | None,
+        tolerance: float,
+        record: Sequence[str] | None,
+        events: Sequence[CloseLoop | OpenLoop],
+        joint_stops: bool,
+        baumgarte: float | None,
+    ) -> Settings:
+        """Return the settings; InputError for what is wrong, before any work."""
+        given = list(mechanisms)
+        for m in given or [None]:
+            require_mechanism(m, "simulate")
+        first = given[0]
+        for m in given[1:]:
+            if (m.nq, m.nv, m.joint_names, m.body_names) != (first.nq, first.nv, first.joint_names, first.body_names):
+                raise InputError(f"Simulator: {m.name} has another topology than {first.name}; expected one for all")
+        if environment is not None and not isinstance(environment, Environment):
+            raise InputError(f"simulate: environment: expected an Environment, got {environment!r:.80}")
+        chosen = _chosen_integrator(integrator, environment, baumgarte)
+        held = checked_contacts(first, contacts, "simulate")
+        if environment is not None:
+            given = [_able_to_touch(m) for m in given]
+        return Settings(
+            tuple(given), positive(step, "step"), law, tuple(held), environment, contact_solver, body_contacts,
+            tuple(exclude), chosen, positive(tolerance, "tolerance"), _recorded(record),
+            tuple(checked_events(first, events, np.inf)), bool(joint_stops),
+            None if baumgarte is None else positive(baumgarte, "baumgarte"),
+        )  # fmt: skip
+
+    @property
+    def function_or_array(self) -> Any:
+        """The torque but for a joint servo that contact treats implicitly."""
+        return None if self.environment is not None and isinstance(self.law, JointServo) else self.law
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing constrains the mechanisms."""
+        m = self.mechanisms[0]
+        held = m.loops or m.couplings or self.contacts or self.joint_stops
+        return not (held or any(has_dry_friction(each) for each in self.mechanisms))
+
+
+def make_blocks(
+    settings: Settings, arrays: Arrays, batched: bool, law: Callable[[float, Floats, Floats], Floats]
+) -> list[Block]:
+    """Return the worlds of a simulator in blocks; law: answers for decisions between steps."""
+    count, mechanisms = len(arrays.q), settings.mechanisms
+    each = mechanisms if len(mechanisms) == count else mechanisms * count
+    if settings.environment is not None:
+        from setsu.simulation.contact_world import ContactWorld
+
+        return [ContactWorld(m, arrays.rows(k, k + 1), k, settings, law) for k, m in enumerate(each)]
+    from setsu.simulation.stages import make_method
+
+    if settings.free and settings.integrator in EXPLICIT and settings.integrator != "adaptive":
+        from setsu.simulation.tree_block import TreeBlock
+
+        method = make_method(EXPLICIT[settings.integrator])
+        keep = frozenset(settings.record or (() if batched else ("acceleration", "ledger")))
+        size = 1 if len(mechanisms) > 1 else _BLOCK
+        return [
+            TreeBlock(each[k], arrays.rows(k, min(k + size, count)), k, method, settings.step, keep)
+            for k in range(0, count, size)
+        ]
+    from setsu.simulation.constrained_world import ConstrainedWorld
+
+    return [ConstrainedWorld(m, arrays.rows(k, k + 1), k, settings, law) for k, m in enumerate(each)]
+
+
+def positive(value: float, what: str) -> float:
+    """Return a positive finite number; InputError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise InputError(f"simulate: {what}: expected a positive number, got {value!r:.80}")
+    if not (np.isfinite(value) and value > 0.0):
+        raise InputError(f"simulate: {what}: expected a positive finite number, got {value}")
+    return float(value)
+
+
+def _chosen_integrator(name: str | None, environment: object, baumgarte: float | None) -> str:
+    """The integrator by name; a named one is used or refused, never replaced."""
+    if environment is not None and baumgarte is not None:
+        raise InputError(
+            "simulate: baumgarte cannot be combined with an environment: loops hold at the end of every step there, by "
+            "the contact solve itself, which has no gains"
+        )
+    if name is None:
+        return "rk4" if environment is None else "time_stepping"
+    if not isinstance(name, str) or name not in INTEGRATORS:
+        raise InputError(f"simulate: unknown integrator {name!r}{nearest_names(str(name), INTEGRATORS)}")
+    if environment is None:
+        if name == "time_stepping":
+            raise InputError("simulate: integrator 'time_stepping' needs an environment; without, take 'rk4'")
+        return name
+    if name not in ("time_stepping", "semi_implicit"):
+        raise InputError(
+            f"simulate: integrator {name!r} cannot step over impacts; with an environment it is 'time_stepping'"
+        )
+    return "time_stepping"
+
+
+def _recorded(record: Sequence[str] | None) -> tuple[str, ...] | None:
+    if record is None:
+        return None
+    names = (record,) if isinstance(record, str) else tuple(record)
+    for name in names:
+        if name not in RECORDED:
+            raise InputError(f"simulate: record: unknown quantity {name!r}{nearest_names(str(name), RECORDED)}")
+    return names
+
+
+RECORDED = (
+    "time", "q", "v", "acceleration", "torque", "energy", "ledger", "joint_wrenches", "normal_force", "friction_force",
+    "contact_force", "loop_wrench", "constraint_error", "events", "contact_log", "body_contacts",
+)  # fmt: skip
+"""What `record` may name. time, q, v and torque are always kept; forces and energy are computed from the stored state
+when they are asked for."""
+
+
+def _able_to_touch(m: Mechanism) -> Mechanism:
+    """The mechanism with points that can touch: its own, or those of its collision shapes if it has none."""
+    require_mass(m, "simulate with an environment")
+    if m.contact_points:
+        return m
+    found = with_contact_points(m)
+    if not found.contact_points:
+        warnings.warn(
+            f"simulate: {m.name} has neither contact points nor collision shapes: nothing of it can touch the "
+            "environment; see MechanismBuilder.add_contact_points",
+            ModelWarning,
+            stacklevel=5,
+        )
+    return found

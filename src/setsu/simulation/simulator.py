@@ -1,0 +1,500 @@
+"""`Simulator`: worlds that are stepped from outside, one or thousands; `simulate` is a simulator that runs.
+
+A machine moves a block of worlds and returns only to ask (docs/architecture.md); here the answers are given: torques by
+the user's function, decisions about structure, room for records.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.constraints.contact import SurfaceContact
+from setsu.contact import Environment
+from setsu.dynamics.catalogue import fast_function
+from setsu.errors import InputError, ModelWarning, nearest_names
+from setsu.mechanism import Mechanism
+from setsu.native.threads import get_threads, pool
+from setsu.simulation.arguments import chosen_rows, count_worlds, split_duration, states_of, vector
+from setsu.simulation.block import Arrays, Block, Failure
+from setsu.simulation.clock import Ask
+from setsu.simulation.events import CloseLoop, OpenLoop
+from setsu.simulation.joint_servo import JointServo
+from setsu.simulation.recording import Recording, SimulationStopped
+from setsu.simulation.recording_set import free_memory, make_recording
+from setsu.simulation.saved_simulators import read_simulator, write_simulator
+from setsu.simulation.setting_up import Settings, make_blocks, positive
+from setsu.simulation.torques import Source, TorqueInput, law_name
+
+__all__ = ["Simulator"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Progress = Callable[[str, float], None]
+
+_ROOM = 512  # rows of records kept in the machine at once
+_PIECE = 500  # steps between which Ctrl-C and progress have their turn
+
+
+class Simulator:
+    """A mechanism that is stepped from outside; with `count` or a list of mechanisms, many worlds at once.
+
+    Args:
+        mechanism: what moves; a list [m1, ..., mN] of one topology: worlds that differ in masses, lengths or friction.
+        step: s.
+        torque: None, an array (nv,) (with worlds also (count, nv)), a function (t, q, v) -> (nv,) or a JointServo, N m
+            or N; with worlds a function gets (t, Q, V), t (count,), and gives (count, nv). It acts beside the torques
+            given to `step` and `run`.
+        contacts, environment, contact_solver, body_contacts, exclude, integrator, tolerance, events, joint_stops,
+        baumgarte, record: as for `simulate`.
+        count: number of worlds; without, arrays have no batch axis.
+        threads: how many work on a batch; the numbers do not depend on it.
+
+    >>> import setsu
+    >>> sim = setsu.Simulator(setsu.sample_mechanisms.pendulum(), step=0.01)
+    >>> sim.reset([1.0], [0.0])
+    >>> sim.step(steps=10)
+    >>> round(sim.time, 9)
+    0.1
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism | Sequence[Mechanism],
+        step: float = 1e-3,
+        torque: TorqueInput | JointServo = None,
+        contacts: Sequence[SurfaceContact] = (),
+        *,
+        environment: Environment | None = None,
+        contact_solver: str = "default",
+        body_contacts: bool | str = False,
+        exclude: Sequence[tuple[str, str]] = (),
+        integrator: str | None = None,
+        tolerance: float = 1e-10,
+        record: Sequence[str] | None = None,
+        events: Sequence[CloseLoop | OpenLoop] = (),
+        joint_stops: bool = False,
+        baumgarte: float | None = None,
+        count: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else mechanism
+        self.settings = Settings.checked(
+            mechanisms, step, torque, contacts, environment, contact_solver, body_contacts, exclude, integrator,
+            tolerance, record, events, joint_stops, baumgarte,
+        )  # fmt: skip
+        several = not isinstance(mechanism, Mechanism)
+        self._batched = several or count is not None
+        self._count = count_worlds(count, len(self.settings.mechanisms) if several else None)
+        self._threads = threads
+        m = self.mechanism = self.settings.mechanisms[0]
+        self._arrays = Arrays(self._count, m.nq, m.nv)
+        self._source = Source(m, self._count, not self._batched, [self.settings.function_or_array])
+        self._blocks: list[Block] = make_blocks(self.settings, self._arrays, self._batched, self._answer_one)
+        self._stops: dict[int, tuple[float, str]] = {}
+        self._present: Recording | None = None
+        self._pushing = self._started = False
+        self._use(self._source)
+
+    # State ---------------------------------------------------------------------------------------------------------
+
+    def reset(self, q: ArrayLike, v: ArrayLike, time: float = 0.0, rows: ArrayLike | None = None) -> None:
+        """Set the state, (nq,) and (nv,), or (count, nq) and (count, nv), and the time (s).
+
+        rows: which worlds (a mask or indices); the others stay as they are. A world that had stopped goes on again.
+        """
+        which = chosen_rows(rows, self._count, self._batched)
+        a, m = self._arrays, self.mechanism
+        q_new = states_of(q, m.nq, "q0", len(which), self._batched, m.name)
+        v_new = states_of(v, m.nv, "v0", len(which), self._batched, m.name)
+        if isinstance(time, bool) or not isinstance(time, int | float | np.floating) or not math.isfinite(time):
+            raise InputError(f"Simulator.reset: time: expected a finite number, got {time!r:.80}")
+        # Adding nothing scales quaternions to length one.
+        add = fast_function(m, "integrate")
+        a.q[which] = add(q_new, np.zeros((len(q_new), m.nv))) if self._batched else add(q_new[0], np.zeros(m.nv))
+        a.v[which], a.t[which], a.t0[which], a.k[which] = v_new, time, time, 0
+        chosen = set(which.tolist())
+        for block in self._blocks:
+            inside = np.array([k - block.first for k in sorted(chosen) if block.first <= k < block.first + block.count])
+            if inside.size:
+                block.reset(inside.astype(np.int64))
+        self._stops = {k: why for k, why in self._stops.items() if k not in chosen}
+        self._present, self._started = None, True
+
+    @property
+    def time(self) -> Any:
+        """Present time, s; (count,) with worlds."""
+        return self._arrays.t.copy() if self._batched else float(self._arrays.t[0])
+
+    @property
+    def q(self) -> Floats:
+        """Present coordinates, (nq,) or (count, nq)."""
+        return self._arrays.q.copy() if self._batched else self._arrays.q[0].copy()
+
+    @property
+    def v(self) -> Floats:
+        """Present velocities, (nv,) or (count, nv)."""
+        return self._arrays.v.copy() if self._batched else self._arrays.v[0].copy()
+
+    @property
+    def stopped(self) -> dict[int, tuple[float, str]]:
+        """Worlds that stopped: number -> (time in s, why)."""
+        return dict(self._stops)
+
+    @property
+    def events(self) -> Any:
+        """What has happened since the reset: a tuple of EventReport; with worlds a tuple of such tuples."""
+        each = [tuple(getattr(block, "events", ())) for block in self._blocks for _ in range(block.count)]
+        return tuple(each) if self._batched else each[0]
+
+    def __getattr__(self, name: str) -> Any:
+        """Quantities of the present state as a recording has them: acceleration, energy, contact_force, ..."""
+        if name in PRESENT:
+            return self._at_present(name)
+        raise AttributeError(f"'Simulator' object has no attribute {name!r}")
+
+    # Stepping ------------------------------------------------------------------------------------------------------
+
+    def step(self, torque: ArrayLike | None = None, steps: int = 1) -> None:
+        """Take steps under a torque (nv,) or (count, nv) that is held meanwhile, beside the law of the simulator."""
+        self._require_state("step")
+        a = self._arrays
+        if torque is None:
+            a.held[:] = self._source.constant
+        else:
+            given = torque if isinstance(torque, np.ndarray) else np.asarray(torque, dtype=np.float64)
+            if given.shape != (a.held.shape if self._batched else a.held.shape[1:]) and given.shape != a.held.shape[1:]:
+                raise InputError(
+                    f"Simulator.step: torque: expected shape {a.held.shape if self._batched else a.held.shape[1:]}, "
+                    f"got {given.shape}"
+                )
+            np.add(self._source.constant, given, out=a.held)
+        if type(steps) is not int or steps < 1:
+            raise InputError(f"Simulator.step: steps: expected a whole number, at least 1, got {steps!r}")
+        self._present = None
+        for block in self._blocks:
+            block.new_torque()
+        self._advance(steps, 0.0, 0, final=False)
+        if not self._batched and self._stops:
+            self._raise_stopped(None)
+        self._end_pushes()
+
+    def run(
+        self,
+        duration: float,
+        torque: TorqueInput = None,
+        record_every: int = 1,
+        progress: Progress | None = None,
+    ) -> Recording:
+        """Go on for `duration` seconds under a torque or law beside that of the simulator; return what happened.
+
+        The last step is shortened when the step does not divide the duration.
+        """
+        self._require_state("run")
+        steps, last = split_duration(positive(duration, "duration"), self.settings.step)
+        if isinstance(record_every, bool) or not isinstance(record_every, int) or record_every < 1:
+            raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
+        self._present = None
+        law = self.settings.function_or_array
+        given = [law] if torque is None else [law, torque]
+        source = Source(self.mechanism, self._count, not self._batched, given)
+        self._refuse_memory(steps // record_every + 2)
+        times = self._times(steps, last, record_every)
+        try:
+            self._use(source)
+            try:
+                self._record(steps, last, record_every, progress or (lambda text, part: None))
+            except InputError as problem:
+                for block in self._blocks:
+                    block.take_records()
+                raise SimulationStopped(str(problem), self._recording(times)) from problem
+            if not self._batched and self._stops:
+                self._raise_stopped(times)
+            return self._recording(times)
+        finally:
+            self._use(self._source)
+            self._end_pushes()
+
+    # Saving --------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path | None = None) -> dict[str, Any]:
+        """Return all that the worlds are in, for `restore`; with a path also write the whole simulator to a file.
+
+        A torque function with a memory of its own offers `state()` and `set_state(kept)`; otherwise a warning says that
+        its memory is not part of what is kept.
+        """
+        kept: dict[str, Any] = {
+            "kind": self._kind(),
+            "blocks": [block.state() for block in self._blocks],
+            "stopped": dict(self._stops),
+            "laws": [],
+        }
+        for law in self._source.functions:
+            if hasattr(law, "state") and hasattr(law, "set_state"):
+                kept["laws"].append(law.state())
+            else:
+                kept["laws"].append(None)
+                if not getattr(law, "stateless", False):
+                    warnings.warn(
+                        f"Simulator.save: the torque function {law_name(law)} may have a memory that is not kept; "
+                        "offer state() and set_state(kept), or mark it by stateless = True",
+                        ModelWarning,
+                        stacklevel=2,
+                    )
+        if path is not None:
+            write_simulator(Path(path), self.settings, self._count if self._batched else None, self._threads, kept)
+        return kept
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """Go on, bit for bit, from what `save` returned here or in another simulator of the same kind."""
+        if not isinstance(kept, dict) or kept.get("kind") != self._kind():
+            raise InputError(
+                "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, step, "
+                f"integrator, count), got {kept!r:.80}"
+            )
+        for block, state in zip(self._blocks, kept["blocks"], strict=True):
+            block.set_state(state)
+        for law, state in zip(self._source.functions, kept["laws"], strict=True):
+            if state is not None:
+                law.set_state(state)
+        self._stops, self._present, self._started = dict(kept["stopped"]), None, True
+
+    @staticmethod
+    def load(path: str | Path) -> Simulator:
+        """Read a simulator that `save(path)` wrote; it goes on bit for bit."""
+        options, kept = read_simulator(Path(path))
+        sim = Simulator(**options)
+        sim.restore(kept)
+        return sim
+
+    def _kind(self) -> str:
+        s = self.settings
+        return repr(([m.digest for m in s.mechanisms], s.step, s.integrator, self._count, s.environment is None))
+
+    # Pushes --------------------------------------------------------------------------------------------------------
+
+    def push(
+        self,
+        body: str,
+        force: ArrayLike,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        torque: ArrayLike = (0.0, 0.0, 0.0),
+        rows: ArrayLike | None = None,
+    ) -> None:
+        """Push a body through the next step or run: force (N) at a point of the body (m, its frame), torque (N m).
+
+        World axes. rows: which worlds (a mask or indices); all when not given.
+        """
+        which = chosen_rows(rows, self._count, self._batched)
+        vectors = [vector(value, what) for value, what in ((force, "force"), (point, "point"), (torque, "torque"))]
+        if body not in self.mechanism.body_names:
+            raise InputError(f"Simulator.push: unknown body {body!r}{nearest_names(body, self.mechanism.body_names)}")
+        number = self.mechanism.body_names.index(body)
+        for block in self._blocks:
+            inside = which[(which >= block.first) & (which < block.first + block.count)] - block.first
+            if inside.size:
+                block.push(number, inside, *vectors)
+        self._pushing = True
+
+    def _end_pushes(self) -> None:
+        if self._pushing:
+            for block in self._blocks:
+                block.end_pushes()
+            self._pushing = False
+
+    # Running -------------------------------------------------------------------------------------------------------
+
+    def _use(self, source: Source) -> None:
+        """Let a source drive the worlds."""
+        self._acting = source
+        self._arrays.held[:], self._arrays.asked[:] = source.constant, 0.0
+        asks = bool(source.functions)
+        self._sampled = asks and source.period > 0.0
+        for block in self._blocks:
+            block.clock.asks[0] = int(asks and not self._sampled)
+            if self._started:
+                block.new_torque()
+
+    def _answer_one(self, t: float, q: Floats, v: Floats) -> Floats:
+        """The torque of the acting functions, for decisions of one world between steps."""
+        if self._sampled:
+            return self._arrays.asked[0]
+        if not self._batched:
+            return self._acting.answer(np.array([t]), q[None], v[None])[0]
+        a = self._arrays
+        return self._acting.answer(a.t, a.q, a.v)[0]
+
+    def _record(self, steps: int, last: float, every: int, progress: Progress) -> None:
+        """Take all steps of a run, with records, in pieces between which Ctrl-C and progress have their turn."""
+        for block in self._blocks:
+            block.begin_records(min(_ROOM, steps // every + 2))
+            block.clock.due[0] = 1
+        done, piece = 0, every * max(1, _PIECE // every)
+        while done < steps and len(self._stops) < self._count:
+            part = min(piece, steps - done)
+            ends = done + part == steps
+            if self._sampled:
+                self._sample()
+                part = min(part, self._steps_to_sample())
+                ends = done + part == steps
+            self._advance(part, last if ends else 0.0, every, final=ends and not self._sampled, before=done)
+            done += part
+            if self._sampled and ends:
+                self._sample()
+                self._advance(0, 0.0, every, final=True, before=done)
+            progress(f"t = {self._arrays.t[0]:.3g} s", done / steps)
+        for block in self._blocks:
+            block.take_records()
+
+    def _sample(self) -> None:
+        """Ask sampled laws for the torque that acts from now on."""
+        a = self._arrays
+        a.asked[:] = self._acting.answer(a.t, a.q, a.v)
+        for block in self._blocks:
+            block.new_torque()
+
+    def _steps_to_sample(self) -> int:
+        t, step = float(self._arrays.t[0]), self.settings.step
+        return max(1, math.ceil((self._acting.next_change(t) - t) / step - 1e-6))
+
+    def _advance(self, steps: int, last: float, every: int, *, final: bool, before: int = 0) -> None:
+        """Let all worlds that move take steps; answer what they ask."""
+        waiting = []
+        for block in self._blocks:
+            if block.first in self._stops and block.count == 1:
+                continue
+            block.set_run(before, steps, last, every, final)
+            waiting.append(block)
+        if len(waiting) == 1 and not self._batched:
+            self._advance_one(waiting[0])
+            return
+        while waiting:
+            again, needing = [], []
+            for block, ask in zip(waiting, self._called(waiting), strict=True):
+                if ask is Ask.NEED_TORQUE:
+                    needing.append(block)
+                if ask is not Ask.DONE and self._answered(block, ask):
+                    again.append(block)
+            if needing:
+                a = self._arrays
+                answer = self._acting.answer(a.t, a.q, a.v)
+                for block in needing:
+                    rows = slice(block.first, block.first + block.count)
+                    a.asked[rows] = answer[rows]
+            waiting = again
+        for block in self._blocks:
+            for row in np.flatnonzero(block.clock.frozen):
+                self._stops.setdefault(
+                    block.first + int(row), (float(block.clock.frozen_at[row]), block.reason(int(row)))
+                )
+
+    def _advance_one(self, block: Block) -> None:
+        """The same for one world, with as little between its stages as can be."""
+        a, call, acting = self._arrays, block.call, self._acting
+        one = acting.functions[0] if len(acting.functions) == 1 else None
+        while True:
+            ask = call()
+            if ask is Ask.DONE:
+                return
+            if ask is Ask.NEED_TORQUE:
+                if one is not None:
+                    a.asked[0] = acting.answer_one(one, float(a.t[0]), a.q[0], a.v[0])
+                else:
+                    a.asked[:] = acting.answer(a.t, a.q, a.v)
+            elif not self._answered(block, ask):
+                return
+
+    def _answered(self, block: Block, ask: Ask) -> bool:
+        """Answer what a block asks, but for torques; False when its world has stopped."""
+        try:
+            if ask is Ask.RECORDS_FULL:
+                block.take_records()
+            elif ask is Ask.EVENT:
+                block.answer_event()
+            elif ask is Ask.FAILED:
+                block.answer_failure()
+        except Failure as why:
+            block.freeze()
+            self._stops[block.first] = (float(block.clock.frozen_at[0]), str(why))
+            return False
+        return True
+
+    def _called(self, blocks: list[Block]) -> list[Ask]:
+        """Let machines run until they ask, on several threads where that pays."""
+        threads = min(self._threads or get_threads(), len(blocks))
+        if threads <= 1:
+            return [block.call() for block in blocks]
+        parts = [blocks[k::threads] for k in range(threads)]
+        waiting = [pool(threads - 1).submit(lambda part=part: [b.call() for b in part]) for part in parts[1:]]
+        answers = [[b.call() for b in parts[0]], *(future.result() for future in waiting)]
+        asks: list[Ask] = [Ask.DONE] * len(blocks)
+        for k, part in enumerate(answers):
+            asks[k::threads] = part
+        return asks
+
+    # Records -------------------------------------------------------------------------------------------------------
+
+    def _times(self, steps: int, last: float, every: int) -> Floats:
+        """Recorded times (T,) of the run that begins now, s."""
+        a, step = self._arrays, self.settings.step
+        kept = [*range(0, steps, every), steps]
+        times = a.t0[0] + (a.k[0] + np.array(kept)) * step
+        if last:
+            times[-1] = a.t0[0] + (a.k[0] + steps - 1) * step + last
+        return times
+
+    def _recording(self, times: Floats) -> Recording:
+        return make_recording(self.settings, self._blocks, times, self._batched, self.events, self.stopped)
+
+    def _at_present(self, name: str) -> Any:
+        """One quantity of the present state: that of a recording of this state alone."""
+        self._require_state(name)
+        if self._present is None:
+            states = [block.state() for block in self._blocks]
+            for block in self._blocks:
+                block.begin_records(1)
+                block.clock.due[0] = 1
+            if self._sampled:
+                self._sample()
+            self._advance(0, 0.0, 1, final=True)
+            for block in self._blocks:
+                block.take_records()
+            self._present = self._recording(self._arrays.t[:1].copy())
+            for block, state in zip(self._blocks, states, strict=True):
+                block.set_state(state)
+        values = getattr(self._present, name)
+        return values[:, -1] if self._batched else values[-1]
+
+    def _refuse_memory(self, rows: int) -> None:
+        """Refuse a recording above half the free memory."""
+        need = 8 * rows * self._count * (self.mechanism.nq + 4 * self.mechanism.nv + 8)
+        free = free_memory()
+        if free is not None and need > 0.5 * free:
+            raise InputError(
+                f"simulate: a recording of {rows} states of {self._count} worlds takes {need / 2**30:.3g} GiB, more "
+                f"than half the free memory ({free / 2**30:.3g} GiB); expected a larger record_every"
+            )
+
+    # Checks --------------------------------------------------------------------------------------------------------
+
+    def _require_state(self, what: str) -> None:
+        if not self._started:
+            raise InputError(f"Simulator.{what}: expected a state first: call reset(q, v)")
+
+    def _raise_stopped(self, times: Floats | None) -> None:
+        _, why = self._stops[0]
+        recording = self._recording(times) if times is not None else None
+        raise SimulationStopped(f"simulate: {why}", recording)  # type: ignore[arg-type]
+
+
+PRESENT = (
+    "acceleration", "energy", "constraint_error", "contact_force", "joint_wrenches", "normal_force", "friction_force",
+    "loop_wrench", "torque",
+)  # fmt: skip
+"""Quantities of the present state that a simulator offers, named as in a recording."""

@@ -1,0 +1,113 @@
+"""The torque a user gives: nothing, numbers, or a function of time and state; every answer of a function is checked."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+
+__all__ = ["Source", "TorqueInput", "law_name"]
+
+Floats = NDArray[np.float64]
+TorqueInput = ArrayLike | Callable[..., ArrayLike] | None
+
+
+def law_name(law: Any) -> str:
+    """How messages call a law."""
+    return getattr(law, "__name__", None) or type(law).__name__
+
+
+class Source:
+    """Torques (count, nv) of all worlds, N or N m: a constant part, and functions that are asked.
+
+    single: one world without a batch axis: functions get (t, q, v) with (nq,), (nv,). Otherwise they get (t, Q, V) with
+    (count,), (count, nq), (count, nv) and give (count, nv); a law with memory of its own (`single_state` true, as all
+    of setsu.control) is copied for each world and asked row by row.
+    """
+
+    def __init__(self, mechanism: Mechanism, count: int, single: bool, given: Sequence[TorqueInput]) -> None:
+        self._mechanism, self._count, self._single = mechanism, count, single
+        self.constant = np.zeros((count, mechanism.nv))
+        self.functions: list[Any] = []
+        self._copies: dict[int, list[Any]] = {}
+        for torque in given:
+            if torque is None:
+                continue
+            if not callable(torque):
+                self.constant += self._checked(torque, "simulate: torque")
+                continue
+            self.functions.append(torque)
+            if not single and getattr(torque, "single_state", False):
+                self._copies[id(torque)] = [copy.deepcopy(torque) for _ in range(count)]
+
+    @property
+    def period(self) -> float:
+        """How long (s) answers hold where all functions are sampled; 0 when they are asked in every stage."""
+        periods = [float(getattr(function, "period", 0.0)) for function in self.functions]
+        return min(periods) if periods and all(periods) else 0.0
+
+    def next_change(self, t: float) -> float:
+        """The first time (s) after t at which a sampled torque changes."""
+        return min(function.next_change(t) for function in self.functions)
+
+    def answer(self, t: Floats, q: Floats, v: Floats) -> Floats:
+        """Return the torque of the functions for all worlds, (count, nv)."""
+        total = np.zeros((self._count, self._mechanism.nv))
+        for function in self.functions:
+            if self._single:
+                total[0] += self.answer_one(function, float(t[0]), q[0], v[0])
+            elif id(function) in self._copies:
+                copies = self._copies[id(function)]
+                total += [self.answer_one(f, float(t[k]), q[k], v[k]) for k, f in enumerate(copies)]
+            else:
+                # Copies: a controller that writes into its arguments must not move the mechanism.
+                what = f"simulate: torque function {law_name(function)} at t = {t.min():.9g} s"
+                total += self._checked(_asked(function, what, t.copy(), q.copy(), v.copy()), what)
+        return total
+
+    def answer_one(self, function: Any, t: float, q: Floats, v: Floats) -> Floats:
+        """Return the torque (nv,) of one function for one world."""
+        value = _asked(function, None, t, q.copy(), v.copy())
+        if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == v.shape:
+            return value
+        what = f"simulate: torque function {law_name(function)} at t = {t:.9g} s"
+        return _numbers(value, v.shape, what, self._mechanism.name)
+
+    def _checked(self, value: Any, what: str) -> Floats:
+        nv = self._mechanism.nv
+        shapes = ((nv,),) if self._single else ((nv,), (self._count, nv))
+        numbers = _numbers(value, None, what, self._mechanism.name)
+        if numbers.shape not in shapes:
+            expected = " or ".join(str(shape) for shape in shapes)
+            raise InputError(f"{what}: expected shape {expected} for {self._mechanism.name}, got {numbers.shape}")
+        if not callable(value) and what.endswith("torque") and not np.isfinite(numbers).all():
+            flat = numbers.ravel()
+            index = int(np.flatnonzero(~np.isfinite(flat))[0])
+            raise InputError(f"{what}: entry {index} is {flat[index]}, expected finite numbers")
+        return numbers
+
+
+def _asked(function: Any, what: str | None, t: Any, q: Floats, v: Floats) -> Any:
+    try:
+        return function(t, q, v)
+    except InputError:
+        raise
+    except Exception as problem:
+        where = what or f"simulate: torque function {law_name(function)} at t = {t:.9g} s"
+        raise InputError(f"{where} raised {type(problem).__name__}: {problem}") from problem
+
+
+def _numbers(value: Any, shape: tuple[int, ...] | None, what: str, name: str) -> Floats:
+    try:
+        numbers = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
+    if shape is not None and numbers.shape != shape:
+        raise InputError(f"{what}: expected shape {shape} for {name}, got {numbers.shape}")
+    return numbers

@@ -1,0 +1,142 @@
+"""A block of trees without constraints: N worlds in lockstep (tree_machine.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
+from setsu.dynamics.catalogue import require_mass
+from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+from setsu.native.array_book import Book
+from setsu.native.entry import entry
+from setsu.simulation.block import Arrays, Block
+from setsu.simulation.clock import make_clock, make_drive
+from setsu.simulation.recording import EnergyLedger, Recording
+from setsu.simulation.stages import Method, Rows, make_stages
+from setsu.simulation.tree_machine import TreeRecords, make_tree_work, run_tree
+
+__all__ = ["TreeBlock"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class TreeBlock(Block):
+    """Worlds of one mechanism without constraints under an explicit method of fixed step.
+
+    keep: which of acceleration and works are recorded beside q, v and torque.
+    """
+
+    def __init__(
+        self, m: Mechanism, arrays: Arrays, first: int, method: Method, step: float, keep: frozenset[str]
+    ) -> None:
+        require_mass(m, "simulate")
+        self.mechanism, self.arrays, self.first, self.step, self._keep = m, arrays, first, step, keep
+        n = len(arrays.q)
+        self.rows = Rows(
+            arrays.q, arrays.v, np.zeros((n, m.nv)), np.zeros((n, 4)), arrays.t, np.zeros(n), arrays.t0, arrays.k
+        )
+        self.clock = make_clock(n, step)
+        self.clock.ledger[0] = int("ledger" in keep)
+        self.drive = make_drive(arrays.held, arrays.asked, arrays.total, m.nq)
+        self.work, kept_work = make_tree_work(m, self.rows, arrays.total)
+        self.stages, kept_stages = make_stages(m, method, self.rows)
+        self._kept = (kept_work, kept_stages)
+        self._method = Book(method)
+        self._chunks: list[TreeRecords] = []
+        self._pushed = []
+        self.begin_records(1)
+
+    @property
+    def q_of_stage(self) -> Floats:
+        """Configurations (N, nq) that are evaluated."""
+        return self.rows.q
+
+    def books(self) -> Iterable[Book]:
+        """All workspaces but the records."""
+        return self._books
+
+    def begin_records(self, rows: int) -> None:
+        """Forget all records, and make room for so many at once."""
+        n, m = self.count, self.mechanism
+        accelerations = rows if "acceleration" in self._keep else 0
+        self.records = TreeRecords(
+            q=np.zeros((rows, n, m.nq)),
+            v=np.zeros((rows, n, m.nv)),
+            a=np.zeros((accelerations, n, m.nv)),
+            tau=np.zeros((rows, n, m.nv)),
+            works=np.zeros((rows if "ledger" in self._keep else 0, n, 4)),
+        )
+        self._chunks, self.clock.used[0] = [], 0
+        self.rebind()
+
+    def rebind(self) -> None:
+        """Make the way into the machine anew, after workspaces have changed."""
+        self._books = [Book(pages) for pages in (self.clock, self.rows, self.drive, self.work, self.stages)]
+        self.run = entry(run_tree, self._method, *self._books, Book(self.records))
+
+    def take_records(self) -> None:
+        """Take over the records that the machine has kept."""
+        used = int(self.clock.used[0])
+        if used:
+            self._chunks.append(TreeRecords(*(array[:used].copy() for array in self.records)))
+            self.clock.used[0] = 0
+
+    def reset(self, rows: Ints) -> None:
+        """Begin anew with the states that stand in the arrays of some rows."""
+        self.rows.start[rows] = self.rows.t[rows]
+        self.clock.frozen[rows] = 0
+        self.work.works[rows] = 0.0
+        self.new_torque()
+
+    def columns(self, name: str) -> Floats:
+        """What was recorded, (T, N, ...)."""
+        parts = [getattr(chunk, name) for chunk in self._chunks]
+        return parts[0] if len(parts) == 1 else np.concatenate([getattr(self.records, name)[:0], *parts])
+
+    def stacked(self, name: str, times: Floats) -> Floats:
+        """What was recorded of all worlds, (N, T, ...)."""
+        return self.columns("tau" if name == "torque" else name).swapaxes(0, 1).copy()
+
+    def recording(self, row: int, **names: Any) -> Recording:
+        """Return the recording of one world."""
+        m, q, v, tau = self.mechanism, *(self.columns(name)[:, row].copy() for name in ("q", "v", "tau"))
+        a = self.columns("a")[:, row].copy() if "acceleration" in self._keep else None
+        works = self.columns("works")[:, row].T.copy() if "ledger" in self._keep else None
+        acceleration = (lambda: forward_dynamics(m, q, v, tau)) if a is None else a
+        zero = np.zeros(len(q))
+        names["time"] = names["time"][: len(q)]
+
+        def energy() -> Floats:
+            return kinetic_energy(m, q, v) + potential_energy(m, q)
+
+        def ledger() -> EnergyLedger:
+            if works is None:
+                raise InputError("Recording.ledger: not recorded; ask for it with record=('ledger',)")
+            change = energy()
+            rest = change - change[0] - works.sum(axis=0)
+            return EnergyLedger(*works, projection=zero, impacts=zero, integration=rest)
+
+        return Recording(
+            **names,
+            q=q,
+            v=v,
+            acceleration=acceleration,
+            torque=tau,
+            joint_wrenches=lambda: joint_wrenches(
+                m, q, v, acceleration() if callable(acceleration) else acceleration, frame="world"
+            ),
+            normal_force=np.zeros((len(q), 0)),
+            friction_force=np.zeros((len(q), 0, 3)),
+            contact_force=np.zeros((len(q), 0, 3)),
+            loop_wrench=np.zeros((len(q), 0, 6)),
+            energy=energy,
+            constraint_error=zero,
+            ledger=ledger,
+            mechanism=m,
+        )

@@ -1,0 +1,213 @@
+"""The machine of trees without constraints: fixed steps of an explicit method, for many worlds in lockstep.
+
+    M a = τ - bias     by the forward dynamics of the tree, rows in SIMD lanes                    (1)
+
+A world that grows without bound, or whose torque is no number, is frozen at its last good state; the others go on with
+the same bits: rows never meet in any operation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.dynamics.catalogue import native_function
+from setsu.mechanism import Mechanism
+from setsu.native.control_flow import compiled, part, run_bound
+from setsu.simulation.clock import (
+    BAD_NUMBERS,
+    DIVERGED,
+    READY,
+    WANTS,
+    Ask,
+    all_frozen,
+    asks_now,
+    begins_step,
+    counts_step,
+    drive,
+    freeze,
+)
+from setsu.simulation.compiled_springs import spring_ends, spring_power
+from setsu.simulation.stages import Rows, begin_stage, end_step, first_slope, keep_slope, remember_start, within_reach
+
+__all__ = ["TreeRecords", "TreeWork", "make_tree_work", "run_tree"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Handle = NDArray[np.int64]
+
+_DONE, _NEED_TORQUE, _RECORDS_FULL, _FAILED = (
+    int(Ask.DONE), int(Ask.NEED_TORQUE), int(Ask.RECORDS_FULL), int(Ask.FAILED),
+)  # fmt: skip
+
+
+class TreeWork(NamedTuple):
+    """Kernels of the tree, bound to the rows, and what the energy ledger needs."""
+
+    damping: Floats  # (nv,)
+    poses: Floats  # (N, n_bodies, 16); these two where springs between points have dampers
+    velocities: Floats  # (N, n_bodies, 6)
+    spring_body: Ints  # (springs, 2)
+    spring_point: Floats  # (springs, 2, 3)
+    spring_damping: Floats
+    end: Floats  # (5, 3) scratch
+    works: Floats  # (N, 4) J, since the last reset
+    forward: Handle
+    body_poses: Handle
+    body_velocities: Handle
+
+
+class TreeRecords(NamedTuple):
+    """What is kept of every so many steps; no rows for what is not asked for."""
+
+    q: Floats  # (room, N, nq)
+    v: Floats  # (room, N, nv)
+    a: Floats
+    tau: Floats
+    works: Floats  # (room, N, 4) J
+
+
+def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, tuple[Any, ...]]:
+    """Return the work space of a mechanism for rows under torques `total` (N, nv), and what must stay alive."""
+    n = len(rows.q)
+    dampers = bool(m.springs)
+    poses = np.zeros((n if dampers else 0, m.n_bodies, 16))
+    velocities = np.zeros((len(poses), m.n_bodies, 6))
+    forward = native_function(m, f"forward_dynamics{' springs' if m.springs else ''}")
+    bound = [forward.bind([rows.q, rows.v, total], [rows.a])]
+    none = np.zeros(7, dtype=np.int64)
+    if dampers:
+        bound.append(native_function(m, "body_poses").bind([rows.q], [poses]))
+        bound.append(native_function(m, "body_velocities").bind([rows.q, rows.v], [velocities]))
+    body, point = spring_ends(m)
+    work = TreeWork(
+        damping=m.damping,
+        poses=poses,
+        velocities=velocities,
+        spring_body=body,
+        spring_point=point,
+        spring_damping=np.array([spring.damping for spring in m.springs], dtype=np.float64),
+        end=np.zeros((5, 3)),
+        works=np.zeros((n, 4)),
+        forward=bound[0].handle,
+        body_poses=bound[1].handle if dampers else none,
+        body_velocities=bound[2].handle if dampers else none,
+    )
+    return work, tuple(bound)
+
+
+@part
+def _stand_still(c, g, y):
+    """Put frozen worlds where they stopped."""
+    for n in range(len(y.q)):
+        if c.frozen[n] != 0:
+            for i in range(y.q.shape[1]):
+                y.q[n, i] = g.q0[n, i]
+            for d in range(y.v.shape[1]):
+                y.v[n, d] = g.v0[n, d]
+
+
+@part
+def _evaluate(c, y, d, w, g):
+    """Torques, accelerations (1) and powers of all rows; freezes those without; False where that does not help."""
+    drive(d, y, c)
+    _stand_still(c, g, y)
+    if run_bound(w.forward) >= 0:
+        for n in range(len(y.q)):
+            if not within_reach(y.q[n], y.v[n]):
+                freeze(c, y, n, BAD_NUMBERS)
+        _stand_still(c, g, y)
+        if run_bound(w.forward) >= 0:
+            return False
+    if c.ledger[0] == 1:
+        _powers(y, d, w)
+    return True
+
+
+@part
+def _powers(y, d, w):
+    if len(w.spring_damping) > 0:
+        run_bound(w.body_poses)
+        run_bound(w.body_velocities)
+    for n in range(len(y.q)):
+        power = y.powers[n]
+        power[0], power[1], power[2] = 0.0, 0.0, 0.0
+        for i in range(y.v.shape[1]):
+            power[0] += d.total[n, i] * y.v[n, i]
+            power[1] -= w.damping[i] * y.v[n, i] * y.v[n, i]
+        if len(w.spring_damping) > 0:
+            power[2] = spring_power(w, w.poses[n], w.velocities[n])
+
+
+@part
+def _record(c, y, d, w, r):
+    row = c.used[0]
+    c.used[0], c.due[0] = row + 1, 0
+    for n in range(len(y.q)):
+        for i in range(y.q.shape[1]):
+            r.q[row, n, i] = y.q[n, i]
+        for i in range(y.v.shape[1]):
+            r.v[row, n, i], r.tau[row, n, i] = y.v[n, i], d.tau[n, i]
+            if len(r.a) > 0:
+                r.a[row, n, i] = y.a[n, i]
+        if len(r.works) > 0:
+            for i in range(4):
+                r.works[row, n, i] = w.works[n, i]
+
+
+@part
+def _end(method, c, y, w, g):
+    """Take the rows to the end of the step; worlds that have left all bounds are frozen where it began."""
+    h, nv = c.h[0], y.v.shape[1]
+    fine = end_step(method, g, y, h)
+    for n in range(len(y.q)):
+        if c.frozen[n] == 0 and not (fine and within_reach(y.q[n], y.v[n])):
+            freeze(c, y, n, DIVERGED)
+        elif c.ledger[0] == 1 and c.frozen[n] == 0:
+            for i in range(4):
+                w.works[n, i] += g.total[n, 2 * nv + i]
+    _stand_still(c, g, y)
+    counts_step(c, y)
+
+
+@compiled
+def run_tree(method, c, y, d, w, g, r):
+    """Take steps until something is to be asked; return an Ask."""
+    while True:
+        if c.phase[0] == WANTS:
+            between = c.stage[0] < 0
+            if between and c.done[0] == c.target[0] and c.final[0] == 0:
+                return _DONE
+            if asks_now(c):
+                return _NEED_TORQUE
+            if between:
+                # Where frozen worlds and those that fail now are put back to.
+                remember_start(g, y)
+            if not _evaluate(c, y, d, w, g) or all_frozen(c):
+                return _FAILED
+            if between:
+                c.phase[0] = READY
+                continue
+            keep_slope(method, g, y, c.stage[0])
+        else:
+            if c.due[0] == 1:
+                _record(c, y, d, w, r)
+                if c.used[0] == len(r.q):
+                    return _RECORDS_FULL
+            c.h[0] = begins_step(c)
+            if c.h[0] == 0.0:
+                return _DONE
+            first_slope(method, g, y)
+            c.stage[0] = 0
+        stage = c.stage[0] + 1
+        if stage >= len(method.b):
+            _end(method, c, y, w, g)
+        else:
+            c.stage[0], c.phase[0] = stage, WANTS
+            if not begin_stage(method, g, y, stage, c.h[0]):
+                for n in range(len(y.q)):
+                    if not within_reach(y.q[n], y.v[n]):
+                        freeze(c, y, n, BAD_NUMBERS)
+                _stand_still(c, g, y)

@@ -1,0 +1,192 @@
+"""A simulator is stepped from outside with the bits of `simulate`: single, batch, threads, saved and restored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import setsu
+from setsu.sample_mechanisms import four_bar, pendulum, puma560
+
+FLOOR = setsu.Environment.floor()
+
+
+def box() -> setsu.Mechanism:
+    b = setsu.MechanismBuilder("box")
+    b.add_body("box", joint=setsu.Free(name="free"), mass=1.0, inertia=np.eye(3) * 0.01)
+    corners = [(x, y, -0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    return b.add_contact_points("box", corners, setsu.Material(0.5, 0.4)).build()
+
+
+def hand_on_plane() -> tuple[setsu.Mechanism, list[setsu.SurfaceContact]]:
+    b = setsu.MechanismBuilder("slider on a plane")
+    b.add_body("x", joint=setsu.Prismatic((1, 0, 0), name="x"), mass=0.1)
+    b.add_body("z", "x", joint=setsu.Prismatic((0, 0, 1), name="z"), mass=1.0)
+    return b.build(), [setsu.SurfaceContact("z", (0, 0, 0), setsu.Plane((0, 0, 1), 0.0), friction=0.3)]
+
+
+def cases() -> dict[str, tuple[setsu.Mechanism, np.ndarray, np.ndarray, dict[str, Any]]]:
+    arm, loop, sliding = puma560(), four_bar(), hand_on_plane()
+    return {
+        "tree": (arm, arm.random_configuration(1), np.linspace(-1, 1, 6), {}),
+        "tree, adaptive": (arm, arm.random_configuration(1), np.linspace(-1, 1, 6), {"integrator": "adaptive"}),
+        "loop": (loop, loop.neutral(), np.zeros(3), {}),
+        "loop, radau": (loop, loop.neutral(), np.zeros(3), {"integrator": "radau"}),
+        "surface": (sliding[0], np.zeros(2), np.array([0.2, 0.0]), {"contacts": sliding[1]}),
+        "contact": (box(), [0, 0, 0.11, 0, 0, 0, 1.0], np.array([0.3, 0, 0, 0, 0, 1]), {"environment": FLOOR}),
+    }  # fmt: skip
+
+
+CASES = cases()
+
+
+def spring(t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return -0.2 * v
+
+
+@pytest.mark.parametrize("law", [None, spring], ids=["free", "law"])
+@pytest.mark.parametrize("name", CASES)
+def test_steps_runs_pieces_and_restored_worlds_have_the_same_bits(name: str, law: Any) -> None:
+    m, q, v, options = CASES[name]
+    rec = setsu.simulate(m, q, v, 0.08, 1e-3, torque=law, **options)
+    stepped, pieces, other = (setsu.Simulator(m, 1e-3, torque=law, **options) for _ in range(3))
+    for sim in (stepped, pieces):
+        sim.reset(q, v)
+    for _ in range(80):
+        stepped.step()
+    pieces.run(0.03)
+    if law is not None:
+        law.stateless = True
+    kept = pieces.save()
+    other.restore(kept)
+    other.run(0.05)
+    for sim in (stepped, other):
+        assert np.array_equal(sim.q, rec.q[-1])
+        assert np.array_equal(sim.v, rec.v[-1])
+        assert sim.time == rec.time[-1]
+    assert np.array_equal(stepped.acceleration, rec.acceleration[-1])
+    assert np.array_equal(stepped.q, rec.q[-1])  # asking for a quantity moves nothing
+
+
+@pytest.mark.parametrize("name", ["tree", "loop", "surface", "contact"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_of_a_batch_are_single_runs(name: str, threads: int) -> None:
+    m, q, v, options = CASES[name]
+    scale = np.linspace(0.2, 1.0, 9)
+    Q, V = np.tile(q, (9, 1)), scale[:, None] * v
+    batch = setsu.simulate(m, Q, V, 0.05, 1e-3, torque=spring, threads=threads, **options)
+    for k in (0, 4, 8):
+        single = setsu.simulate(m, Q[k], V[k], 0.05, 1e-3, torque=spring, **options)
+        for quantity in ("q", "v", "torque", "energy"):
+            assert np.array_equal(getattr(batch, quantity)[k], getattr(single, quantity)), quantity
+        assert np.array_equal(batch[k].q, single.q)
+
+
+def test_worlds_that_differ_are_single_runs_of_their_own() -> None:
+    worlds = [pendulum(damping=d) for d in (0.0, 0.1, 0.5)]
+    batch = setsu.simulate(worlds, np.ones((3, 1)), np.zeros((3, 1)), 0.1, 1e-3)
+    for k, m in enumerate(worlds):
+        assert np.array_equal(batch.q[k], setsu.simulate(m, [1.0], [0.0], 0.1, 1e-3).q)
+
+
+def test_a_world_that_stops_is_frozen_and_the_others_go_on() -> None:
+    def law(t: np.ndarray, Q: np.ndarray, V: np.ndarray) -> np.ndarray:
+        tau = -0.1 * V
+        tau[1] = np.where(t[1] > 0.02, np.nan, tau[1])
+        return tau
+
+    m = pendulum()
+    sim = setsu.Simulator(m, 1e-3, torque=law, count=3)
+    sim.reset(np.ones((3, 1)), np.zeros((3, 1)))
+    rec = sim.run(0.1)
+    assert set(rec.stopped) == {1}
+    assert rec.stopped[1][0] == pytest.approx(0.02, abs=1.5e-3)
+    assert "nan" in rec.stopped[1][1]
+    alone = setsu.simulate(m, [1.0], [0.0], 0.1, 1e-3, torque=lambda t, q, v: -0.1 * v)
+    assert np.array_equal(rec.q[0], alone.q)
+    assert np.array_equal(rec.q[2], alone.q)
+    assert np.isfinite(rec.q).all()
+    sim.reset(np.ones((1, 1)), np.zeros((1, 1)), rows=[1])
+    assert not sim.stopped
+
+
+def test_a_push_is_the_force_it_says_and_ends_with_the_run() -> None:
+    m = setsu.MechanismBuilder("block", gravity=(0, 0, 0))
+    m.add_body("block", joint=setsu.Free(name="free"), mass=2.0, inertia=np.eye(3))
+    sim = setsu.Simulator(m.build(), 1e-3)
+    sim.reset(m.build().neutral(), np.zeros(6))
+    sim.push("block", (4.0, 0.0, 0.0))
+    sim.run(0.5)
+    assert sim.v[0] == pytest.approx(1.0, abs=1e-12)
+    sim.run(0.5)
+    assert sim.v[0] == pytest.approx(1.0, abs=1e-12)
+    sim.push("block", (0.0, 0.0, 0.0), torque=(0.0, 0.0, 3.0))
+    sim.step(steps=100)
+    assert sim.v[5] == pytest.approx(0.3, abs=1e-12)
+
+
+def test_a_held_torque_acts_beside_the_law() -> None:
+    m = setsu.MechanismBuilder("slider", gravity=(0, 0, 0))
+    m.add_body("slider", joint=setsu.Prismatic((1, 0, 0)), mass=1.0)
+    sim = setsu.Simulator(m.build(), 1e-2, torque=lambda t, q, v: [1.0])
+    sim.reset([0.0], [0.0])
+    sim.step([2.0], steps=10)
+    assert sim.v[0] == pytest.approx(0.3, abs=1e-14)
+    sim.step(steps=10)
+    assert sim.v[0] == pytest.approx(0.4, abs=1e-14)
+
+
+def test_files_go_on_bit_for_bit(tmp_path: Path) -> None:
+    m, q, v, options = CASES["contact"]
+    sim = setsu.Simulator(m, 1e-3, **options)
+    sim.reset(q, v)
+    sim.step(steps=40)
+    sim.save(tmp_path / "box.sim")
+    sim.step(steps=40)
+    loaded = setsu.Simulator.load(tmp_path / "box.sim")
+    loaded.step(steps=40)
+    assert np.array_equal(loaded.q, sim.q)
+    (tmp_path / "bad.sim").write_bytes(b"setsu simulator 1\nnonsense")
+    with pytest.raises(setsu.InputError, match="damaged"):
+        setsu.Simulator.load(tmp_path / "bad.sim")
+
+
+def test_a_named_integrator_is_used_or_refused() -> None:
+    m, q, v, options = CASES["contact"]
+    with pytest.raises(setsu.InputError, match="'rk4' cannot step over impacts"):
+        setsu.Simulator(m, integrator="rk4", **options)
+    with pytest.raises(setsu.InputError, match="needs an environment"):
+        setsu.Simulator(pendulum(), integrator="time_stepping")
+    assert setsu.simulate(m, q, v, 0.01, **options).integrator == "time_stepping"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda sim: sim.step(), "expected a state first"),
+        (lambda sim: (sim.reset([0.0], [0.0]), sim.step([1.0, 2.0])), "expected shape"),
+        (lambda sim: (sim.reset([0.0], [0.0]), sim.step(steps=0)), "at least 1"),
+        (lambda sim: (sim.reset([0.0], [0.0]), sim.push("nobody", (0, 0, 1))), "unknown body"),
+        (lambda sim: sim.reset([0.0], [0.0], rows=[0]), "one world"),
+        (lambda sim: sim.restore({}), "same kind"),
+    ],
+)
+def test_bad_calls_say_what_was_expected(call: Any, words: str) -> None:
+    with pytest.raises(setsu.InputError, match=words):
+        call(setsu.Simulator(pendulum(), 1e-3))
+
+
+def test_two_threads_may_run_two_simulators() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    m, q, v, options = CASES["loop"]
+
+    def go(_: int) -> np.ndarray:
+        return setsu.simulate(m, q, v, 0.2, 1e-3, **options).q
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(go, range(2))
+    assert np.array_equal(first, second)
