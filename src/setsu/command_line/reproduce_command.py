@@ -53,22 +53,21 @@ def _show(report: Any) -> None:
     from rich.padding import Padding
     from rich.table import Table
 
+    from setsu.reproduce.report import VERDICTS
+
     screen = console()
     screen.print(report.title, style="bold", markup=False)
     for table in report.tables:
         shown = Table(title=table.title, title_justify="left", box=None, pad_edge=False)
-        heads = ["quantity", "unit", table.printed_name, "computed", "difference"]
-        for head in [*heads, *([table.other_name] if table.other_name else []), ""]:
+        for head in (*table.heads, ""):
             shown.add_column(head, justify="left" if head in ("quantity", "unit", "") else "right")
         for row in table.rows:
-            cells = [row.quantity, row.unit, f"{row.printed:.6g}", f"{row.computed:.6g}", f"{row.difference:+.1e}"]
-            cells += ["" if row.other is None else f"{row.other:.6g}"] if table.other_name else []
-            shown.add_row(*cells, row.verdict)
+            shown.add_row(*table.cells(row), row.verdict)
         screen.print(shown)
-        for reason in table.reasons:
+        for _, reason in table.reasons:
             screen.print(Padding(reason, (0, 0, 0, 2)), markup=False)
         screen.print()
-    counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in ("agrees", "explained", "differs"))
+    counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in VERDICTS if report.count(verdict))
     screen.print(f"{report.key}: {counts}; {len(report.figures)} figures; {report.seconds:.1f} s\n", markup=False)
 
 
@@ -79,23 +78,31 @@ def _as_data(report: Any) -> dict[str, Any]:
         "notes": report.notes,
         "seconds": report.seconds,
         "figures": [str(figure.path) for figure in report.figures],
+        "data": [str(figure.data) for figure in report.figures],
         "tables": [
             {
                 "title": table.title,
-                "printed_name": table.printed_name,
-                "rows": [
-                    {
-                        "quantity": row.quantity,
-                        "unit": row.unit,
-                        "printed": row.printed,
-                        "computed": row.computed,
-                        "difference": row.difference,
-                        "verdict": row.verdict,
-                        "reason": row.reason,
-                    }
-                    for row in table.rows
-                ],
+                "expected_name": table.expected_name,
+                "rows": [_row(table, row) for row in table.rows],
             }
             for table in report.tables
         ],
+    }
+
+
+def _row(table: Any, row: Any) -> dict[str, Any]:
+    """relation, expected and tolerance say what was asked; printed repeats the value where the paper prints it."""
+    asked = row.expected
+    return {
+        "quantity": row.quantity,
+        "unit": row.unit,
+        "relation": None if asked is None else asked.relation,
+        "expected": None if asked is None else asked.value,
+        "tolerance": None if asked is None else asked.tolerance,
+        "printed": asked.value if asked is not None and table.expected_name == "printed" else None,
+        "computed": row.computed,
+        "difference": row.difference,
+        "others": dict(zip(table.other_names, row.others, strict=False)),
+        "verdict": row.verdict,
+        "reason": row.reason,
     }
