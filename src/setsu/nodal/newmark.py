@@ -62,7 +62,8 @@ class Recurrence:
         found = self._found(samples[:START_SAMPLES]) if enough else None
         if v is not None and a is not None:
             if found is not None:
-                self._compare(v, found[2])
+                steps = fast_function(self.m, "difference")(samples[: START_SAMPLES - 1], samples[1:START_SAMPLES])
+                self._compare(v, found[2], float(np.abs(steps).max()) / self.h)
             self.v, self.a = v, a
             self.speeds, self.curves = self._rigid(samples[0], v, a)
         elif found is not None:
@@ -108,9 +109,10 @@ class Recurrence:
         shape = (self.m.n_bodies, 12)
         return v[0, :split].reshape(shape), a[0, :split].reshape(shape), v[0, split:], a[0, split:]
 
-    def _compare(self, given: Floats, found: Floats) -> None:
+    def _compare(self, given: Floats, found: Floats, fastest: float) -> None:
+        """Refuse a start whose velocity is not that of the samples; fastest: the largest velocity among the first."""
         off = np.abs(given - found)
-        if (off > _GIVEN * max(float(np.abs(found).max()), float(np.abs(given).max())) + 1e-9 / self.h).any():
+        if (off > _GIVEN * max(fastest, float(np.abs(given).max())) + 1e-12 / self.h).any():
             k = int(np.argmax(off))
             raise InputError(
                 f"{self.where}: v: the samples start with {found[k]:.6g} where v[0, {k}] is {given[k]:.6g}; expected "
