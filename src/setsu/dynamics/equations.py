@@ -83,7 +83,8 @@ def forward_dynamics(
         q, v, tau: coordinates (..., nq), velocities (..., nv), torques (..., nv).
         external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
         method: "articulated_body" (cost grows with the number of joints), "composite_body" (mass matrix and its sparse
-            factors; for long chains, where there is nothing sparse, a dense solution by LAPACK), "unit_vector" (mass matrix from repeated inverse dynamics, as in lectures; slow).
+            factors; for long chains, where nothing is sparse, a dense solution by LAPACK), "unit_vector" (mass matrix
+            from repeated inverse dynamics, as in lectures; slow).
 
     Returns:
         (..., nv), m/s² or rad/s².

@@ -3,9 +3,9 @@
 | symbol | meaning | unit | frame |
 |---|---|---|---|
 | q0, q, q1 | coordinates one step before, at, and one step after an instant | | |
-| q1, q2, q3 | three further samples, anywhere around q | | |
+| q1, ..., q4 | four further samples, anywhere around q | | |
 | rate | 1 / step | 1/s | |
-| weights | of the three for the first derivative (3) and for the second (3) | 1/s, 1/s² | |
+| weights | of these for the first derivative (4) and for the second (4) | 1/s, 1/s² | |
 | R, x | rotation and origin of a link at q; with the same digits at the other samples | -, m | world |
 | D, acc | second derivatives of R and x by differences | 1/s², m/s² | world |
 | m, s, S | mass, first and second moments of the link about its origin | kg, kg m, kg m² | link |
@@ -18,7 +18,7 @@
     tau = columns · Rᵀ (f, n) + armature q'' + damping q' + coulomb sign(q') + spring        (5)
 
 (3) is the sum over the points of the link, each a node with its own difference, so no angle is taken of a rotation.
-Four samples give order 2 however they are spaced. Regrouped inertias would serve (a point on a revolute axis is the
+Five samples give order 3 however they are spaced. Regrouped inertias would serve (a point on a revolute axis is the
 same node of both links), but second differences magnify the rounding of its two places; with true inertias the forces
 that `forces=True` gives are those inside the torques, digit by digit. Cost O(N): poses of all samples, once the forces.
 """
@@ -82,22 +82,31 @@ def _outward(link: Any) -> None:
 
 
 def _start_weighted(world: Any) -> None:
-    world.R = world.R1 = world.R2 = world.R3 = IDENTITY
-    world.x = world.x1 = world.x2 = world.x3 = world.f = world.n = ZERO
+    world.R = world.R1 = world.R2 = world.R3 = world.R4 = IDENTITY
+    world.x = world.x1 = world.x2 = world.x3 = world.x4 = world.f = world.n = ZERO
 
 
 def _outward_weighted(link: Any) -> None:
-    """The same from any three further samples."""
+    """The same from any four further samples."""
     parent = link.parent
     R, x = pose_at(link, parent.R, parent.x, link.q)
     R1, x1 = pose_at(link, parent.R1, parent.x1, link.q1)
     R2, x2 = pose_at(link, parent.R2, parent.x2, link.q2)
     R3, x3 = pose_at(link, parent.R3, parent.x3, link.q3)
-    link.R, link.x, link.R1, link.x1, link.R2, link.x2, link.R3, link.x3 = R, x, R1, x1, R2, x2, R3, x3
-    w = link.weights[3:]
-    D = tuple(w[0] * (b - a) + w[1] * (c - a) + w[2] * (d - a) for a, b, c, d in zip(R, R1, R2, R3, strict=True))  # (2)
-    acc = tuple(w[0] * (b - a) + w[1] * (c - a) + w[2] * (d - a) for a, b, c, d in zip(x, x1, x2, x3, strict=True))
+    R4, x4 = pose_at(link, parent.R4, parent.x4, link.q4)
+    link.R, link.x, link.R1, link.x1, link.R2, link.x2 = R, x, R1, x1, R2, x2
+    link.R3, link.x3, link.R4, link.x4 = R3, x3, R4, x4
+    D = _weighted(link.weights[4:], R, (R1, R2, R3, R4))  # (2)
+    acc = _weighted(link.weights[4:], x, (x1, x2, x3, x4))
     point_forces(link, R, D, sub(acc, link.gravity))
+
+
+def _weighted(weights: tuple, at: tuple, others: tuple) -> tuple:
+    """Σ_k weight_k (u_k - u), (2)."""
+    total = scale(sub(others[0], at), weights[0])
+    for weight, other in zip(weights[1:], others[1:], strict=True):
+        total = add(total, scale(sub(other, at), weight))
+    return total
 
 
 def point_forces(link: Any, R: tuple, D: tuple, acc: tuple) -> None:
@@ -131,11 +140,11 @@ def _inward(link: Any) -> None:
 
 
 def _inward_weighted(link: Any) -> None:
-    """The same from any three further samples."""
-    steps = [_step(link, link.q, other) for other in (link.q1, link.q2, link.q3)]
+    """The same from any four further samples."""
+    steps = tuple(_step(link, link.q, other) for other in (link.q1, link.q2, link.q3, link.q4))
+    none = (0.0,) * len(steps[0])
     w = link.weights
-    velocity = tuple(w[0] * x + w[1] * y + w[2] * z for x, y, z in zip(*steps, strict=True))
-    joint_torque(link, velocity, tuple(w[3] * x + w[4] * y + w[5] * z for x, y, z in zip(*steps, strict=True)))
+    joint_torque(link, _weighted(w[:4], none, steps), _weighted(w[4:], none, steps))
     carry_force(link)
 
 
@@ -184,11 +193,11 @@ def nodal_central(forces: bool = False) -> Kernel:
 
 
 def nodal_weighted(forces: bool = False) -> Kernel:
-    """Joint torques at a sample from three others with weights; with `forces`, those of the links' points instead."""
-    poses = {f"{name}{sample}": width for sample in ("", 1, 2, 3) for name, width in (("R", 9), ("x", 3))}
+    """Joint torques at a sample from four others with weights; with `forces`, those of the links' points instead."""
+    poses = {f"{name}{sample}": width for sample in ("", 1, 2, 3, 4) for name, width in (("R", 9), ("x", 3))}
     return Kernel(
         name="nodal_weighted" + ("_forces" if forces else ""),
-        inputs=(*(Array(name, "q") for name in ("q", "q1", "q2", "q3")), Array("weights", "total", 6)),
+        inputs=(*(Array(name, "q") for name in ("q", "q1", "q2", "q3", "q4")), Array("weights", "total", 8)),
         outputs=(FORCES if forces else TORQUE,),
         phases=(_start_weighted, Loop("links", (_outward_weighted, give_force)))
         if forces

@@ -40,6 +40,7 @@ __all__ = ["SCHEMES", "Tips", "checked_objects", "checked_tips", "exerted_wrench
 
 Floats = NDArray[np.float64]
 Tips = Mapping[str, TipForce | Sequence[TipForce]]
+Rows = slice | NDArray[np.int64]
 SCHEMES = ("central", "newmark", "given")
 _WHERE = "nodal_inverse_dynamics"
 
@@ -205,18 +206,18 @@ class _Sampled:
         kind = "smoothed" if half else "plain newmark" if plain else "central" if scheme == "newmark" else scheme
         return cls(m, t, h, rows, kind, rates[0], rates[1], half, where)
 
-    def parts(self) -> list[tuple[NDArray[np.int64], SeenMotion]]:
+    def parts(self) -> list[tuple[Rows, SeenMotion]]:
         """All samples, in groups that the scheme treats alike: their rows, and how it sees them."""
-        every = np.arange(len(self.time))
+        every = slice(0, len(self.time))
         if self.scheme == "given" and self.v is not None and self.a is not None:
             return [(every, ByRates(self.m, self.q, self.v, self.a))]
         if self.scheme == "smoothed" and self.step is not None:
-            found = smoothed(self.m, self.q, self.step, self.smoothing, every, len(every) - 1)
+            last = len(self.time) - 1
+            found = smoothed(self.m, self.q, self.step, self.smoothing, np.arange(last + 1), last)
             return [(every, ByRates(self.m, *found))]
         if self.scheme == "plain newmark":
             return [(every, self._recurrence())]
-        groups = stencils(self.time, self.step, every, len(every) - 1)
-        return [(group.at, ByDifferences(self.m, self.q, group)) for group in groups]
+        return [(group.rows, ByDifferences(self.m, self.q, group)) for group in stencils(self.time, self.step)]
 
     def _recurrence(self) -> ByNewmark:
         if self.step is None:
@@ -228,10 +229,10 @@ class _Sampled:
         return ByNewmark(self.m, self.q, *(np.concatenate([getattr(one, name) for one in seen]) for name in names))
 
     def exerted(
-        self, rows: NDArray[np.int64], seen: SeenMotion, tips: list[Exertion], objects: tuple[HeldObject, ...]
+        self, rows: Rows, seen: SeenMotion, tips: list[Exertion], objects: tuple[HeldObject, ...]
     ) -> Floats | None:
         """Wrenches (R, n, 6) of all that the links exert at some samples; None where they exert nothing."""
-        made = [_at_rows(tip, rows) for tip in tips]
+        made = [_at_rows(tip, rows, len(seen.q)) for tip in tips]
         for thing in objects:
             held = (self.time >= thing.during[0]) & (self.time < thing.during[1])
             if not held.any():
@@ -250,9 +251,9 @@ class _Sampled:
         return exerted_wrenches(self.m, seen, made) if made else None
 
 
-def _at_rows(tip: Exertion, rows: NDArray[np.int64]) -> Exertion:
+def _at_rows(tip: Exertion, rows: Rows, count: int) -> Exertion:
     parts = {
-        name: np.broadcast_to(part if part.ndim == 1 else part[rows], (len(rows), 3))
+        name: np.broadcast_to(part if part.ndim == 1 else part[rows], (count, 3))
         for name, part in (("force", tip.force), ("moment", tip.moment))
     }
     return replace(tip, **parts)

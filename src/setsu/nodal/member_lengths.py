@@ -8,7 +8,7 @@
 | e_k, s_c(q) | unit axes of link j; how far the joint of child c has slid | -, m | link j |
 | L_j | [ [c_j]x  1  [d_a]x  [d_b]x ... ] of link j | m | link j |
 
-    tau_d = b_d · (f_i + Σ_c Q_c) + Σ_{j carried by i} a_d · R_j L_j R_jᵀ P_j,  i the link that d moves  (1)  (2), (4)-(6)
+    tau_d = b_d · (f_i + Σ_c Q_c) + Σ_{j carried by i} a_d · R_j L_j R_jᵀ P_j, i the link d moves  (1)  (2), (4)-(6)
           = [L]_d [T(q)] P                                                                              (2)
 
 [L] has a row for every velocity and holds lengths and ones only: for each link j carried, c_j against the rows of [T]

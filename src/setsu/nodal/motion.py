@@ -66,7 +66,7 @@ class ByDifferences:
     @property
     def q(self) -> Floats:
         """Coordinates at the instants."""
-        return self.samples[self.stencil.at]
+        return self.samples[self.stencil.rows]
 
     @property
     def poses(self) -> Floats:
@@ -75,7 +75,7 @@ class ByDifferences:
 
     @cached_property
     def _poses(self) -> list[Floats]:
-        """Placements at the instants and at the three other samples."""
+        """Placements at the instants and at the other samples."""
         place = fast_function(self.m, "body_poses")
         return [place(self.samples[rows]) for rows in (self.stencil.at, *self.stencil.others.T)]
 
@@ -85,7 +85,8 @@ class ByDifferences:
         step = fast_function(self.m, "difference")
         rates = np.zeros((len(self.stencil.at), self.m.nv))
         for rows, weight in zip(self.stencil.others.T, self.stencil.first.T, strict=True):
-            rates += weight[:, None] * step(self.q, self.samples[rows])
+            if weight.any():
+                rates += weight[:, None] * step(self.q, self.samples[rows])
         return rates
 
     def torques(self) -> Floats:
@@ -98,10 +99,10 @@ class ByDifferences:
 
     def _kernel(self, what: str) -> Floats:
         s, q = self.stencil, self.samples
-        if s.even is not None:
-            before, after = s.others[:, 0], s.others[:, 1]
-            rate = np.array([1.0 / s.even])
-            return native_function(self.m, f"nodal_central{what}")(q[before], q[s.at], q[after], rate)
+        if s.even is not None and isinstance(s.rows, slice):
+            start, stop = s.rows.start, s.rows.stop
+            before, at, after = q[start - 1 : stop - 1], q[start:stop], q[start + 1 : stop + 1]
+            return native_function(self.m, f"nodal_central{what}")(before, at, after, np.array([1.0 / s.even]))
         weights = np.concatenate([s.first, s.second], axis=1)
         return native_function(self.m, f"nodal_weighted{what}")(q[s.at], *(q[rows] for rows in s.others.T), weights)
 
@@ -118,7 +119,8 @@ class ByDifferences:
             shape = (-1,) + (1,) * (values[0].ndim - 1)
             total = np.zeros_like(values[0])
             for value, weight in zip(values[1:], weights.T, strict=True):
-                total += weight.reshape(shape) * (value - values[0])
+                if weight.any():
+                    total += weight.reshape(shape) * (value - values[0])
             return total
 
         def places(point: LinkPoint) -> list[Floats]:

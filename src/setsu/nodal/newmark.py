@@ -35,8 +35,9 @@ Floats = NDArray[np.float64]
 START_SAMPLES = 8
 """Samples from which a start is found."""
 _ORDER = START_SAMPLES - 2
-# Two neighbouring windows must agree on the start to this part of the largest velocity in them.
-_CONSISTENT = 1e-5
+# Two neighbouring windows must agree on the start: what their difference grows to in so many samples may be this
+# part of the accelerations among the first samples.
+_HORIZON, _CONSISTENT = 50, 0.05
 # A start that is given must agree with the samples to this part.
 _GIVEN = 1e-2
 
@@ -95,16 +96,15 @@ class Recurrence:
         links = np.diff(self._places(samples), axis=0).reshape(len(samples) - 1, -1)
         both = np.concatenate([links, steps], axis=1)
         v, doubt = _smooth_start(2.0 / self.h * both)
-        largest = np.abs(v).max(axis=0)
-        rounding = 64.0 * np.finfo(np.float64).eps * (1.0 + np.abs(samples).max()) / self.h
-        scale = max(float(largest.max()), 0.0)
-        if doubt > _CONSISTENT * scale + rounding:
-            raise InputError(
-                f"{self.where}: the first {START_SAMPLES} samples give no consistent start for newmark without average "
-                f"(two windows differ by {doubt:.2g} at velocities up to {scale:.2g}): the motion jumps there, or is "
-                "noisy or coarse; expected a smoother start, v and a of the first sample, average=True, or smoothing"
-            )
         a, _ = _smooth_start(2.0 / self.h * np.diff(v, axis=0))
+        drift, scale = 4.0 * _HORIZON * doubt / self.h, 1.0 + float(np.abs(a).max())
+        if drift > _CONSISTENT * scale:
+            raise InputError(
+                f"{self.where}: the first {START_SAMPLES} samples give no consistent start for newmark without "
+                f"average: an error of {drift:.2g} would grow in {_HORIZON} samples, where accelerations are "
+                f"{scale:.2g}; the motion jumps there, or is noisy or coarse; expected a smoother start, v and a of the "
+                "first sample, average=True, or smoothing"
+            )
         split = links.shape[1]
         shape = (self.m.n_bodies, 12)
         return v[0, :split].reshape(shape), a[0, :split].reshape(shape), v[0, split:], a[0, split:]

@@ -3,23 +3,26 @@
 | symbol | meaning | unit |
 |---|---|---|
 | t_k, h | times; their step where it is even | s |
-| w1, w2 | weights of three other samples: u' = Σ w1 (u_i - u), u'' = Σ w2 (u_i - u) | 1/s, 1/s² |
+| w1, w2 | weights of four other samples: u' = Σ w1 (u_i - u), u'' = Σ w2 (u_i - u) | 1/s, 1/s² |
 
-    exact for cubics, whatever the spacing: Σ_i w_i (t_i - t)^p = p! where p is the derivative, else 0, p = 1, 2, 3  (1)
+    exact for quartics, whatever the spacing: Σ_i w_i (t_i - t)^p = p! where p is the derivative, else 0; p = 1 ... 4
+    (1)
 
-Inner samples of even steps use their two neighbours (order 2, third weight zero); ends and uneven steps four samples.
+Inner samples of even steps use their two neighbours (order 2, the other weights zero); ends and uneven steps five
+samples, whose error is smaller.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 
-__all__ = ["FEWEST", "Stencils", "checked_rows", "checked_time", "even_step", "stencils"]
+__all__ = ["FEWEST", "Stencils", "central", "checked_rows", "checked_time", "even_step", "stencils"]
 
 Floats = NDArray[np.float64]
 
@@ -30,54 +33,80 @@ _EVEN = 1e-6
 
 @dataclass(frozen=True)
 class Stencils:
-    """For each of R instants: its sample, three others (R, 3), and their weights (R, 3).
+    """For R samples that are treated alike: which they are, four others (R, 4), and their weights (R or 1, 4).
 
-    even: the step where the two neighbours serve alone (central differences), else None.
+    even: the step where the two neighbours serve alone (central differences), else None; the samples then follow each
+    other without a gap.
     """
 
+    rows: slice | NDArray[np.int64]
     at: NDArray[np.int64]
-    others: NDArray[np.int64]
     first: Floats
     second: Floats
     even: float | None
+    around: NDArray[np.int64] | None = None
+
+    @cached_property
+    def others(self) -> NDArray[np.int64]:
+        """The four other samples of each; where two serve, the sample itself stands for the rest."""
+        if self.around is not None:
+            return self.around
+        return np.stack([self.at - 1, self.at + 1, self.at, self.at], axis=1)
 
 
-def stencils(time: Floats, h: float | None, at: NDArray[np.int64], last: int) -> list[Stencils]:
-    """Return the stencils of some samples of `last` + 1, those with two equal neighbours apart from the others."""
-    inner = (at > 0) & (at < last) if h is not None else np.zeros(len(at), dtype=bool)
-    found = []
-    if h is not None and inner.any():
-        k = at[inner]
-        one, none = np.ones(len(k)), np.zeros(len(k))
-        found.append(
-            Stencils(
-                k,
-                np.stack([k - 1, k + 1, k], axis=1),
-                np.stack([-0.5 / h * one, 0.5 / h * one, none], axis=1),
-                np.stack([1.0 / (h * h) * one, 1.0 / (h * h) * one, none], axis=1),
-                h,
-            )
-        )
-    if not inner.all():
-        k = at[~inner]
-        # Two before and one after where there are, so that a stepper needs one sample more and no second.
-        base = np.clip(k - 2, 0, last - 3)
-        four = base[:, None] + np.arange(4)
-        others = four[four != k[:, None]].reshape(-1, 3)
-        away = (others - k[:, None]) * h if h is not None else time[others] - time[k][:, None]
-        found.append(Stencils(k, others, *_weights(away), None))
-    return found
+def stencils(time: Floats, h: float | None) -> list[Stencils]:
+    """Return the stencils of all samples: of those with two equal neighbours, and of the others."""
+    last = len(time) - 1
+    if h is None:
+        return [_five(time, np.arange(last + 1))]
+    return [central(h, 1, last), _ends(h, last)]
+
+
+def central(h: float, start: int, stop: int) -> Stencils:
+    """Return the stencil of samples from start up to stop, between two neighbours of even steps."""
+    first, second = 0.5 / h, 1.0 / (h * h)
+    return Stencils(
+        slice(start, stop),
+        np.arange(start, stop),
+        np.array([[-first, first, 0.0, 0.0]]),
+        np.array([[second, second, 0.0, 0.0]]),
+        h,
+    )
+
+
+@lru_cache(maxsize=64)
+def _ends(h: float, last: int) -> Stencils:
+    """Return the stencils of the first and the last sample of even steps."""
+    made = _five(np.arange(last + 1, dtype=np.float64), np.array([0, last]))
+    return replace(made, first=made.first * (1.0 / h), second=made.second * (1.0 / (h * h)))
+
+
+def _five(time: Floats, at: NDArray[np.int64]) -> Stencils:
+    """Return the stencils of samples from the five nearest ones, or from all where there are four."""
+    last = len(time) - 1
+    base = np.clip(at - 2, 0, max(last - 4, 0))
+    near = base[:, None] + np.arange(min(5, last + 1))
+    others = near[near != at[:, None]].reshape(len(at), -1)
+    first, second = _weights(time[others] - time[at][:, None])
+    if others.shape[1] == FEWEST - 1:
+        others, first, second = np.column_stack([others, at]), _with_zero(first), _with_zero(second)
+    return Stencils(at, at, first, second, None, others)
+
+
+def _with_zero(weights: Floats) -> Floats:
+    return np.column_stack([weights, np.zeros(len(weights))])
 
 
 def _weights(away: Floats) -> tuple[Floats, Floats]:
-    """Weights (R, 3) of first and second derivatives from three samples so far away in time (1)."""
-    a, b, c = away.T
+    """Weights of first and second derivatives from three or four samples so far away in time (1)."""
     first, second = np.empty_like(away), np.empty_like(away)
-    for k, (x, y, z) in enumerate(((a, b, c), (b, c, a), (c, a, b))):
-        # Lagrange's polynomial through 0 at t and 1 at x, zero at y and z.
-        below = x * (x - y) * (x - z)
-        first[:, k] = y * z / below
-        second[:, k] = -2.0 * (y + z) / below
+    for k in range(away.shape[1]):
+        x, rest = away[:, k], np.delete(away, k, axis=1)
+        # Lagrange's polynomial that is 1 at x, zero at 0 and at the rest: s/x Π (s - r)/(x - r).
+        below = x * np.prod(x[:, None] - rest, axis=1)
+        constant = np.prod(-rest, axis=1)
+        slope = sum(np.prod(-np.delete(rest, j, axis=1), axis=1) for j in range(rest.shape[1]))
+        first[:, k], second[:, k] = constant / below, 2.0 * slope / below
     return first, second
 
 

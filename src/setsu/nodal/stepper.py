@@ -22,7 +22,7 @@ from setsu.nodal.inverse_dynamics import Tips, checked_objects, checked_tips, ex
 from setsu.nodal.link_forces import torques_of_forces
 from setsu.nodal.motion import ByDifferences, ByRates, SeenMotion, spring_torques
 from setsu.nodal.newmark import START_SAMPLES, Recurrence
-from setsu.nodal.samples import stencils
+from setsu.nodal.samples import central
 from setsu.nodal.smoothing import checked_smoothing, smoothed
 
 __all__ = ["NodalStepper"]
@@ -203,8 +203,7 @@ class NodalStepper:
         window = np.array(self._samples)
         if n:
             return ByRates(m, *smoothed(m, window, self.step, n, np.array([n]), 2 * n))
-        (group,) = stencils(np.zeros(3), self.step, np.array([1]), 2)
-        return ByDifferences(m, window, group)
+        return ByDifferences(m, window, central(self.step, 1, 2))
 
     def _finish(self, seen: SeenMotion, at: int) -> Floats:
         m = self.mechanism
