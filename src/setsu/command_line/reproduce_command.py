@@ -11,7 +11,7 @@ from setsu.command_line.output import INTERRUPTED, ProgressBar, console, print_j
 __all__ = ["reproduce"]
 
 
-def reproduce(paper: str = "all", *, out: Path = Path("out/reproduce"), json: bool = False) -> int:
+def reproduce(paper: str = "all", *, out: Path = Path("out/reproduce"), jobs: int = 0, json: bool = False) -> int:
     """Compute the tables and figures of published papers again, beside what is printed.
 
     Writes one folder per paper with its figures and a page, and a page over all. Ctrl-C keeps the papers that are
@@ -23,18 +23,22 @@ def reproduce(paper: str = "all", *, out: Path = Path("out/reproduce"), json: bo
         Key of a paper, or all: nishiguchi2014, sugihara2002, kawasaki1995, isobe2003, yamamoto2022.
     out
         Folder for pages and figures.
+    jobs
+        Processes that compute at once; 0 for as many as processors.
     json
         Print JSON instead of tables.
     """
+    from setsu.reproduce import PAPERS
     from setsu.reproduce import reproduce as compute
 
     reports: list[Any] = []
     interrupted = False
     try:
         with ProgressBar("computing") as progress:
-            compute([paper], out, progress, reports.append)
+            compute([paper], out, progress, reports.append, jobs)
     except KeyboardInterrupt:
         interrupted = True
+    reports.sort(key=lambda report: list(PAPERS).index(report.key))
     if json:
         print_json([_as_data(report) for report in reports])
     else:

@@ -102,8 +102,8 @@ class Recurrence:
             raise InputError(
                 f"{self.where}: the first {START_SAMPLES} samples give no consistent start for newmark without "
                 f"average: an error of {drift:.2g} would grow in {_HORIZON} samples, where accelerations are "
-                f"{scale:.2g}; the motion jumps there, or is noisy or coarse; expected a smoother start, v and a of the "
-                "first sample, average=True, or smoothing"
+                f"{scale:.2g}; the motion jumps there, or is noisy or coarse; expected a smoother start, v and a of "
+                "the first sample, average=True, or smoothing"
             )
         split = links.shape[1]
         shape = (self.m.n_bodies, 12)

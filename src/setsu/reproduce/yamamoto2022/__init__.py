@@ -37,11 +37,32 @@ def run(out: Path, progress: Callable[[str, float], None]) -> Report:
         title="yamamoto2022: inverse and forward dynamics, a lecture",
         source="Newton-Euler inverse dynamics in world and link frames, forward dynamics by the unit-vector method, "
         "and its exercises. The course's arm and its answers are not public: an arm of our own stands in, and laws "
-        "take the place of printed numbers: a printed 0 means that two ways of computing must not differ.",
-        tables=_tables(motion, fall, errors, growth),
+        "take the place of printed numbers.",
+        tables=(_joint_table(exercises.joint_kinds()), *_tables(motion, fall, errors, growth), _cost_table(costs)),
         figures=figures(motion, fall, errors, growth, costs, out),
         notes=_notes(growth, costs),
     )
+
+
+def _joint_table(kinds: exercises.JointKinds) -> Table:
+    rows = []
+    for name in kinds.torque:
+        rows.append(
+            Row(f"{name}: entries of K, fitted to 40 states, off the printed", "-", at_most(1e-9), kinds.matrix[name])
+        )
+        rows.append(Row(f"{name}: torque against K (f, n)", "-", at_most(1e-12), kinds.torque[name]))
+    return Table("(22), (23): joint types by their K (force first, then moment)", tuple(rows), expected_name="expected")
+
+
+def _cost_table(costs: exercises.Costs) -> Table:
+    """Measured, so nothing is expected of the numbers but that the textbook's order of methods holds."""
+    last = {name: float(times[-1]) for name, times in costs.seconds.items()}
+    rows = [Row(f"{name}, {costs.links[-1]:.0f} links", "µs", None, 1e6 * seconds) for name, seconds in last.items()]
+    rows.append(
+        Row("composite body / mass matrix and dense solution, 256 links", "-", None,
+            last["composite body"] / float(costs.dense[-1]))
+    )  # fmt: skip
+    return Table("Time of one forward dynamics in this run", tuple(rows), expected_name="expected")
 
 
 def _tables(
