@@ -51,8 +51,8 @@ def test_ten_thousandths_where_the_highest_rate_times_the_step_is_a_hundredth(na
     assert error(TREES[name](), waves, 401, scheme=scheme) <= 1e-4
 
 
-def test_uneven_steps_keep_order_two() -> None:
-    """Times jittered at random by up to 30 % of a step: central differences of even steps would have order 1."""
+def test_uneven_steps_lose_no_order() -> None:
+    """Times jittered at random by up to 30 % of a step: three samples would have order 1, five have 3."""
     m = ur10()
 
     def jittered(m: setsu.Mechanism, samples: int):
@@ -63,8 +63,8 @@ def test_uneven_steps_keep_order_two() -> None:
 
     errors = [error(m, jittered, samples) for samples in (101, 201, 401, 801)]
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert abs(orders.mean() - 2.0) < 0.2, errors
-    assert errors[-1] < 1e-4
+    assert orders.min() > 1.9, errors
+    assert errors[-1] < 1e-6
 
 
 @pytest.mark.parametrize("name", TREES)

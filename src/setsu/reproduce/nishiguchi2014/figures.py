@@ -28,6 +28,8 @@ _TORQUES = {
     "figure 5": "τ = (3, 3, 3) N m",
     "figure 6": "τ = (-3 cos 2πt, -3 sin 2πt, 3 cos 2πt) N m",
 }
+_SETTLED = 8
+"""Samples at the start that do not set the scale of a plot of forces."""
 _WAYS = (("", "-", 1.6), (", paper's method", ":", 2.0), (", thin rod", "--", 1.0))
 """How the three runs of a motion are drawn: words of the legend, line, width."""
 
@@ -171,13 +173,19 @@ def _forces(motion: str, number: int, letter: str, runs: Runs, end: float, out: 
             label = f"{name} printed at {instant.time:.2f} s"
             axes.plot([instant.time], [float(values[name])], "x", color=colour, markersize=8, label=label)
     axes.set(xlabel="time (s)", ylabel=f"force along {letter} (N)", xlim=(0.0, end))
+    # The first samples, when the arm falls into its motion, would press all else flat.
+    settled = [np.concatenate([run.forces[_SETTLED:, :, axis].ravel(), other[_SETTLED:]])
+               for run in runs for other in ((run.friction if letter == "y" else run.normal),)]  # fmt: skip
+    low, high = float(min(map(np.min, settled))), float(max(map(np.max, settled)))
+    margin = 0.06 * (high - low)
+    axes.set_ylim(low - margin, high + margin)
     handles = [line for line in axes.get_lines() if "printed" not in str(line.get_label())]
     named = [line for line in handles if not str(line.get_label()).startswith("_")]
     axes.legend(handles=named, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=6)
     axes.grid(alpha=0.3)
     caption = (
         f"Forces on the links along {letter}, until the arm rests. Full: default, dotted: paper's method, dashed: thin "
-        "rod. Crosses: the printed values of the instants."
+        f"rod. Crosses: the printed values of the instants. The first {_SETTLED} samples may leave the frame."
     )
     title = f"Figure {number}: {letter} components of the forces, {motion} manipulator"
     return save_figure(canvas, out / f"figure_{number:02}.png", title, caption)

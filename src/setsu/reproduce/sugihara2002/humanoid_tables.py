@@ -50,15 +50,20 @@ def computing_table(runs: Mapping[str, Sequence[HumanoidRun]]) -> Table:
     """Return the time of a step and the rounds of the solvers; the paper states both for its own."""
     rows = []
     for name, (one, two) in runs.items():
-        rows.append(Row(f"{name}: mean time of a step", "ms", None, 1e3 * one.seconds, others=(1e3 * two.seconds,)))
+        rows.append(
+            Row(f"{name}: processor time of a step", "ms", None, 1e3 * one.seconds, others=(1e3 * two.seconds,))
+        )
     for name, pair in runs.items():
         logs = [each.recording.contact_log for each in pair]
         if any(log is None for log in logs):
             continue
         mean, worst = ([float(function(log.rounds)) for log in logs if log] for function in (np.mean, np.max))
         rows.append(Row(f"{name}: rounds of a step, mean", "-", None, mean[0], others=(mean[1],)))
+        rows.append(Row(f"{name}: rounds of a step, worst", "-", None, worst[0], others=(worst[1],)))
         points = pair[1].positions.shape[1]
-        rows.append(Row(f"{name}: rounds of a step, worst", "-", at_most(points), worst[0], others=(worst[1],)))
+        rows.append(
+            Row(f"{name}: worst rounds of the paper's method, over {points} points", "-", at_most(points), worst[1])
+        )
     title = (
         "Computing of the motions, this run (paper: about 4 ms a step on a Pentium 4 with 1.8 GHz; at most as many "
         "rounds as contact points)"

@@ -107,16 +107,16 @@ def _flow(out: Path) -> Figure:
         if k:
             axes.annotate("", (0.5, y + 0.3), (0.5, y + 0.7), arrowprops={"arrowstyle": "-|>", "color": "black"})
     for number, (start, end, text) in enumerate(_BACK):
-        x = 0.86 + 0.08 * number
+        x = 0.82 + 0.24 * number
         axes.annotate(
             "",
             (0.74, count - end),
             (x, count - start),
             arrowprops={"arrowstyle": "-|>", "color": COLORS[1], "connectionstyle": "angle,angleA=90,angleB=0,rad=4"},
         )
-        axes.plot([0.7, x], [count - start] * 2, color=COLORS[1], linewidth=1.2, label=text)
-        axes.text(x + 0.005, count - start + 0.35 - 0.9 * number, text, color=COLORS[1], fontsize="small", va="center")
-    axes.set(xlim=(0.1, 1.15), ylim=(0.4, count + 0.6))
+        axes.plot([0.72, x], [count - start] * 2, color=COLORS[1], linewidth=1.2, label=text)
+        axes.text(x + 0.005, count - start + 0.35, text, color=COLORS[1], fontsize="small", va="center")
+    axes.set(xlim=(0.1, 1.25), ylim=(0.4, count + 0.6))
     axes.axis("off")
     caption = (
         'The method as shipped (contact_solver="sugihara2002"), in the corrected reading: step 7 runs at most '
