@@ -17,7 +17,7 @@ b = setsu.MechanismBuilder("four links", gravity=(0.0, 0.0, -9.8))
 parent, place = "world", setsu.placement()
 for k in range(1, 5):
     b.add_body(f"link{k}", parent, setsu.Revolute((1, 0, 0), f"q{k}", damping=3.0), placement=place, mass=MASS,
-               center_of_mass=(0, 0, LENGTH / 2), inertia=np.diag([1.0, 1.0, 0.01]) * MASS * LENGTH**2 / 12)  # fmt: skip
+               center_of_mass=(0, 0, LENGTH / 2), inertia=np.diag([1, 1, 0.01]) * MASS * LENGTH**2 / 12)  # fmt: skip
     parent, place = f"link{k}", setsu.placement((0, 0, LENGTH))
 arm = b.build()
 

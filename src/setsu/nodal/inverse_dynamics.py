@@ -290,10 +290,11 @@ def checked_tips(m: Mechanism, tip_forces: Tips | None, samples: int, where: str
 
 
 def _listed(given: object, body: str, where: str) -> list[TipForce]:
-    listed = list(given) if isinstance(given, list | tuple) else [given]
-    for each in listed:
+    listed: list[TipForce] = []
+    for each in list(given) if isinstance(given, list | tuple) else [given]:
         if not isinstance(each, TipForce):
             raise InputError(f'{where}: tip force on "{body}": expected a TipForce, or several, got {each!r:.80}')
+        listed.append(each)
     return listed
 
 

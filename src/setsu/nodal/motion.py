@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,37 +21,6 @@ from setsu.nodal.samples import Stencils
 __all__ = ["ByDifferences", "ByNewmark", "ByRates", "SeenMotion", "spring_torques"]
 
 Floats = NDArray[np.float64]
-
-
-class SeenMotion(Protocol):
-    """What a scheme gives at R instants."""
-
-    @property
-    def q(self) -> Floats:
-        """Coordinates (R, nq) at which forces act."""
-        ...
-
-    @property
-    def poses(self) -> Floats:
-        """Placements of the links there (R, n, 4, 4)."""
-        ...
-
-    @property
-    def rates(self) -> Floats:
-        """Joint velocities (R, nv)."""
-        ...
-
-    def torques(self) -> Floats:
-        """Torques (R, nv) of the motion alone, with armature, friction and joint springs."""
-        ...
-
-    def forces(self) -> Floats:
-        """Force and moment (R, n, 6) of each link's points, at its origin, world axes."""
-        ...
-
-    def points(self) -> PointMotion:
-        """Motion of points."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -238,6 +206,12 @@ class ByNewmark:
             rotation=lambda body: self.poses[:, body, :3, :3],
             curve=curve,
         )
+
+
+SeenMotion = ByDifferences | ByRates | ByNewmark
+"""What a scheme gives at R instants: q (R, nq) at which forces act, poses (R, n, 4, 4) of the links there, rates (R,
+nv); torques() of the motion alone, with armature, friction and joint springs; forces() (R, n, 6) of each link's
+points, at its origin, world axes; points(), the motion of points."""
 
 
 def _curve(R: Floats, w: Floats, dw: Floats) -> Floats:

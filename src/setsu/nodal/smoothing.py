@@ -60,4 +60,4 @@ def _weights(n: int, away: int) -> Floats:
     fit = np.linalg.pinv(np.stack([i**p for p in range(4)], axis=1))
     s = float(away)
     at = np.array([[1.0, s, s**2, s**3], [0.0, 1.0, 2.0 * s, 3.0 * s**2], [0.0, 0.0, 2.0, 6.0 * s]])
-    return at @ fit
+    return np.asarray(at @ fit, dtype=np.float64)

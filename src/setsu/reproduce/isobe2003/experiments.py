@@ -89,10 +89,11 @@ def accuracy(m: Mechanism) -> Accuracy:
         motion = systems.waves(m, steps + 1)
         exact = _exact(m, motion)
         for name in SCHEMES:
-            options = {"v": motion.v, "a": motion.a} if name == EXACT_START else {}
+            start = (motion.v, motion.a) if name == EXACT_START else (None, None)
             scheme = "central" if name == "central" else "newmark"
-            average = name == AVERAGED
-            found = nodal_inverse_dynamics(m, motion.time, motion.q, scheme, average=average, **options)
+            found = nodal_inverse_dynamics(
+                m, motion.time, motion.q, scheme, v=start[0], a=start[1], average=name == AVERAGED
+            )
             if name == "central":
                 curves[steps] = (motion.time, found)
             errors[name].append(_relative(found, exact))

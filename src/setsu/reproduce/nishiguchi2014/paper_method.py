@@ -56,7 +56,7 @@ def run_by_paper(motion: Motion, inertia: float, duration: float | None = None) 
         rows.append((q, v, now.acceleration, now.normal, now.friction, motion.drive(t, q, v)))
         q, v = _runge_kutta(m, bare, motion, t, q, v, now.acceleration)
     Q, V, A, normal, friction, torque = (np.array(part) for part in zip(*rows, strict=True))
-    return describe(m, np.arange(count + 1) * STEP, Q, V, A, torque, normal, friction)
+    return describe(m, np.arange(count + 1, dtype=np.float64) * STEP, Q, V, A, torque, normal, friction)
 
 
 def _bare(m: Mechanism) -> Mechanism:
