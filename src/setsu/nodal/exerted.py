@@ -39,6 +39,7 @@ __all__ = [
     "LinkPoint",
     "PointMotion",
     "TipForce",
+    "cross",
     "grasp",
     "held_forces",
     "link_point",
@@ -197,6 +198,15 @@ def turn(R: Floats, x: Floats) -> Floats:
     return R[..., 0] * x[..., 0, None] + R[..., 1] * x[..., 1, None] + R[..., 2] * x[..., 2, None]
 
 
+def cross(a: Floats, b: Floats) -> Floats:
+    """Vector product (..., 3) of vectors that broadcast."""
+    made = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    made[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    made[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    made[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return made
+
+
 def grasp(m: Mechanism, thing: HeldObject, pose: Floats) -> Grasp:
     """How hands hold an object at poses (n_bodies, 4, 4)."""
     points = tuple(link_point(m, body, place, "held object") for body, place in thing.grips)
@@ -251,7 +261,7 @@ def _load(thing: HeldObject, motion: PointMotion, sits: Grasp, gravity: Floats) 
     R, D = motion.rotation(grip.body), motion.curve(grip.body)
     moment = np.zeros_like(force)
     for k in range(3):
-        moment = moment + _cross(R[..., k], turn(D, np.broadcast_to(S[:, k], force.shape)))
+        moment = moment + cross(R[..., k], turn(D, np.broadcast_to(S[:, k], force.shape)))
     return Exertion(centroid, force, moment)
 
 
@@ -263,17 +273,13 @@ def _shared(
     levers = places - motion.position(whole.point)[:, None]
     shares = thing.shares()[None, :, None]
     forces = shares * whole.force[:, None]
-    return forces, shares * whole.moment[:, None] - _cross(levers, forces)
+    return forces, shares * whole.moment[:, None] - cross(levers, forces)
 
 
 def _inertia_matrix(thing: HeldObject, axes: Floats) -> Floats:
     """Inertia in the axes that `axes` lead into."""
     inertia = np.asarray(thing.inertia, dtype=np.float64)
     return float(inertia) * np.eye(3) if inertia.ndim == 0 else axes @ inertia @ axes.T
-
-
-def _cross(a: Floats, b: Floats) -> Floats:
-    return np.asarray(np.cross(a, b), dtype=np.float64)
 
 
 def _two_hands(thing: HeldObject, places: Floats, accelerated: Floats, gravity: Floats) -> Floats:
@@ -307,18 +313,18 @@ def _ball_grips(
     arms = places - middle[:, None]
     velocities = np.stack([motion.velocity(point) for point in sits.points], axis=1)
     spin = _fit_turning(arms, velocities - velocities.mean(axis=1)[:, None], thing)
-    around = _cross(spin[:, None], _cross(spin[:, None], arms))
+    around = cross(spin[:, None], cross(spin[:, None], arms))
     turning = _fit_turning(arms, accelerated - accelerated.mean(axis=1)[:, None] - around, thing)
     since = _fit_rotation(sits.places - sits.places.mean(axis=0), arms)
     center = thing.checked_center()
     start = sits.places.mean(axis=0) if center is None else sits.places[0] + sits.axes @ np.asarray(center)
     offset = turn(since, np.broadcast_to(start - sits.places.mean(axis=0), middle.shape))
-    acceleration = accelerated.mean(axis=1) + _cross(turning, offset) + _cross(spin, _cross(spin, offset))
+    acceleration = accelerated.mean(axis=1) + cross(turning, offset) + cross(spin, cross(spin, offset))
     W = thing.mass * (acceleration - gravity)
     inertia = np.broadcast_to(_inertia_matrix(thing, sits.axes), since.shape)
     back = np.swapaxes(since, -1, -2)
     momentum = turn(since, turn(inertia, turn(back, spin)))
-    H = turn(since, turn(inertia, turn(back, turning))) + _cross(spin, momentum)
+    H = turn(since, turn(inertia, turn(back, turning))) + cross(spin, momentum)
     return _balanced(arms - offset[:, None], thing.shares(), W, H, thing)
 
 
@@ -327,7 +333,7 @@ def _fit_turning(arms: Floats, rates: Floats, thing: HeldObject) -> Floats:
     outer = np.sum(arms[..., :, None] * arms[..., None, :], axis=1)
     square = (outer[:, 0, 0] + outer[:, 1, 1] + outer[:, 2, 2])[:, None, None] * np.eye(3) - outer
     _check_spread(square, thing)
-    return np.linalg.solve(square, np.sum(_cross(arms, rates), axis=1)[..., None])[..., 0]
+    return np.linalg.solve(square, np.sum(cross(arms, rates), axis=1)[..., None])[..., 0]
 
 
 def _fit_rotation(before: Floats, after: Floats) -> Floats:

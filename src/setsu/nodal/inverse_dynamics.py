@@ -27,7 +27,7 @@ from setsu.dynamics.catalogue import fast_function, require_mechanism
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.nodal.closed_loops import share_among_actuators
-from setsu.nodal.exerted import Exertion, Grasp, HeldObject, TipForce, grasp, held_forces, link_point, turn
+from setsu.nodal.exerted import Exertion, Grasp, HeldObject, TipForce, cross, grasp, held_forces, link_point, turn
 from setsu.nodal.link_forces import centroids, torques_of_forces
 from setsu.nodal.member_lengths import carried_bodies, parent_bodies
 from setsu.nodal.motion import ByDifferences, ByNewmark, ByRates, SeenMotion, spring_torques
@@ -142,7 +142,7 @@ def nodal_forces(
             wrenches = wrenches + exerted
         force = wrenches[..., :3]
         reach = turn(seen.poses[..., :3, :3], np.broadcast_to(arm, force.shape))
-        moment = wrenches[..., 3:] - np.cross(reach, force)
+        moment = wrenches[..., 3:] - cross(reach, force)
         Q = carried @ force
         parts = []
         for j, own in enumerate(columns):
@@ -266,7 +266,7 @@ def exerted_wrenches(m: Mechanism, seen: SeenMotion, made: Sequence[Exertion]) -
         body = each.point.body
         arm = turn(seen.poses[:, body, :3, :3], np.broadcast_to(each.point.local, each.force.shape))
         wrenches[:, body, :3] += each.force
-        wrenches[:, body, 3:] += each.moment + np.cross(arm, each.force)
+        wrenches[:, body, 3:] += each.moment + cross(arm, each.force)
     return wrenches
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from setsu.dynamics.catalogue import fast_function
 from setsu.dynamics.parameters import inertial_parameters
 from setsu.mechanism import Mechanism
-from setsu.nodal.exerted import turn
+from setsu.nodal.exerted import cross, turn
 from setsu.nodal.member_lengths import parent_bodies
 
 __all__ = ["centroids", "forces_of_motion", "torques_of_forces"]
@@ -36,22 +36,22 @@ def forces_of_motion(m: Mechanism, R: Floats, D: Floats, acceleration: Floats) -
     S = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
     acc = acceleration - np.array(m.gravity)
     force = mass[:, None] * acc + turn(D, s)
-    moment = np.cross(turn(R, s), acc)
+    moment = cross(turn(R, s), acc)
     for k in range(3):
-        moment = moment + np.cross(R[..., k], turn(D, np.broadcast_to(S[:, :, k], acc.shape)))
+        moment = moment + cross(R[..., k], turn(D, np.broadcast_to(S[:, :, k], acc.shape)))
     return np.concatenate([force, moment], axis=-1)
 
 
 def torques_of_forces(m: Mechanism, q: Floats, x: Floats, wrenches: Floats) -> Floats:
     """Torques (T, nv) of forces and moments (T, n, 6) at the links' origins x (T, n, 3), world axes (2)."""
     F = wrenches[..., :3].copy()
-    N = wrenches[..., 3:] + np.cross(x, F)
+    N = wrenches[..., 3:] + cross(x, F)
     parents = parent_bodies(m)
     for body in range(m.n_bodies - 1, -1, -1):
         if parents[body] >= 0:
             F[:, parents[body]] += F[:, body]
             N[:, parents[body]] += N[:, body]
-    N -= np.cross(x, F)
+    N -= cross(x, F)
     body_of = np.repeat(np.arange(m.n_bodies), [body.joint.nv for body in m.moving])
     axes = np.swapaxes(fast_function(m, "joint_axes")(np.ascontiguousarray(q)), -1, -2)
     return np.sum(axes[..., :3] * F[:, body_of], axis=-1) + np.sum(axes[..., 3:] * N[:, body_of], axis=-1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from setsu.dynamics.catalogue import fast_function, native_function
 from setsu.dynamics.springs import spring_wrenches
 from setsu.mechanism import Mechanism
-from setsu.nodal.exerted import LinkPoint, PointMotion, turn
+from setsu.nodal.exerted import LinkPoint, PointMotion, cross, turn
 from setsu.nodal.link_forces import forces_of_motion
 from setsu.nodal.samples import Stencils
 
@@ -141,11 +141,11 @@ class ByRates:
             return turn(self.poses[:, point.body, :3, :3], np.broadcast_to(point.local, (len(self.q), 3)))
 
         def velocity(point: LinkPoint) -> Floats:
-            return V[:, point.body, :3] + np.cross(V[:, point.body, 3:], arm(point))
+            return V[:, point.body, :3] + cross(V[:, point.body, 3:], arm(point))
 
         def acceleration(point: LinkPoint) -> Floats:
             w, dw = V[:, point.body, 3:], A[:, point.body, 3:]
-            return A[:, point.body, :3] + np.cross(dw, arm(point)) + np.cross(w, np.cross(w, arm(point)))
+            return A[:, point.body, :3] + cross(dw, arm(point)) + cross(w, cross(w, arm(point)))
 
         return PointMotion(
             position=lambda point: arm(point) + self.poses[:, point.body, :3, 3],
@@ -219,7 +219,7 @@ def _curve(R: Floats, w: Floats, dw: Floats) -> Floats:
     columns = []
     for k in range(3):
         r = R[..., k]
-        columns.append(np.cross(dw, r) + np.cross(w, np.cross(w, r)))
+        columns.append(cross(dw, r) + cross(w, cross(w, r)))
     return np.stack(columns, axis=-1)
 
 

@@ -33,7 +33,7 @@ _EVEN = 1e-6
 
 @dataclass(frozen=True)
 class Stencils:
-    """For R samples that are treated alike: which they are, four others (R, 4), and their weights (R or 1, 4).
+    """For R samples that are treated alike: which they are, others (R, 2 or 4), and their weights (R or 1, likewise).
 
     even: the step where the two neighbours serve alone (central differences), else None; the samples then follow each
     other without a gap.
@@ -48,10 +48,10 @@ class Stencils:
 
     @cached_property
     def others(self) -> NDArray[np.int64]:
-        """The four other samples of each; where two serve, the sample itself stands for the rest."""
+        """The four other samples of each; the two neighbours where they serve alone."""
         if self.around is not None:
             return self.around
-        return np.stack([self.at - 1, self.at + 1, self.at, self.at], axis=1)
+        return np.stack([self.at - 1, self.at + 1], axis=1)
 
 
 def stencils(time: Floats, h: float | None) -> list[Stencils]:
@@ -68,8 +68,8 @@ def central(h: float, start: int, stop: int) -> Stencils:
     return Stencils(
         slice(start, stop),
         np.arange(start, stop),
-        np.array([[-first, first, 0.0, 0.0]]),
-        np.array([[second, second, 0.0, 0.0]]),
+        np.array([[-first, first]]),
+        np.array([[second, second]]),
         h,
     )
 

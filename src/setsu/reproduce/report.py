@@ -154,17 +154,24 @@ class Table:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """Headings of all columns but the verdict's."""
+        """Headings of all columns but the verdict's; without those of expectations where there are none."""
+        if not self.judged:
+            return ("quantity", "unit", "computed", *self.other_names)
         return ("quantity", "unit", self.expected_name, "computed", "difference", *self.other_names)
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything is expected of any row."""
+        return any(row.expected is not None for row in self.rows)
 
     def cells(self, row: Row) -> tuple[str, ...]:
         """A row as text under these headings."""
+        expected = "" if row.expected is None else str(row.expected)
+        difference = "" if row.difference is None else f"{row.difference:+.1e}"
         return (
             row.quantity,
             row.unit,
-            "" if row.expected is None else str(row.expected),
-            f"{row.computed:.6g}",
-            "" if row.difference is None else f"{row.difference:+.1e}",
+            *((expected, f"{row.computed:.6g}", difference) if self.judged else (f"{row.computed:.6g}",)),
             *("" if other is None else f"{other:.6g}" for other in row.others),
             *("" for _ in self.other_names[len(row.others) :]),
         )
