@@ -74,13 +74,10 @@ def _schematic(out: Path) -> Figure:
     points = points - np.array([0.0, 0.0, points[-1, 2]])
     _draw_arm(axes, points, "links 1 to n")
     hand = points[-1]
-    for end, text, colour in (
-        ((hand[1], hand[2] + 0.45), "f_n", _RED),
-        ((hand[1] - 0.3, hand[2]), "f_t = K f_n", _RED),
-    ):
-        arrow = {"arrowstyle": "-|>", "color": colour}
-        axes.annotate("", end, (hand[1], hand[2]), arrowprops=arrow)
-        axes.annotate(text, end, textcoords="offset points", xytext=(4, 6), color=colour)
+    pushes = (((hand[1], hand[2] + 0.45), "f_n", (6, -4)), ((hand[1] - 0.3, hand[2]), "f_t = K f_n", (-30, -16)))
+    for end, text, aside in pushes:
+        axes.annotate("", end, (hand[1], hand[2]), arrowprops={"arrowstyle": "-|>", "color": _RED})
+        axes.annotate(text, end, textcoords="offset points", xytext=aside, color=_RED)
     for k, (one, two) in enumerate(pairwise(points), start=1):
         middle = 0.5 * (one + two)
         axes.annotate(str(k) if k < 5 else "n", middle[1:], textcoords="offset points", xytext=(8, 6))

@@ -77,14 +77,17 @@ def _collision(out: Path) -> Figure:
     ):
         after = np.array([before[0] if slip else 0.0, -e * before[1]])
         axes.axhline(0.0, color=GREY, linewidth=2.0, label="surface")
-        _arrow(axes, -before, np.zeros(2), COLORS[0], "v⁻")
-        _arrow(axes, np.zeros(2), after, COLORS[1], "v⁺ = -e v_ν ν + v_t" if slip else "v⁺ = 0")
+        _arrow(axes, -before, np.zeros(2), COLORS[0], "")
+        axes.annotate("v⁻", -0.6 * before, textcoords="offset points", xytext=(6, 4), color=COLORS[0])
+        _arrow(axes, np.zeros(2), after, COLORS[1], "v⁺" if slip else "v⁺ = 0")
         _arrow(axes, np.array([0.0, 0.0]), np.array([0.0, 1.3]), COLORS[2], "ν")
         axes.plot([0.0], [0.0], "o", color="black", label="contact point")
         axes.set_aspect("equal")
         axes.set(title=title, xlabel="along the surface", ylabel="along ν", xlim=(-1.2, 1.4), ylim=(-0.2, 1.5))
         axes.grid(alpha=0.3)
-    caption = "Velocity of a point before and after contact, equations (8)-(12): restitution along ν, friction across."
+    caption = (
+        "Velocity of a point before and after contact, (8)-(12): v⁺ = -e v_ν ν + v_t while it slides, 0 when it sticks."
+    )
     return save_figure(canvas, out / "figure_02.png", "Figure 2: rigid contact model", caption)
 
 
@@ -92,7 +95,7 @@ def _arrow(axes: Any, start: np.ndarray, end: np.ndarray, colour: str, text: str
     if np.allclose(start, end):
         axes.annotate(text, end, textcoords="offset points", xytext=(8, 8), color=colour)
         return
-    axes.plot(*np.array([start, end]).T, color=colour, linewidth=0.0, label=text)
+    axes.plot(*np.array([start, end]).T, color=colour, linewidth=0.0, label=text or "v⁻")
     axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.6})
     axes.annotate(text, end, textcoords="offset points", xytext=(6, -4), color=colour)
 

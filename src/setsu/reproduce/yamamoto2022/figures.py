@@ -48,8 +48,8 @@ def _links(path: Path) -> Figure:
     for first, second in (("i", "j"), ("j", "k")):
         middle = 0.5 * (origins[first] + origins[second])
         axes.annotate(f"{first}p{second}", middle, textcoords="offset points", xytext=(-4, -18), color="0.3")
-    axes.annotate("f_j, n_j", origins["j"], textcoords="offset points", xytext=(-16, 30), color="#b22222")
-    axes.annotate("-f_k, -n_k", origins["k"], textcoords="offset points", xytext=(-22, 36), color="#b22222")
+    axes.annotate("f_j, n_j", origins["j"], textcoords="offset points", xytext=(-58, 16), color="#b22222")
+    axes.annotate("-f_k, -n_k", origins["k"], textcoords="offset points", xytext=(-72, 10), color="#b22222")
     axes.set_aspect("equal")
     axes.set(xlim=(-0.6, 5.0), ylim=(-0.6, 1.6))
     axes.axis("off")
