@@ -131,7 +131,15 @@ if TYPE_CHECKING:
     from setsu.model_files import DHRow, LoadReport, from_dh, load, load_with_report
     from setsu.named_numbers import NamedNumber, symbol
     from setsu.native.threads import get_threads, set_threads
-    from setsu.nodal import HeldObject, MemberLengthMatrix, TipForce, member_length_matrix, nodal_inverse_dynamics
+    from setsu.nodal import (
+        HeldObject,
+        MemberLengthMatrix,
+        NodalStepper,
+        TipForce,
+        member_length_matrix,
+        nodal_forces,
+        nodal_inverse_dynamics,
+    )
     from setsu.simulation import (
         CloseLoop,
         EnergyLedger,
@@ -192,6 +200,7 @@ __all__ = [
     "ModelWarning",
     "MovedCut",
     "NamedNumber",
+    "NodalStepper",
     "OpenLoop",
     "PhysicallyConsistent",
     "Planar",
@@ -263,6 +272,7 @@ __all__ = [
     "modified_dh",
     "momentum",
     "move_cut",
+    "nodal_forces",
     "nodal_inverse_dynamics",
     "placement",
     "point_jacobian",

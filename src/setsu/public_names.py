@@ -142,8 +142,10 @@ _NAMES = {
     "setsu.nodal": (
         "HeldObject",
         "MemberLengthMatrix",
+        "NodalStepper",
         "TipForce",
         "member_length_matrix",
+        "nodal_forces",
         "nodal_inverse_dynamics",
     ),
     "setsu.simulation": (

@@ -10,7 +10,7 @@ from setsu.reproduce.sugihara2002 import box_table
 @pytest.mark.slow
 def test_default_solver_passes_every_row() -> None:
     failed = [row for row in box_table.box_rows("default") if not row.passes]
-    assert not failed, "\n".join(f"{row.name}: {row.computed} instead of {row.exact}" for row in failed)
+    assert not failed, "\n".join(f"{row.name}: {row.computed} instead of {row.expected}" for row in failed)
 
 
 def test_the_papers_method_fails_where_it_is_known_to_fail() -> None:

@@ -40,6 +40,8 @@ CITED: dict[str, tuple[str, ...]] = {
     "constrained_dynamics": ("nishiguchi2014",),
     "constrained_inverse_dynamics": ("nishiguchi2014",),
     "simulate": ("munthekaas1998",),
+    "NodalStepper": ("isobe2003",),
+    "nodal_forces": ("isobe2003",),
     "nodal_inverse_dynamics": ("isobe2003",),
     "member_length_matrix": ("isobe2003",),
     "minimum_parameters": ("kawasaki1995",),

@@ -18,7 +18,8 @@ from setsu.kernels.interpreter import exceeds_operations
 from setsu.kernels.loop_closures import loop_kinematics
 from setsu.kernels.newton_euler_link import bias_torque, gravity_torque, inverse_dynamics_link, joint_wrenches
 from setsu.kernels.newton_euler_world import inverse_dynamics_world
-from setsu.kernels.nodal_central import nodal_central, nodal_end
+from setsu.kernels.nodal_central import nodal_central, nodal_weighted
+from setsu.kernels.nodal_newmark import nodal_newmark
 from setsu.kernels.program import Kernel
 from setsu.kernels.regressor import regressor
 from setsu.kernels.springs import spring_wrenches, with_springs
@@ -78,7 +79,10 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "integrate": configuration.integrate,
     "difference": configuration.difference,
     "nodal_central": nodal_central,
-    "nodal_end": nodal_end,
+    "nodal_central forces": partial(nodal_central, forces=True),
+    "nodal_weighted": nodal_weighted,
+    "nodal_weighted forces": partial(nodal_weighted, forces=True),
+    "nodal_newmark": nodal_newmark,
     "spring_wrenches": spring_wrenches,
     "loop_kinematics": loop_kinematics,
     "world_places": world_places,

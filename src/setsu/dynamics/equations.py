@@ -13,6 +13,7 @@ from setsu.dynamics.catalogue import fast_function, native_function, require_mas
 from setsu.dynamics.massless import idle_velocities, massless_motion
 from setsu.elementary import solve_positive
 from setsu.errors import InputError, nearest_names
+from setsu.kernels.forward_dynamics_composite import is_deep
 from setsu.mechanism import Mechanism
 
 __all__ = [
@@ -83,7 +84,8 @@ def forward_dynamics(
         q, v, tau: coordinates (..., nq), velocities (..., nv), torques (..., nv).
         external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
         method: "articulated_body" (cost grows with the number of joints), "composite_body" (mass matrix and its sparse
-            factors), "unit_vector" (mass matrix from repeated inverse dynamics, as in lectures; slow).
+            factors; for long chains, where nothing is sparse, a dense solution by LAPACK), "unit_vector" (mass matrix
+            from repeated inverse dynamics, as in lectures; slow).
 
     Returns:
         (..., nv), m/s² or rad/s².
@@ -96,8 +98,8 @@ def forward_dynamics(
     if mechanism.has_bearings:
         # The torques that are left once the bearings have had their part.
         tau = np.asarray(tau, dtype=np.float64) - _settled_bearing_friction(mechanism, q, v, tau, external_wrenches)
-    if variant == "unit_vector":
-        return _forward_by_unit_vectors(mechanism, q, v, tau, external_wrenches)
+    if variant == "unit_vector" or (variant == " composite" and is_deep(mechanism.tables.dof_parent.tobytes())):
+        return _forward_by_solution(mechanism, q, v, tau, external_wrenches, variant == "unit_vector")
     return _with_wrenches(mechanism, f"forward_dynamics{variant}", (q, v, tau), external_wrenches)
 
 
@@ -208,15 +210,21 @@ def _unit_vector_mass_matrix(m: Mechanism, q: Floats) -> Floats:
     return np.swapaxes(torques[..., 1:, :] - torques[..., :1, :], -1, -2)
 
 
-def _forward_by_unit_vectors(
-    m: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None
+def _forward_by_solution(
+    m: Mechanism, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None, unit_vectors: bool
 ) -> Floats:
+    """Solve M a = tau - b with the whole matrix, made by unit vectors or by composite bodies.
+
+    By unit vectors with the same bits on every processor; by composite bodies with LAPACK, several times as fast.
+    """
     require_mass(m, "forward_dynamics")
     checked_q, checked_v, torque, wrenches = _checked(m, "forward_dynamics", (q, v, tau), external)
-    bias = bare_inverse_dynamics(m, checked_q, checked_v, np.zeros(m.nv), wrenches)
-    M = _unit_vector_mass_matrix(m, checked_q)
+    bias = _with_wrenches(m, "bias_torque", (checked_q, checked_v), wrenches)
+    M = _unit_vector_mass_matrix(m, checked_q) if unit_vectors else fast_function(m, "mass_matrix")(checked_q)
     try:
-        return solve_positive(M, torque - bias)
+        if unit_vectors:
+            return solve_positive(M, torque - bias)
+        return np.asarray(np.linalg.solve(M, (torque - bias)[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
         idle = next(filter(None, map(idle_velocities, M.reshape(-1, m.nv, m.nv))), tuple(range(m.nv)))
         raise InputError(f"forward_dynamics: {massless_motion(m, idle, ' in this configuration')}") from None

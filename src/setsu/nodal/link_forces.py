@@ -1,17 +1,15 @@
-"""Forces at the nodes of all links by each of the schemes, and the joint torques that carry them.
+"""Forces at the nodes of all links, and the joint torques that carry forces at the links.
 
 | symbol | meaning | frame |
 |---|---|---|
-| f_j, n_j | force of link j and its moment about the link's joint | world |
-| Q_j | sum of the forces of all links that joint j carries | world |
+| f_j, n_j | force of link j and its moment about the link's origin | world |
+| F_i, N_i | sums of these over all links that joint i carries, moments about the world's origin | world |
 
-    f = m (a - g),  n = arm x f + d(R I Rᵀ ω)/dt                                              (1)  isobe2003 (3)
-    central: every point of the link is a node with its own difference (kernels/nodal_central.py)
-    m_j = n_j + Σ_children arm x Q_child                                                      (2)  (2)
-    moment in joint i = Σ m_j over the links it carries,  force in joint i = Q_i              (3)  (4)-(6)
-    tau = joint axes · (force, moment)                                                        (4)
+    f = m (acc - g) + D s,   n = R s x (acc - g) + Σ_k R_k x (D S)_k   over columns k         (1)  isobe2003 (3)
+    tau_i = linear axis · F_i + angular axis · (N_i - x_i x F_i)                              (2)  (2), (4)-(6)
 
-Only sums and products over whole arrays: no loop over time steps or nodes.
+(1) as in kernels/nodal_central.py. Term by term over whole arrays: the digits of an instant do not depend on how many
+are computed at once.
 """
 
 from __future__ import annotations
@@ -19,108 +17,47 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.dynamics.catalogue import fast_function, native_function
+from setsu.dynamics.catalogue import fast_function
 from setsu.dynamics.parameters import inertial_parameters
 from setsu.mechanism import Mechanism
-from setsu.nodal.member_lengths import carried_bodies, parent_bodies
-from setsu.nodal.time_schemes import newmark, rotation_steps
+from setsu.nodal.exerted import cross, turn
+from setsu.nodal.member_lengths import parent_bodies
 
-__all__ = ["central_rates", "central_torques", "moving_torques", "torques_of_forces"]
+__all__ = ["centroids", "forces_of_motion", "torques_of_forces"]
 
 Floats = NDArray[np.float64]
 
 
-def central_torques(m: Mechanism, q: Floats, h: float) -> Floats:
-    """Torques (T, nv) by central differences, joint friction and springs included."""
-    torque = np.empty((len(q), m.nv))
-    torque[1:-1] = native_function(m, "nodal_central")(q[:-2], q[1:-1], q[2:], np.array([1.0 / h]))
-    # The last four samples in reverse order, with a step backwards in time.
-    ends = np.stack([q[:4], q[:-5:-1]], axis=1)
-    torque[[0, -1]] = native_function(m, "nodal_end")(*ends, np.array([[1.0 / h], [-1.0 / h]]))
-    return torque
+def forces_of_motion(m: Mechanism, R: Floats, D: Floats, acceleration: Floats) -> Floats:
+    """Force and moment (T, n, 6) of links from rotations, their second derivatives, accelerations of origins (1)."""
+    parameters = inertial_parameters(m).reshape(-1, 10)
+    mass, s = parameters[:, 0], np.broadcast_to(parameters[:, 1:4], acceleration.shape)
+    inertia = parameters[:, [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(-1, 3, 3)
+    S = 0.5 * np.trace(inertia, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertia
+    acc = acceleration - np.array(m.gravity)
+    force = mass[:, None] * acc + turn(D, s)
+    moment = cross(turn(R, s), acc)
+    for k in range(3):
+        moment = moment + cross(R[..., k], turn(D, np.broadcast_to(S[:, :, k], acc.shape)))
+    return np.concatenate([force, moment], axis=-1)
 
 
-def central_rates(m: Mechanism, q: Floats, h: float) -> Floats:
-    """Joint velocities (T, nv) by differences of order 2, the two ends included."""
-    half = fast_function(m, "difference")(q[:-1], q[1:]) / h
-    rates = np.empty((len(q), m.nv))
-    rates[1:-1] = 0.5 * (half[1:] + half[:-1])
-    for at, s in ((0, half), (-1, half[::-1])):
-        rates[at] = 1.875 * s[0] - 1.25 * s[1] + 0.375 * s[2]
-    return rates
-
-
-def moving_torques(
-    m: Mechanism,
-    q: Floats,
-    rates: Floats,
-    accelerations: Floats,
-    newmark_step: tuple[float, float, float] | None = None,
-) -> Floats:
-    """Torques (T, nv) from joint velocities and accelerations, or by Newmark (h, β, γ) from their first rows on."""
-    poses = fast_function(m, "body_poses")(q)
-    R, x = poses[..., :3, :3], poses[..., :3, 3]
-    mass, centroid, inertia = _nodes(m)
-    arm = (R @ centroid[..., None])[..., 0]
-    velocities, accelerated = fast_function(m, "body_velocities"), fast_function(m, "body_accelerations")
-    if newmark_step is None:
-        V, A = velocities(q, rates), accelerated(q, rates, accelerations)
-        acceleration = _at_centroid(V, A, arm)
-    else:
-        V0, A0 = velocities(q[0], rates[0]), accelerated(q[0], rates[0], accelerations[0])
-        V, A = newmark(np.concatenate([np.diff(x, axis=0), rotation_steps(R)], axis=-1), *newmark_step, V0, A0)
-        speed = V0[:, :3] + np.cross(V0[:, 3:], arm[0])
-        acceleration = newmark(np.diff(x + arm, axis=0), *newmark_step, speed, _at_centroid(V0, A0, arm[0]))[1]
-    omega, alpha = V[..., 3:], A[..., 3:]
-    turned = R @ inertia @ np.swapaxes(R, -1, -2)
-    spin = (turned @ alpha[..., None])[..., 0] + np.cross(omega, (turned @ omega[..., None])[..., 0])
-    force = mass[:, None] * (acceleration - np.array(m.gravity))  # (1)
-    return torques_of_forces(m, q, x, force, np.cross(arm, force) + spin) + _drive(m, q, rates, accelerations)
-
-
-def _at_centroid(V: Floats, A: Floats, arm: Floats) -> Floats:
-    """Accelerations of points with arms from the body origins."""
-    omega, alpha = V[..., 3:], A[..., 3:]
-    turning = np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
-    return A[..., :3] + np.asarray(turning, dtype=np.float64)
-
-
-def torques_of_forces(m: Mechanism, q: Floats, x: Floats, force: Floats, moment: Floats) -> Floats:
-    """Torques (T, nv) of forces at the links (T, n, 3) and of their moments about the links' own joints (2)-(4).
-
-    x: origins of the links (T, n, 3), m.
-    """
-    carried = carried_bodies(m).astype(np.float64)
-    Q = carried @ force
+def torques_of_forces(m: Mechanism, q: Floats, x: Floats, wrenches: Floats) -> Floats:
+    """Torques (T, nv) of forces and moments (T, n, 6) at the links' origins x (T, n, 3), world axes (2)."""
+    F = wrenches[..., :3].copy()
+    N = wrenches[..., 3:] + cross(x, F)
     parents = parent_bodies(m)
-    riding = np.flatnonzero(parents >= 0)
-    onto = np.zeros((m.n_bodies, len(riding)))
-    onto[parents[riding], np.arange(len(riding))] = 1.0
-    from_children = np.cross(x[:, riding] - x[:, parents[riding]], Q[:, riding])
-    total = carried @ (moment + onto @ from_children)
+    for body in range(m.n_bodies - 1, -1, -1):
+        if parents[body] >= 0:
+            F[:, parents[body]] += F[:, body]
+            N[:, parents[body]] += N[:, body]
+    N -= cross(x, F)
     body_of = np.repeat(np.arange(m.n_bodies), [body.joint.nv for body in m.moving])
     axes = np.swapaxes(fast_function(m, "joint_axes")(np.ascontiguousarray(q)), -1, -2)
-    return np.sum(axes[..., :3] * Q[:, body_of] + axes[..., 3:] * total[:, body_of], axis=-1)
+    return np.sum(axes[..., :3] * F[:, body_of], axis=-1) + np.sum(axes[..., 3:] * N[:, body_of], axis=-1)
 
 
-def _nodes(m: Mechanism) -> tuple[Floats, Floats, Floats]:
-    """Mass, centroid (body frame) and inertia about the centroid (body axes) of each link, fixed bodies merged."""
+def centroids(m: Mechanism) -> Floats:
+    """Centroids (n, 3) of the links in their frames, m; their origins where there is no mass."""
     parameters = inertial_parameters(m).reshape(-1, 10)
-    mass = parameters[:, 0]
-    c = parameters[:, 1:4] / np.where(mass == 0.0, 1.0, mass)[:, None]
-    about_origin = parameters[:, [4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(-1, 3, 3)
-    shift = np.einsum("ni,ni->n", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
-    return mass, c, about_origin - mass[:, None, None] * shift
-
-
-def _drive(m: Mechanism, q: Floats, rates: Floats, accelerations: Floats) -> Floats:
-    """Armature, friction and joint springs."""
-    torque = m.armature * accelerations + m.damping * rates + m.coulomb * np.sign(rates)
-    stiff = np.flatnonzero(m.tables.stiffness)
-    if stiff.size:
-        # Joint springs exist where coordinates and velocities are the same numbers.
-        place = {v: where.start + v - span.start for where, span in zip(m.q_slices, m.v_slices, strict=True)
-                 for v in range(span.start, span.stop)}  # fmt: skip
-        coordinates = q[:, [place[int(v)] for v in stiff]]
-        torque[:, stiff] += m.tables.stiffness[stiff] * (coordinates - m.tables.spring_rest[stiff])
-    return torque
+    return parameters[:, 1:4] / np.where(parameters[:, :1] == 0.0, 1.0, parameters[:, :1])

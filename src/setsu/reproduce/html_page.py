@@ -8,24 +8,25 @@ from html import escape
 from pathlib import Path
 
 from setsu.errors import InputError
-from setsu.reproduce.report import Figure, Report, Table
+from setsu.reproduce.report import VERDICTS, Figure, Report, Table
 
 __all__ = ["write_index", "write_page"]
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } h3 { font-size: 1.05rem; margin-top: 1.8rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.2rem 0.8rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
 th { vertical-align: bottom; } td.words { text-align: left; white-space: normal; }
-.agrees { color: #176d2f; } .explained { color: #8a5a00; } .differs { color: #b00020; font-weight: bold; }
-figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; border: 1px solid #eee; }
+.agrees { color: #176d2f; } .explained { color: #8a5a00; } .unexplained { color: #a03c00; }
+.differs { color: #b00020; font-weight: bold; }
+figure { margin: 1.5rem 0; } img { width: 100%; height: auto; border: 1px solid #eee; }
 figcaption { color: #555; font-size: 0.92rem; }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } th, td { border-color: #444; }
-  th { vertical-align: bottom; } td.words { text-align: left; white-space: normal; }
-.agrees { color: #7bd88f; } .explained { color: #f0c060; } .differs { color: #ff7b8a; } figcaption { color: #aaa; } }
+  .agrees { color: #7bd88f; } .explained { color: #f0c060; } .unexplained { color: #ff9d5c; }
+  .differs { color: #ff7b8a; } figcaption { color: #aaa; } }
 """
 
 
@@ -44,7 +45,8 @@ def write_page(report: Report, path: Path) -> None:
     for figure in report.figures:
         parts.append(
             f"<figure><h3>{escape(figure.title)}</h3>{_image(figure)}"
-            f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+            f'<figcaption>{escape(figure.caption)} <a href="{escape(figure.data.name)}" download>Data (CSV)</a>'
+            "</figcaption></figure>"
         )
     _write(path, report.title, parts)
 
@@ -55,19 +57,21 @@ def write_index(reports: Sequence[Report], path: Path) -> None:
         f'<tr><td class="words"><a href="{escape(report.key)}/index.html">{escape(report.title)}</a></td>'
         + "".join(
             f'<td class="{verdict if report.count(verdict) else ""}">{report.count(verdict)}</td>'
-            for verdict in _VERDICTS
+            for verdict in VERDICTS
         )
         + f"<td>{len(report.figures)}</td><td>{_duration(report.seconds)}</td></tr>"
         for report in reports
     ]
-    heads = "".join(f"<th>{name}</th>" for name in ("paper", "agree", "explained", "differ", "figures", "time taken"))
+    names = ("paper", "agree", "given", "explained", "unexplained", "differ", "figures", "time taken")
+    heads = "".join(f"<th>{name}</th>" for name in names)
     total = _duration(sum(report.seconds for report in reports))
     parts = [
         "<h1>Published results, computed again</h1>",
-        "<p>Every table and figure of these papers, computed by this library and set beside the print. A number agrees "
-        "when it is within half a unit of the last digit printed, or within the tolerance of the law that takes the "
-        "place of a print; explained when it is not and the page says why; it differs when nobody knows why, and the "
-        f"command then ends with exit code 1. All of it took {total}.</p>",
+        "<p>Tables and figures of these papers, computed by this library and set beside the print. Every row shows its "
+        "relation and tolerance: a printed number agrees within half a unit of its last digit, a law within the "
+        "tolerance beside it, an inequality when it holds. Given rows are inputs. A row is explained when it deviates "
+        "and the page shows why, unexplained when it deviates by no more than stated and nobody knows why; it differs "
+        f"otherwise, and the command then ends with exit code 1. The papers took {total} of computing in all.</p>",
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
     ]
     for report in reports:
@@ -80,13 +84,18 @@ def write_index(reports: Sequence[Report], path: Path) -> None:
     _write(path, "Published results, computed again", parts)
 
 
-_VERDICTS = ("agrees", "explained", "differs")
+_WORDS = {
+    "agrees": "agree",
+    "given": "given",
+    "explained": "deviate for a reason shown",
+    "unexplained": "deviate without a known reason, within a stated bound",
+    "differs": "differ",
+}
 
 
 def _summary(report: Report) -> str:
-    counts = [(report.count(verdict), verdict) for verdict in _VERDICTS]
-    words = {"agrees": "agree", "explained": "deviate for a reason given", "differs": "differ"}
-    listed = [f'<span class="{verdict}">{count} {words[verdict]}</span>' for count, verdict in counts if count]
+    counts = [(report.count(verdict), verdict) for verdict in VERDICTS]
+    listed = [f'<span class="{verdict}">{count} {_WORDS[verdict]}</span>' for count, verdict in counts if count]
     return "Numbers: " + ", ".join(listed) + "."
 
 
@@ -100,17 +109,12 @@ def _image(figure: Figure) -> str:
 
 
 def _table(table: Table) -> str:
-    heads = ["quantity", "unit", table.printed_name, "computed", "difference"]
-    heads += [table.other_name] if table.other_name else []
     rows = []
     for row in table.rows:
-        cells = [row.quantity, row.unit, f"{row.printed:.6g}", f"{row.computed:.6g}", f"{row.difference:+.1e}"]
-        if table.other_name:
-            cells.append("" if row.other is None else f"{row.other:.6g}")
-        cells_html = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        rows.append(f'<tr>{cells_html}<td class="{row.verdict}">{row.verdict}</td></tr>')
-    head = "".join(f"<th>{escape(name)}</th>" for name in [*heads, ""])
-    reasons = "".join(f'<p class="explained">{escape(reason)}</p>' for reason in table.reasons)
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in table.cells(row))
+        rows.append(f'<tr>{cells}<td class="{row.verdict}">{row.verdict}</td></tr>')
+    head = "".join(f"<th>{escape(name)}</th>" for name in (*table.heads, ""))
+    reasons = "".join(f'<p class="{verdict}">{escape(reason)}</p>' for verdict, reason in table.reasons)
     return (
         f'<h3>{escape(table.title)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>{reasons}"

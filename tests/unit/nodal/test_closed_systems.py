@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import setsu
-from setsu.sample_mechanisms import delta_robot, five_bar, planar_arm, slider_crank, stewart_platform
+from setsu.sample_mechanisms import delta_robot, five_bar, planar_arm, slider_crank, stewart_platform, ur10
 
 
 def loop_motion(m: setsu.Mechanism, actuated: list[str], samples: int, seconds: float = 0.4):
@@ -161,7 +161,7 @@ def test_taking_and_releasing_jumps_by_the_load_alone() -> None:
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        (lambda: setsu.HeldObject(0.3, []), "one or two pairs"),
+        (lambda: setsu.HeldObject(0.3, []), "at least one pair"),
         (lambda: setsu.HeldObject(-0.3, GRIPS), "at least 0"),
         (lambda: setsu.HeldObject(0.3, GRIPS, during=(1.0, 0.5)), "start before the end"),
         (lambda: setsu.HeldObject(0.3, [("nobody", (0, 0, 0))]), "unknown body 'nobody'"),
@@ -224,3 +224,78 @@ def test_forces_on_an_object_in_space_balance_its_motion() -> None:
     np.testing.assert_allclose(moments, inertia * np.cross(u, ddu), atol=1e-5)
     along = np.sum(W * u, axis=1)
     np.testing.assert_allclose(np.sum(force[:, 0] * u, axis=1), share * along + grip, atol=1e-4)
+
+
+def test_an_object_in_one_hand_is_a_payload() -> None:
+    """Mass, offset and inertia as with_payload has them: the same nodes, so the same torques up to rounding over h²."""
+    m = ur10()
+    t = np.arange(41) * 5e-3
+    q = 0.5 * np.sin(np.outer(t, np.linspace(1.0, 3.0, m.nv)) + np.linspace(0.0, 2.0, m.nv))
+    tip = m.body_names[-1]
+    inertia = np.array([[0.03, 0.002, 0.001], [0.002, 0.05, -0.004], [0.001, -0.004, 0.06]])
+    grip, offset = np.array([0.02, 0.01, 0.1]), np.array([0.05, -0.03, 0.04])
+    thing = setsu.HeldObject(3.0, [(tip, grip)], inertia, center=offset)
+    loaded = setsu.with_payload(m, tip, 3.0, grip + offset, inertia)
+    expected = setsu.nodal_inverse_dynamics(loaded, t, q)
+    found = setsu.nodal_inverse_dynamics(m, t, q, held_objects=[thing])
+    assert np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max()
+
+
+def rails(count: int) -> setsu.Mechanism:
+    """Hands on rails along x, y, z, so that joint forces are the forces of the hands."""
+    b = setsu.MechanismBuilder("hands")
+    for hand in range(count):
+        parent = "world"
+        for k, axis in enumerate(np.eye(3)):
+            b.add_body(f"hand{hand}_{k}", parent, setsu.Prismatic(axis, f"{hand}_{k}"), mass=0.1 if k == 2 else 0.0)
+            parent = f"hand{hand}_{k}"
+    return b.build()
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_many_hands_balance_the_motion_of_the_object(count: int) -> None:
+    """ΣF = m (a - g) and ΣM = dL/dt about the centroid for a body that turns about a tilted axis."""
+    m = rails(count)
+    mass, inertia, grip_force = 0.7, np.diag([0.02, 0.05, 0.03]), 4.0
+    t = np.linspace(0.0, 0.5, 2001)
+    axis, w = np.array([1.0, 2.0, 2.0]) / 3.0, 2.0
+    K = setsu.spatial.skew(axis)
+    R = np.eye(3) + np.sin(w * t)[:, None, None] * K + (1 - np.cos(w * t))[:, None, None] * (K @ K)
+    arms = np.random.default_rng(1).uniform(-0.3, 0.3, (count, 3))
+    middle = np.stack([0.1 * np.sin(3 * t), 0.2 * np.cos(2 * t), 0.1 * t**2], axis=1)
+    ddmiddle = np.stack([-0.9 * np.sin(3 * t), -0.8 * np.cos(2 * t), np.full(len(t), 0.2)], axis=1)
+    places = middle[:, None] + np.einsum("tij,nj->tni", R, arms)
+    grips = [(f"hand{k}_2", (0, 0, 0)) for k in range(count)]
+    shares = np.linspace(1.0, 2.0, count) / np.linspace(1.0, 2.0, count).sum()
+    thing = setsu.HeldObject(mass, grips, inertia, center=-arms[0], share=shares, grip_force=grip_force)
+    q = places.reshape(len(t), -1)
+    free = setsu.nodal_inverse_dynamics(m, t, q)
+    force = (setsu.nodal_inverse_dynamics(m, t, q, held_objects=[thing]) - free).reshape(len(t), count, 3)
+    np.testing.assert_allclose(force.sum(axis=1), mass * (ddmiddle - np.array(m.gravity)), atol=1e-4)
+    levers = places - middle[:, None]
+    omega = w * axis
+    momentum = R @ inertia @ np.swapaxes(R, -1, -2) @ omega
+    np.testing.assert_allclose(np.cross(levers, force).sum(axis=1), np.cross(omega, momentum), atol=1e-4)
+
+
+def test_three_grips_on_a_line_are_refused_without_moments() -> None:
+    m = rails(3)
+    q = np.tile([0.0, 0, 0, 0.1, 0, 0, 0.2, 0, 0], (6, 1))
+    grips = [(f"hand{k}_2", (0, 0, 0)) for k in range(3)]
+    with pytest.raises(setsu.InputError, match="lie on one line"):
+        setsu.nodal_inverse_dynamics(m, np.arange(6.0), q, held_objects=[setsu.HeldObject(1.0, grips, 0.1)])
+
+
+def test_hands_with_moments_share_the_whole_load() -> None:
+    """Two arms that hold rigidly: the sum of both wrenches is that of one hand alone."""
+    arms = two_arms()
+    t = np.arange(30) * 0.01
+    q = np.tile([2.0, -1.0, 1.1, 1.0], (30, 1))
+    inertia = np.diag([0.01, 0.02, 0.03])
+    offset = np.array([0.1, 0.05, 0.0])
+    shared = setsu.HeldObject(2.0, GRIPS, inertia, center=offset, share=(0.25, 0.75), moments=True)
+    alone = setsu.HeldObject(2.0, GRIPS[:1], inertia, center=offset)
+    free = setsu.nodal_inverse_dynamics(arms, t, q)
+    both = setsu.nodal_inverse_dynamics(arms, t, q, held_objects=[shared]) - free
+    one = setsu.nodal_inverse_dynamics(arms, t, q, held_objects=[alone]) - free
+    np.testing.assert_allclose(both[:, :2], 0.25 * one[:, :2], atol=1e-9)

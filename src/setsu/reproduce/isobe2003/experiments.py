@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +13,40 @@ from setsu.constraints import ConstrainedDynamics, constrained_dynamics
 from setsu.control import Controller, FeedForward, ForceFeedback, ForceSensor, JointFeedback, SampledMotion, Squeeze
 from setsu.control import mismatched as wrong_by
 from setsu.dynamics import body_poses, inverse_dynamics, point_jacobian
-from setsu.mechanism import Mechanism
-from setsu.nodal import HeldObject, TipForce, nodal_inverse_dynamics
+from setsu.errors import InputError
+from setsu.mechanism import Cylindrical, Helical, Mechanism, Planar, Prismatic, Revolute, Universal
+from setsu.nodal import (
+    HeldObject,
+    NodalStepper,
+    TipForce,
+    member_length_matrix,
+    nodal_forces,
+    nodal_inverse_dynamics,
+)
 from setsu.reproduce.isobe2003 import systems
 from setsu.reproduce.isobe2003.systems import GRIPS, MOTORS, OBJECT_INERTIA, OBJECT_MASS, Motion
+from setsu.sample_mechanisms import panda_arm, random_tree, ur10
 from setsu.simulation import simulate
 
 __all__ = [
+    "AVERAGED",
+    "EXACT_START",
+    "FOUND_START",
     "GRIP",
     "STEPS",
     "Accuracy",
+    "Costs",
     "GripControl",
+    "Noise",
+    "Spatial",
     "Steadiness",
     "Tracking",
     "WallTrace",
     "accuracy",
+    "costs",
     "grip_control",
+    "noise",
+    "spatial",
     "steadiness",
     "wall_tracing",
 ]
@@ -40,6 +59,9 @@ GRIP = 0.5
 PERIOD, DELAY, MASS_ERROR = 0.002, 0.002, 0.1
 """Of the controllers: sampling period and delay (s), relative error of all masses they reckon with."""
 STEPS = (25, 50, 100, 200, 400, 800)
+AVERAGED, FOUND_START, EXACT_START = "newmark, averaged", "newmark, start found", "newmark, exact start"
+SCHEMES = ("central", AVERAGED, FOUND_START, EXACT_START)
+"""The schemes compared: differences, Newmark averaged, and the plain recurrence from two starts."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +82,143 @@ class Accuracy:
 
 
 def accuracy(m: Mechanism) -> Accuracy:
-    """Compare the schemes on sines, and Newmark also on a motion whose acceleration jumps at the start."""
-    curves, central, smooth, jumping = {}, [], [], []
+    """Compare the schemes on sines, which start with velocities and a jerk."""
+    curves: dict[int, tuple[Floats, Floats]] = {}
+    errors: dict[str, list[float]] = {name: [] for name in SCHEMES}
     for steps in STEPS:
         motion = systems.waves(m, steps + 1)
-        found = nodal_inverse_dynamics(m, motion.time, motion.q)
-        curves[steps] = (motion.time, found)
-        central.append(_relative(found, _exact(m, motion)))
-        # The recurrence needs the rate of the acceleration to be small at the start, or it oscillates for ever.
-        sawtooth = nodal_inverse_dynamics(m, motion.time, motion.q, "newmark", v=motion.v, a=motion.a)
-        jumping.append(_relative(sawtooth, _exact(m, motion)))
-        gentle = _gentle(m, steps + 1)
-        smooth.append(_relative(nodal_inverse_dynamics(m, gentle.time, gentle.q, "newmark"), _exact(m, gentle)))
+        exact = _exact(m, motion)
+        for name in SCHEMES:
+            start = (motion.v, motion.a) if name == EXACT_START else (None, None)
+            scheme = "central" if name == "central" else "newmark"
+            found = nodal_inverse_dynamics(
+                m, motion.time, motion.q, scheme, v=start[0], a=start[1], average=name == AVERAGED
+            )
+            if name == "central":
+                curves[steps] = (motion.time, found)
+            errors[name].append(_relative(found, exact))
     fine = systems.waves(m, STEPS[-1] + 1)
-    errors = {"central": central, "newmark, smooth start": smooth, "newmark, jerk at the start": jumping}
     return Accuracy(fine.time, _exact(m, fine), curves, {key: np.array(value) for key, value in errors.items()})
+
+
+@dataclass(frozen=True)
+class Spatial:
+    """Schemes on further mechanisms: error at 400 steps and order between 200 and 400, by mechanism and scheme; and the
+    largest difference of L T P from the torques, relative.
+    """
+
+    errors: dict[str, dict[str, float]]
+    orders: dict[str, dict[str, float]]
+    lengths: dict[str, float]
+
+
+def spatial() -> Spatial:
+    """Try trees in space: joints of all kinds, sliding ones, arms of the catalogue."""
+    makers = {
+        "tree of 24 joints, some sliding": lambda: random_tree(5, n_bodies=24, joint_types=[Revolute, Prismatic]),
+        "tree of joints with several axes": lambda: random_tree(
+            2, n_bodies=8, joint_types=[Revolute, Cylindrical, Universal, Planar, Helical]
+        ),
+        "UR10": ur10,
+        "Panda": panda_arm,
+    }
+    schemes = {"central": {}, "plain Newmark": {"scheme": "newmark", "average": False}}
+    errors: dict[str, dict[str, float]] = {}
+    orders: dict[str, dict[str, float]] = {}
+    lengths = {}
+    for name, make in makers.items():
+        m = make()
+        motions = [systems.waves(m, steps + 1) for steps in (200, 400)]
+        errors[name], orders[name] = {}, {}
+        for scheme, options in schemes.items():
+            coarse, fine = (
+                _relative(nodal_inverse_dynamics(m, each.time, each.q, **options), _exact(m, each)) for each in motions
+            )
+            errors[name][scheme], orders[name][scheme] = fine, float(np.log2(coarse / fine))
+        lengths[name] = _lengths(m, motions[0])
+    return Spatial(errors, orders, lengths)
+
+
+def _lengths(m: Mechanism, motion: Motion) -> float:
+    """Largest difference of L T(q) P from the torques, over the largest torque."""
+    if any(np.any(part) for part in (m.armature, m.damping, m.coulomb)):
+        raise InputError("isobe2003: expected joints without armature and friction")
+    L, P = member_length_matrix(m), nodal_forces(m, motion.time, motion.q)
+    torque = nodal_inverse_dynamics(m, motion.time, motion.q)
+    shown = range(0, len(motion.time), 20)
+    found = np.array([L.matrix @ L.transformation(motion.q[k]) @ P[k] for k in shown])
+    return float(np.abs(found - torque[list(shown)]).max() / np.abs(torque).max())
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Computing time: nodal over exact, 10,000 samples at once, and of one sample of two arms with an object, s.
+
+    same: whether the stepper gave the digits of the batch form.
+    """
+
+    ratio: float
+    ratio_newmark: float
+    sample: float
+    same: bool
+
+
+def costs() -> Costs:
+    """Measure what the paper says of its own: three times an exact method, 0.7 ms for a sample of 10 ms."""
+    m = systems.three_links()
+    motion = systems.waves(m, 10_001)
+    exact = _fastest(lambda: inverse_dynamics(m, motion.q, motion.v, motion.a))
+    nodal = _fastest(lambda: nodal_inverse_dynamics(m, motion.time, motion.q))
+    newmark = _fastest(lambda: nodal_inverse_dynamics(m, motion.time, motion.q, "newmark"))
+    arms = systems.two_arms()
+    swing = systems.object_swing(401)
+    time, q = np.arange(401) * 0.01, np.ascontiguousarray(swing.q[:, :4])
+    things = [HeldObject(OBJECT_MASS, GRIPS, OBJECT_INERTIA, grip_force=GRIP)]
+    stepper = NodalStepper(arms, 0.01, held_objects=things)
+    found, best = [], np.inf
+    for row in q:
+        start = perf_counter()
+        found.append(stepper.torque(row))
+        best = min(best, perf_counter() - start) if len(found) > 2 else best
+    batch = nodal_inverse_dynamics(arms, time, q, held_objects=things)
+    same = bool(np.array_equal(np.array(found)[2:], batch[1:-1]))
+    return Costs(nodal / exact, newmark / exact, best, same)
+
+
+def _fastest(call: Callable[[], object], rounds: int = 15) -> float:
+    best = np.inf
+    for _ in range(rounds):
+        start = perf_counter()
+        call()
+        best = min(best, perf_counter() - start)
+    return float(best)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """RMS error (N m) of the torques of a UR10 from samples with noise of 1e-5 rad at 1 kHz, by half-width of the
+    filter, and without noise (what the filter itself costs).
+    """
+
+    half_widths: tuple[int, ...]
+    noisy: tuple[float, ...]
+    clean: tuple[float, ...]
+
+
+def noise() -> Noise:
+    """Try the filter for noisy samples."""
+    m = ur10()
+    motion = systems.waves(m, 1001)
+    exact = _exact(m, motion)
+    noisy = motion.q + 1e-5 * np.random.default_rng(0).standard_normal(motion.q.shape)
+    widths = (0, 2, 5, 10, 20, 40)
+
+    def rms(q: Floats, width: int) -> float:
+        inner = slice(50, -50)
+        found = nodal_inverse_dynamics(m, motion.time, q, smoothing=width)
+        return float(np.sqrt(np.mean((found - exact)[inner] ** 2)))
+
+    return Noise(widths, tuple(rms(noisy, n) for n in widths), tuple(rms(motion.q, n) for n in widths))
 
 
 def _exact(m: Mechanism, motion: Motion) -> Floats:
@@ -83,13 +227,6 @@ def _exact(m: Mechanism, motion: Motion) -> Floats:
 
 def _relative(found: Floats, exact: Floats) -> float:
     return float(np.abs(found - exact).max() / np.abs(exact).max())
-
-
-def _gentle(m: Mechanism, samples: int) -> Motion:
-    """t⁵ (6 - 5 t): velocity, acceleration, jerk and its rate are zero at the start."""
-    t, size = np.linspace(0.0, 1.0, samples), np.linspace(0.5, 1.0, m.nv)
-    parts = (6 * t**5 - 5 * t**6, 30 * t**4 - 30 * t**5, 120 * t**3 - 150 * t**4)
-    return Motion(t, *(np.outer(part, size) for part in parts))
 
 
 @dataclass(frozen=True)
@@ -216,7 +353,7 @@ def grip_control(progress: Progress, seconds: float = systems.SWING_SECONDS) -> 
             return _grip(closed, squeeze, result.joint_wrenches[None], result.loop_wrench[None], q[None])
 
         sensor = ForceSensor(closed, measure=read)
-        law = JointFeedback(arms, SampledMotion(*_parts(motors)), 10.0, 0.5)
+        law = JointFeedback(arms, SampledMotion(*_parts(motors)), 10.0, 0.5, 20.0)
         law = law + ForceFeedback(squeeze, GRIP, sensor, 0.5)
         law = law if ahead is None else law + ahead
         driven = _Motors(law).sampled(PERIOD, delay=DELAY, sensor=sensor, initial=np.append(torque[0], 0.0))

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from setsu.dynamics import body_poses
 from setsu.mechanism import Mechanism
 from setsu.nodal import member_length_matrix
+from setsu.reproduce.drawing import finish, new_figure, save_figure
 from setsu.reproduce.isobe2003 import systems
-from setsu.reproduce.isobe2003.experiments import GRIP, STEPS, Accuracy, GripControl, Steadiness, WallTrace
+from setsu.reproduce.isobe2003.experiments import GRIP, STEPS, Accuracy, GripControl, Noise, Steadiness, WallTrace
 from setsu.reproduce.report import Figure
 
 __all__ = ["figures"]
@@ -21,7 +22,13 @@ Floats = NDArray[np.float64]
 
 
 def figures(
-    serial: Accuracy, branched: Accuracy, still: Steadiness, wall: WallTrace, hold: GripControl, out: Path
+    serial: Accuracy,
+    branched: Accuracy,
+    still: Steadiness,
+    wall: WallTrace,
+    hold: GripControl,
+    noise: Noise,
+    out: Path,
 ) -> tuple[Figure, ...]:
     """Draw all figures into `out`."""
     return (
@@ -36,56 +43,40 @@ def figures(
         _joint_torques(hold.time, hold.torque, out / "figure_13.png", "Fig. 13: two arms with an object, torques"),
         _parts(hold, out / "figure_14.png"),
         _results(hold, out / "figure_15.png"),
+        _noise(noise, out / "noise.png"),
     )
 
 
-def _new(height: float = 4.0, rows: int = 1, columns: int = 1, width: float = 7.0, **options: Any) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(width, height), layout="constrained")
-    return canvas, canvas.subplots(rows, columns, **options)
-
-
-def _save(canvas: Any, path: Path, title: str, caption: str) -> Figure:
-    canvas.savefig(path, dpi=120)
-    return Figure(title, path, caption)
-
-
-def _finish(axes: Any, x: str, y: str, **legend: Any) -> None:
-    axes.set(xlabel=x, ylabel=y)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", **legend)
-
-
 def _steps(serial: Accuracy, path: Path) -> Figure:
-    canvas, (curves, errors) = _new(6.0, 2, 1, sharex=True)
+    canvas, (curves, errors) = new_figure(6.0, 2, 1, sharex=True)
     curves.plot(serial.time, serial.exact[:, 0], "k", label="Newton-Euler")
     for steps, style in ((25, "o:"), (50, "s--"), (100, "-.")):
         t, torque = serial.curves[steps]
         curves.plot(t, torque[:, 0], style, markersize=4, label=f"nodal, {steps} steps")
         errors.plot(t, torque[:, 0] - np.interp(t, serial.time, serial.exact[:, 0]), style, markersize=4)
-    _finish(curves, "", "torque of joint 1 (N m)")
+    finish(curves, "", "torque of joint 1 (N m)")
     errors.set(xlabel="time (s)", ylabel="difference (N m)")
     errors.grid(alpha=0.3)
-    return _save(canvas, path, "Fig. 2: torque against the number of steps", "Three links, central differences.")
+    return save_figure(canvas, path, "Fig. 2: torque against the number of steps", "Three links, central differences.")
 
 
 def _errors(serial: Accuracy, path: Path) -> Figure:
-    canvas, axes = _new()
-    for marker, (scheme, errors) in zip("os^", serial.errors.items(), strict=True):
+    canvas, axes = new_figure()
+    for marker, (scheme, errors) in zip("osd^", serial.errors.items(), strict=True):
         axes.loglog(STEPS, errors, f"{marker}-", label=f"{scheme}: order {abs(serial.order(scheme)):.2f}")
     axes.set_xticks(STEPS, STEPS)
     axes.minorticks_off()
-    _finish(axes, "number of steps (-)", "largest error over largest torque (-)")
+    finish(axes, "number of steps (-)", "largest error over largest torque (-)")
     caption = (
-        "Central differences have order 2 on any motion. The paper's Newmark scheme has it only when the motion starts "
-        "smoothly: a jerk at the start leaves a sawtooth whose size does not depend on the step."
+        "Sines that start with velocities and a jerk. Central differences and the averaged Newmark recurrence are the "
+        "same up to rounding; the plain recurrence has order 2 from the start found in the first samples, and keeps a "
+        "sawtooth of constant size from the exact one."
     )
-    return _save(canvas, path, "Fig. 2: error against the number of steps", caption)
+    return save_figure(canvas, path, "Fig. 2: error against the number of steps", caption)
 
 
 def _patterns(path: Path) -> Figure:
-    canvas, panels = _new(4.0, 1, 3, 11.0)
+    canvas, panels = new_figure(4.0, 1, 3)
     shown = (
         ("open (4)", systems.three_links()),
         ("closed at the object (5)", systems.two_arms()),
@@ -95,11 +86,11 @@ def _patterns(path: Path) -> Figure:
         member_length_matrix(m).draw(axes)
         axes.set_title(title, fontsize="medium")
     caption = "Rows: joints. Columns: links whose forces they carry. All three follow from the structure alone."
-    return _save(canvas, path, "Fig. 3: member-length matrices of several structures", caption)
+    return save_figure(canvas, path, "Fig. 3: member-length matrices of several structures", caption)
 
 
 def _branched(branched: Accuracy, path: Path) -> Figure:
-    canvas, panels = _new(3.6, 1, 2, 9.0, sharey=True)
+    canvas, panels = new_figure(4.0, 1, 2, sharey=True)
     found = branched.curves[400]
     for axes, title, (t, torque) in (
         (panels[0], "Newton-Euler", (branched.time, branched.exact)),
@@ -108,15 +99,15 @@ def _branched(branched: Accuracy, path: Path) -> Figure:
         for k, curve in enumerate(torque.T, start=1):
             axes.plot(t, curve, label=f"joint {k}")
         axes.set_title(title, fontsize="medium")
-        _finish(axes, "time (s)", "torque (N m)")
+        finish(axes, "time (s)", "torque (N m)")
     caption = (
         f"A trunk of two links with two branches; largest relative difference {branched.errors['central'][-2]:.0e}."
     )
-    return _save(canvas, path, "Fig. 4: torques of a branched arm", caption)
+    return save_figure(canvas, path, "Fig. 4: torques of a branched arm", caption)
 
 
 def _structures(hold: GripControl, path: Path) -> Figure:
-    canvas, panels = _new(7.0, 2, 2, 9.0)
+    canvas, panels = new_figure(8.0, 2, 2)
     fig5, fig8, fig11, fig12 = panels.ravel()
     m = systems.branched_closed_system()
     motion = systems.shaking_branch(m, 301, 1.5)
@@ -144,7 +135,7 @@ def _structures(hold: GripControl, path: Path) -> Figure:
         axes.set_xlabel("m")
         axes.grid(alpha=0.3)
     caption = "The systems with sizes of our own: links of 0.25 m and 0.4 kg (0.3 m and 1 kg in Fig. 8), object 0.1 kg."
-    return _save(canvas, path, "Figs 5, 8, 11, 12: the systems and their motions", caption)
+    return save_figure(canvas, path, "Figs 5, 8, 11, 12: the systems and their motions", caption)
 
 
 def _draw(
@@ -166,48 +157,48 @@ def _draw(
 
 
 def _joint_torques(time: Floats, torque: Floats, path: Path, title: str) -> Figure:
-    canvas, axes = _new()
+    canvas, axes = new_figure()
     for k, curve in enumerate(torque.T, start=1):
         axes.plot(time, curve, label=f"joint {k}")
-    _finish(axes, "time (s)", "torque (N m)", ncols=4)
-    return _save(canvas, path, title, "Torques of the four motors by nodal inverse dynamics.")
+    finish(axes, "time (s)", "torque (N m)", ncols=4)
+    return save_figure(canvas, path, title, "Torques of the four motors by nodal inverse dynamics.")
 
 
 def _held_joint(still: Steadiness, path: Path) -> Figure:
-    canvas, axes = _new()
+    canvas, axes = new_figure()
     for run, name in ((still.feedback, "feedback"), (still.both, "feedback + feed-forward")):
         axes.plot(run.time, np.degrees(run.q[:, 0]), label=f"{name}: RMS of all motors {run.rms:.4f} rad")
     axes.plot(still.feedback.time, np.degrees(still.feedback.target[:, 0]), "k--", label="target")
-    _finish(axes, "time (s)", "angle of joint 1 (°)")
+    finish(axes, "time (s)", "angle of joint 1 (°)")
     caption = "Simulated with masses 10 % too large in the controller, sampling 2 ms, delay 2 ms."
-    return _save(canvas, path, "Fig. 7: joint 1 while the branch shakes", caption)
+    return save_figure(canvas, path, "Fig. 7: joint 1 while the branch shakes", caption)
 
 
 def _wall(wall: WallTrace, path: Path) -> Figure:
-    canvas, panels = _new(7.5, 3, 1, 7.0, sharex=True)
+    canvas, panels = new_figure(8.0, 3, 1, sharex=True)
     for k, axes in enumerate(panels):
         axes.plot(wall.time, wall.dynamics[:, k], "--", label="dynamics")
         axes.plot(wall.time, wall.push[:, k], ":", label="Jᵀ F")
         axes.plot(wall.time, wall.dynamics[:, k] + wall.push[:, k], linewidth=4, alpha=0.35, label="sum")
         axes.plot(wall.time, wall.nodal[:, k], "k", linewidth=1, label="nodal")
-        _finish(axes, "time (s)" if k == 2 else "", f"joint {k + 1} (N m)", ncols=4)
+        finish(axes, "time (s)" if k == 2 else "", f"joint {k + 1} (N m)", ncols=4)
     caption = f"10 N on the wall; nodal torques and the sum differ by {wall.difference:.1e} of the largest torque."
-    return _save(canvas, path, "Fig. 9: torques while tracing a wall with a constant push", caption)
+    return save_figure(canvas, path, "Fig. 9: torques while tracing a wall with a constant push", caption)
 
 
 def _parts(hold: GripControl, path: Path) -> Figure:
-    canvas, axes = _new()
+    canvas, axes = new_figure()
     axes.plot(hold.time, hold.torque[:, 0], label="both")
     axes.plot(hold.time, (hold.torque - hold.force_part)[:, 0], "--", label="dynamics")
     axes.plot(hold.time, hold.force_part[:, 0], ":", label="grip of 0.5 N")
-    _finish(axes, "time (s)", "torque of joint 1 (N m)")
-    return _save(
+    finish(axes, "time (s)", "torque of joint 1 (N m)")
+    return save_figure(
         canvas, path, "Fig. 14: dynamics and grip in the torque of joint 1", "Dynamics cannot be neglected here."
     )
 
 
 def _results(hold: GripControl, path: Path) -> Figure:
-    canvas, panels = _new(9.0, 3, 1, 7.0, sharex=True)
+    canvas, panels = new_figure(9.5, 3, 1, sharex=True)
     angles, errors, force = panels
     for k in range(4):
         (line,) = angles.plot(hold.both.time, np.degrees(hold.both.q[:, k]), label=f"joint {k + 1}")
@@ -221,8 +212,19 @@ def _results(hold: GripControl, path: Path) -> Figure:
     force.plot(hold.both.time, hold.grip, label="feedback + feed-forward")
     force.plot(hold.feedback.time, hold.grip_feedback, "--", label="feedback")
     force.axhspan(0.8 * GRIP, 1.2 * GRIP, alpha=0.15, label="0.5 N ± 20 %")
-    _finish(angles, "", "angle (°), target dotted", ncols=4)
-    _finish(errors, "", "error of the angles (°)")
-    _finish(force, "time (s)", "force between the hands (N)")
+    finish(angles, "", "angle (°), target dotted", ncols=4)
+    finish(errors, "", "error of the angles (°)")
+    finish(force, "time (s)", "force between the hands (N)")
     caption = "Simulated for 4 s with masses 10 % too large in the controller, sampling 2 ms, delay 2 ms."
-    return _save(canvas, path, "Fig. 15: control results", caption)
+    return save_figure(canvas, path, "Fig. 15: control results", caption)
+
+
+def _noise(noise: Noise, path: Path) -> Figure:
+    canvas, axes = new_figure(4.2)
+    axes.loglog([n + 1 for n in noise.half_widths], noise.noisy, "o-", label="samples with noise of 1e-5 rad")
+    axes.loglog([n + 1 for n in noise.half_widths], noise.clean, "s--", label="exact samples")
+    axes.set_xticks([n + 1 for n in noise.half_widths], noise.half_widths)
+    axes.minorticks_off()
+    finish(axes, "half-width of the filter (samples of 1 ms)", "RMS error of the torques (N m)")
+    caption = "UR10 on sines up to 5 rad/s: the filter reduces noise with the power 2.5 of its width, and bends motion."
+    return save_figure(canvas, path, "Noisy samples and the filter", caption)

@@ -43,6 +43,8 @@ OBJECT_MASS, OBJECT_LENGTH = 0.1, 0.12
 OBJECT_INERTIA = OBJECT_MASS * OBJECT_LENGTH**2 / 12.0
 GRIPS = (("left2", (LINK, 0.0, 0.0)), ("right2", (LINK, 0.0, 0.0)))
 SWING_SECONDS = 4.0
+MOTOR_DAMPING, MOTOR_COULOMB = 0.01, 0.005
+"""Friction of a direct drive, N m s/rad and N m: part of the feed-forward, as in the text before (7)."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,11 @@ def waves(m: Mechanism, samples: int, seconds: float = 1.0) -> Motion:
 def _add_arm(b: MechanismBuilder, side: str, x: float, joints: tuple[str, str]) -> None:
     parent, place = "world", placement((x, 0, 0))
     for k, joint in enumerate(joints, start=1):
+        friction = {} if joint == "passive" else {"damping": MOTOR_DAMPING, "coulomb": MOTOR_COULOMB}
         b.add_body(
             f"{side}{k}",
             parent,
-            Revolute((0, 0, 1), joint),
+            Revolute((0, 0, 1), joint, **friction),
             placement=place,
             mass=LINK_MASS,
             center_of_mass=(LINK / 2, 0, 0),
@@ -107,7 +110,7 @@ def branched_closed_system() -> Mechanism:
     b.add_body(
         "branch",
         "left2",
-        Revolute((0, 0, 1), "joint4"),
+        Revolute((0, 0, 1), "joint4", damping=MOTOR_DAMPING, coulomb=MOTOR_COULOMB),
         placement=placement((LINK, 0, 0)),
         mass=0.1,
         center_of_mass=(0.1, 0, 0),

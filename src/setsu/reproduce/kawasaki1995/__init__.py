@@ -12,8 +12,8 @@ from setsu.minimum_parameters import MinimumParameters, minimum_parameters, seri
 from setsu.minimum_parameters.parameter_names import combination
 from setsu.reproduce.kawasaki1995 import printed
 from setsu.reproduce.kawasaki1995.figures import figures
-from setsu.reproduce.kawasaki1995.operations import Counted, count_operations
-from setsu.reproduce.report import Report, Row, Table
+from setsu.reproduce.kawasaki1995.operations import Counted, count_operations, dense_totals
+from setsu.reproduce.report import Deviation, Report, Row, Table, at_most, equal
 from setsu.sample_mechanisms import (
     five_bar,
     iiwa,
@@ -77,6 +77,7 @@ def run(out: Path, progress: Callable[[str, float], None]) -> Report:
             _sigma_table(sigma),
             derived,
             _operations(counted),
+            _dense_table(),
             arms,
         ),
         figures=figures(out),
@@ -90,11 +91,11 @@ def _counts(sigma_o: MinimumParameters, sigma: MinimumParameters) -> Table:
     return Table(
         "Example 3: number of parameters, a3 and a3' different and named",
         (
-            Row("original", "-", wanted["original"], sigma.matrix.shape[1], 0.0),
-            Row("virtual tree, σ_o", "-", wanted["σ_o"], sigma_o.count, 0.0),
-            Row("closed, σ", "-", wanted["σ"], sigma.count, 0.0),
-            Row("closed, σ, cut at 3' instead of 4'", "-", wanted["σ"], cut_elsewhere.count, 0.0),
-            Row("largest change of a torque by σ, relative", "-", 0.0, sigma.torque_error(), 1e-12),
+            Row("original", "-", equal(wanted["original"]), sigma.matrix.shape[1]),
+            Row("virtual tree, σ_o", "-", equal(wanted["σ_o"]), sigma_o.count),
+            Row("closed, σ", "-", equal(wanted["σ"]), sigma.count),
+            Row("closed, σ, cut at 3' instead of 4'", "-", equal(wanted["σ"]), cut_elsewhere.count),
+            Row("largest change of a torque by σ, relative", "-", at_most(1e-12), sigma.torque_error()),
         ),
     )
 
@@ -108,14 +109,14 @@ def _sigma_table(sigma: MinimumParameters) -> Table:
         explained = corrected != text and corrected in found
         name = f"{number}: {text}"
         rows.append(
-            Row(name, "found", 1.0, float(text in found), 0.0, _FACTOR if explained else "", reach=float(explained))
+            Row(name, "found", equal(1.0), float(text in found), Deviation(_FACTOR, 1.0) if explained else None)
         )
     a3, a3p = 0.7, 0.4
     column = 10 * sigma.mechanism.body_names.index("link3p") + 1
     row = next(k for k, name in enumerate(sigma.names) if name.startswith("MSx_3 "))
     rows.append(
-        Row("factor of MSx_3' at a3 = 0.7, a3' = 0.4", "-", -a3 / a3p, float(sigma.matrix[row, column]), 1e-9,
-            _FACTOR, reach=2.0)
+        Row("factor of MSx_3' at a3 = 0.7, a3' = 0.4", "-", equal(-a3 / a3p, 1e-9),
+            float(sigma.matrix[row, column]), Deviation(_FACTOR, abs(a3 / a3p - a3p / a3)))
     )  # fmt: skip
     return Table("Example 3: the list σ in the tree's parameters (I_xx stands for I_xx - I_yy)", tuple(rows))
 
@@ -137,15 +138,16 @@ def _derived(flat: MinimumParameters, upright: MinimumParameters) -> Table:
     return Table(
         "Examples 1 and 2: the printed page is missing; the numbers beside ours are derivations by hand",
         (
-            Row("example 1, gravity normal to the plane: tree", "-", 8, open_counts[0], 0.0),
-            Row("example 1, gravity normal to the plane: closed", "-", 4, flat.count, 0.0),
-            Row("the same: equivalent to the serial 2R chain (section 4), 1 = yes", "-", 1, chain.equivalent, 0.0),
-            Row("example 1, gravity in the plane: tree", "-", 12, open_counts[1], 0.0),
-            Row("example 1, gravity in the plane: closed", "-", 8, upright.count, 0.0),
-            Row("five-bar, gravity in the plane", "-", 11, minimum_parameters(bars).count, 0.0),
-            Row("five-bar, gravity normal to the plane", "-", 7,
-                minimum_parameters(with_gravity(bars, (0.0, 9.81, 0.0))).count, 0.0),
+            Row("example 1, gravity normal to the plane: tree", "-", equal(8), open_counts[0]),
+            Row("example 1, gravity normal to the plane: closed", "-", equal(4), flat.count),
+            Row("the same: equivalent to the serial 2R chain (section 4), 1 = yes", "-", equal(1), chain.equivalent),
+            Row("example 1, gravity in the plane: tree", "-", equal(12), open_counts[1]),
+            Row("example 1, gravity in the plane: closed", "-", equal(8), upright.count),
+            Row("five-bar, gravity in the plane", "-", equal(11), minimum_parameters(bars).count),
+            Row("five-bar, gravity normal to the plane", "-", equal(7),
+                minimum_parameters(with_gravity(bars, (0.0, 9.81, 0.0))).count),
         ),
+        expected_name="by hand",
     )  # fmt: skip
 
 
@@ -154,20 +156,33 @@ def _operations(counted: tuple[Counted, ...]) -> Table:
     rows = []
     for (method, parameters), (add, mul, func, total) in printed.OPERATIONS.items():
         ours = by_name[parameters].operations
-        for what, number, count in (
-            ("additions", add, ours.add),
-            ("multiplications", mul, ours.mul),
-            ("functions", func, ours.func),
-            ("total", total, ours.total),
+        route = by_name[parameters].numeric if method == "numeric" else by_name[parameters].symbolic
+        for what, number, count, by_route in (
+            ("additions", add, ours.add, route.add),
+            ("multiplications", mul, ours.mul, route.mul),
+            ("functions", func, ours.func, route.func),
+            ("total", total, ours.total, route.total),
         ):
             name = f"{method}, {parameters}: {what}"
-            reason, reach = _FEWER, number if count <= number else 0.0
+            known = Deviation(_FEWER, number) if count <= number else None
             if what == "functions" and count > number and ours.total <= total:
-                reason, reach = _MORE_FUNCTIONS, float(count - number)
-            rows.append(Row(name, "-", number, count, 0.0, reason, reach=reach))
+                known = Deviation(_MORE_FUNCTIONS, float(count - number))
+            rows.append(Row(name, "-", equal(number), count, known, (float(by_route),)))
     worst = max(entry.error for entry in counted)
-    rows.append(Row("largest relative error of the counted programs", "-", 0.0, worst, 1e-12))
-    return Table("Table 2: operations of the inverse dynamics of example 3, a2 = a4 = 0", tuple(rows))
+    rows.append(Row("largest relative error of the counted programs", "-", at_most(1e-12), worst))
+    title = "Table 2: operations of the inverse dynamics of example 3, a2 = a4 = 0"
+    return Table(title, tuple(rows), ("by the paper's route",))
+
+
+def _dense_table() -> Table:
+    rows = [
+        Row(f"{found.lengths}: inertias of the sample, with zeros and equal entries", "-", None, found.sample,
+            others=(float(found.dense),))
+        for found in dense_totals()
+    ]  # fmt: skip
+    return Table(
+        "Operations of our shortest program with σ, by how full the inertias are", tuple(rows), ("dense inertias",)
+    )
 
 
 def _serial_arms() -> Table:
@@ -175,10 +190,10 @@ def _serial_arms() -> Table:
     makers = {"SCARA": scara, "RX-90": rx90, "Stanford arm": stanford_arm, "UR10": ur10, "PUMA 560": puma560,
               "Panda": panda_arm, "LBR iiwa": iiwa}  # fmt: skip
     rows = (
-        Row(name, "-", printed.SERIAL_ARMS[name], minimum_parameters(make()).count, 0.0)
+        Row(name, "-", equal(printed.SERIAL_ARMS[name]), minimum_parameters(make()).count)
         for name, make in makers.items()
     )
-    return Table("Number of minimum parameters of serial arms", tuple(rows), printed_name="literature")
+    return Table("Number of minimum parameters of serial arms", tuple(rows), expected_name="literature")
 
 
 def _notes(
@@ -196,7 +211,10 @@ def _notes(
         "and LaTeX files beside this page. A 2p stands for the paper's 2'.",
         "The printed page with the results of examples 1 and 2 is missing from the text this was made from: what "
         "stands as printed there are derivations by hand.",
-        "The numeric rows of Table 2 count recursions that work on zeros too; ours are counted on symbols throughout.",
+        "Table 2. Computed: our shortest program, counted on symbols. By the paper's route: Luh's recursion on the "
+        "tree, counted on numbers with all zeros (numeric rows) or on symbols with equal expressions shared "
+        "(symbolic rows), as the paper says it did; the recursion it uses with σ_o is a reference that it does not "
+        "print.",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from setsu.constraints import close_loops
 from setsu.dynamics import body_poses
 from setsu.mechanism import Mechanism
+from setsu.reproduce.drawing import new_figure, save_figure
 from setsu.reproduce.report import Figure
 from setsu.sample_mechanisms import five_bar, six_joint_parallelogram_arm, two_joint_parallelogram
 
@@ -85,10 +85,7 @@ def _short(name: str) -> str:
 
 
 def _flat(mechanism: Mechanism, q: Floats, path: Path, title: str, plane: tuple[int, int], note: str = "") -> Figure:
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(5.0, 4.2), layout="constrained")
-    axes = canvas.subplots()
+    canvas, axes = new_figure(5.2)
     closed = _with_loops(mechanism)
     for k, (name, origin, points) in enumerate(_skeleton(mechanism, closed, q)):
         color = _COLORS[k % len(_COLORS)]
@@ -103,20 +100,16 @@ def _flat(mechanism: Mechanism, q: Floats, path: Path, title: str, plane: tuple[
     axes.margins(0.15)
     axes.set(xlabel=f"{'xyz'[plane[0]]} (m)", ylabel=f"{'xyz'[plane[1]]} (m)")
     axes.grid(alpha=0.3)
-    canvas.savefig(path, dpi=120)
     caption = (
         "Links by number; circles are joints."
         if not mechanism.loops
         else "Links by number; circles are joints and pins."
     )
-    return Figure(title, path, f"{caption} {note}".strip())
+    return save_figure(canvas, path, title, f"{caption} {note}".strip())
 
 
 def _spatial(mechanism: Mechanism, q: Floats, path: Path, title: str) -> Figure:
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(6.0, 5.4), layout="constrained")
-    axes: Any = canvas.add_subplot(projection="3d")
+    canvas, axes = new_figure(6.4, subplot_kw={"projection": "3d"})
     poses = body_poses(mechanism, q)
     for k, (name, origin, points) in enumerate(_skeleton(mechanism, _with_loops(mechanism), q)):
         color = _COLORS[k % len(_COLORS)]
@@ -139,8 +132,7 @@ def _spatial(mechanism: Mechanism, q: Floats, path: Path, title: str) -> Figure:
         axes.set(**{name: (center - half, center + half)})
     axes.set(xlabel="x (m)", ylabel="y (m)", zlabel="z (m)")
     axes.view_init(elev=18, azim=-65)
-    canvas.savefig(path, dpi=120)
-    return Figure(title, path, "Links by number; arrows are joint axes, circles the joints and pins.")
+    return save_figure(canvas, path, title, "Links by number; arrows are joint axes, circles the joints and pins.")
 
 
 def _with_loops(mechanism: Mechanism) -> Mechanism:

@@ -22,21 +22,36 @@ from setsu.mechanism import Mechanism
 from setsu.minimum_parameters import minimum_parameters
 from setsu.native.inverse_dynamics_program import Program, inverse_dynamics_program
 from setsu.native.linear_coordinates import Drives
+from setsu.reproduce.kawasaki1995.luh import numeric_count, symbolic_count
 from setsu.sample_mechanisms import six_joint_parallelogram_arm
 from setsu.symbolic import OperationCount, evaluate
 
-__all__ = ["DRIVES", "Counted", "count_operations"]
+__all__ = ["DRIVES", "Counted", "Totals", "count_operations", "dense_totals"]
 
 DRIVES = ("joint1", "joint2", "joint2p", "joint4", "joint5", "joint6")
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A counted program: its parameters, its operations, its largest relative error against the library."""
+    """A counted program: its parameters, its operations, its largest relative error against the library.
+
+    numeric, symbolic: operations of the recursion the paper counts (luh.py), on numbers and on symbols.
+    """
 
     parameters: str
     operations: OperationCount
     error: float
+    numeric: OperationCount
+    symbolic: OperationCount
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Operations of the shortest program with σ: lengths a2 and a4, inertias of the sample or dense ones."""
+
+    lengths: str
+    sample: int
+    dense: int
 
 
 def count_operations(a2: float = 0.0, a4: float = 0.0) -> tuple[Counted, ...]:
@@ -54,8 +69,50 @@ def count_operations(a2: float = 0.0, a4: float = 0.0) -> tuple[Counted, ...]:
     counted = []
     for name, inertias in sets.items():
         program = inverse_dynamics_program(arm.tables, inertias, drives)
-        counted.append(Counted(name, program.graph.count(program.torques), _error(arm, drives, program)))
+        luh = (arm.tables, inertias, drives, arm.gravity)
+        counted.append(
+            Counted(
+                name,
+                program.graph.count(program.torques),
+                _error(arm, drives, program),
+                numeric_count(*luh),
+                symbolic_count(*luh),
+            )
+        )
     return tuple(counted)
+
+
+def dense_totals() -> tuple[Totals, ...]:
+    """Count with inertias without a zero or two equal entries beside those of the sample, for both kinds of lengths."""
+    found = []
+    for lengths, a2, a4 in (("a2 = a4 = 0", 0.0, 0.0), ("a2, a4 ≠ 0", 0.15, 0.05)):
+        sample = six_joint_parallelogram_arm(a2=a2, a4=a4, named=False)
+        found.append(Totals(lengths, _total(sample), _total(_dense(sample))))
+    return tuple(found)
+
+
+def _total(arm: Mechanism) -> int:
+    sigma = minimum_parameters(arm)
+    drives = linear_drives(arm, sigma.reference, actuated_rates(arm, DRIVES))
+    assert drives is not None
+    program = inverse_dynamics_program(arm.tables, minimum_inertias(arm, sigma), drives)
+    return program.operations.total
+
+
+def _dense(arm: Mechanism) -> Mechanism:
+    """The arm with links of any shape: every mass, centre and inertia different."""
+    rng = np.random.default_rng(1)
+    bodies = []
+    for body in arm.bodies:
+        points, masses = rng.uniform(-0.2, 0.2, (8, 3)), rng.uniform(0.1, 0.5, 8)
+        mass = float(masses.sum())
+        center = masses @ points / mass
+        away = points - center
+        inertia = np.einsum("k,kij->ij", masses, (away**2).sum(axis=1)[:, None, None] * np.eye(3)
+                            - away[:, :, None] * away[:, None, :])  # fmt: skip
+        six = tuple(inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
+        bodies.append(dataclasses.replace(body, mass=mass, center_of_mass=tuple(center.tolist()), inertia=six))
+    return dataclasses.replace(arm, bodies=tuple(bodies))
 
 
 def _error(arm: Mechanism, drives: Drives, program: Program) -> float:

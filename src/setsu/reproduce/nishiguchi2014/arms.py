@@ -8,20 +8,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, pi, sin
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints import Plane, SurfaceContact
-from setsu.dynamics import body_accelerations, body_poses, body_velocities
+from setsu.dynamics import body_accelerations, body_poses, body_velocities, joint_wrenches
 from setsu.errors import ModelWarning
 from setsu.mechanism import Mechanism, MechanismBuilder, Revolute
-from setsu.simulation import Recording, simulate
+from setsu.simulation import simulate
 from setsu.spatial import placement
 
-__all__ = ["LENGTH", "MASS", "MOTIONS", "PAPER_INERTIA", "STEP", "TRUE_ROD", "Motion", "Run", "arm", "run_motion"]
+__all__ = [
+    "LENGTH",
+    "MASS",
+    "MOTIONS",
+    "PAPER_INERTIA",
+    "STEP",
+    "TRUE_ROD",
+    "Motion",
+    "Run",
+    "arm",
+    "describe",
+    "run_motion",
+]
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +54,10 @@ class Motion:
     start: tuple[float, ...]
     duration: float
     torque: tuple[float, ...] | Callable[[float, Floats, Floats], tuple[float, ...]]
+
+    def drive(self, t: float, q: Floats, v: Floats) -> Floats:
+        """Torques (links,) at a time."""
+        return np.array(self.torque(t, q, v) if callable(self.torque) else self.torque)
 
 
 def _sines(t: float, q: Floats, v: Floats) -> tuple[float, ...]:
@@ -89,22 +105,35 @@ def arm(links: int, inertia: float = PAPER_INERTIA) -> Mechanism:
 class Run:
     """A recorded motion and what the paper prints of it, (T, links, 3) or (T,), world axes.
 
+    time (T,), q, v, torque (T, links). events: instants at which the hand sticks, slips or turns, by kind and time.
     forces: by the parent on each link, N. centroid: accelerations of the centres of mass, m/s². friction: f_t along y,
     N. hand: position (T, 3), m. joints: positions of all joints and the hand, (T, links + 1, 3).
     """
 
     mechanism: Mechanism
-    recording: Recording
+    time: Floats
+    q: Floats
+    v: Floats
+    torque: Floats
     forces: Floats
     centroid: Floats
     friction: Floats
     normal: Floats
     hand: Floats
     joints: Floats
+    events: tuple[tuple[str, float], ...] = ()
 
     def at(self, time: float) -> int:
         """Index of a recorded time (s)."""
-        return int(np.argmin(np.abs(self.recording.time - time)))
+        return int(np.argmin(np.abs(self.time - time)))
+
+    @property
+    def quiet(self) -> float:
+        """First time after the start at which the arm, having moved, is slower than 0.001 rad/s in every joint."""
+        fast = np.abs(self.v).max(axis=1) >= 0.001
+        moved = int(np.argmax(fast))
+        slow = np.flatnonzero(~fast[moved:])
+        return float(self.time[moved + slow[0]]) if slow.size else float(self.time[-1])
 
 
 def run_motion(
@@ -117,19 +146,37 @@ def run_motion(
         m, motion.start, np.zeros(motion.links), duration or motion.duration, STEP,
         torque=motion.torque, contacts=[hand], progress=progress,
     )  # fmt: skip
-    q, v, a = recording.q, recording.v, recording.acceleration
+    made = describe(
+        m, recording.time, recording.q, recording.v, recording.acceleration, recording.torque,
+        recording.normal_force[:, 0], recording.friction_force[:, 0],
+    )  # fmt: skip
+    events = tuple((event.kind, event.time) for event in recording.events if event.kind in ("stick", "slip", "turn"))
+    return replace(made, events=events)
+
+
+def describe(
+    m: Mechanism, time: Floats, q: Floats, v: Floats, a: Floats, torque: Floats, normal: Floats, friction: Floats
+) -> Run:
+    """Return all that the paper prints of a motion with accelerations a and forces of the floor on the hand (T, 3)."""
+    n = m.n_bodies
     poses = body_poses(m, q)
     R, origin = poses[..., :3, :3], poses[..., :3, 3]
     arms = R @ np.array([0.0, 0.0, LENGTH / 2])
     w, dw = body_velocities(m, q, v)[..., 3:], body_accelerations(m, q, v, a)
     tip = origin[:, -1] + 2.0 * arms[:, -1]
+    push = friction + normal[:, None] * np.array([0.0, 0.0, 1.0])
+    external = np.zeros((len(time), n, 6))
+    external[:, -1, :3], external[:, -1, 3:] = push, np.cross(2.0 * arms[:, -1], push)
     return Run(
         mechanism=m,
-        recording=recording,
-        forces=recording.joint_wrenches[..., :3],
+        time=time,
+        q=q,
+        v=v,
+        torque=torque,
+        forces=joint_wrenches(m, q, v, a, external, frame="world")[..., :3],
         centroid=dw[..., :3] + np.cross(dw[..., 3:], arms) + np.cross(w, np.cross(w, arms)),
-        friction=recording.friction_force[:, 0, 1],
-        normal=recording.normal_force[:, 0],
+        friction=friction[:, 1],
+        normal=normal,
         hand=tip,
         joints=np.concatenate([origin, tip[:, None]], axis=1),
     )

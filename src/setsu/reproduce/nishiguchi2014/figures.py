@@ -1,20 +1,25 @@
-"""Figures 3-6, 8-11 and 13-16 of nishiguchi2014, with the paper's inertia and with that of a thin rod."""
+"""Figures 1-16 of nishiguchi2014: by the default method, by the paper's, and with the inertia of a thin rod."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from setsu.reproduce.nishiguchi2014.arms import Run
+from setsu.dynamics import body_poses
+from setsu.reproduce.drawing import COLORS, GREY, new_figure, save_figure
+from setsu.reproduce.nishiguchi2014.arms import LENGTH, MOTIONS, Run, arm
 from setsu.reproduce.nishiguchi2014.printed import INSTANTS, Instant
+from setsu.reproduce.nishiguchi2014.tables import Runs
 from setsu.reproduce.report import Figure
 
 __all__ = ["figures"]
 
-_BLUE, _ORANGE, _GREEN, _RED, _GREY = "#0072b2", "#d55e00", "#009e73", "#b22222", "#888888"
+_BLUE, _ORANGE, _GREEN, _RED = COLORS[0], COLORS[1], COLORS[2], "#b22222"
 _COLOURS = (_BLUE, _ORANGE, _GREEN)
 _PLATE = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
 _TORQUES = {
@@ -23,95 +28,173 @@ _TORQUES = {
     "figure 5": "τ = (3, 3, 3) N m",
     "figure 6": "τ = (-3 cos 2πt, -3 sin 2πt, 3 cos 2πt) N m",
 }
+_SETTLED = 8
+"""Samples at the start that do not set the scale of a plot of forces."""
+_WAYS = (("", "-", 1.6), (", paper's method", ":", 2.0), (", thin rod", "--", 1.0))
+"""How the three runs of a motion are drawn: words of the legend, line, width."""
 
 
-def figures(paper: Mapping[str, Run], rod: Mapping[str, Run], out: Path) -> tuple[Figure, ...]:
+def figures(runs: Mapping[str, Runs], out: Path) -> tuple[Figure, ...]:
     """Draw all figures into the folder `out`."""
-    drawn = [_angles(key, paper[key], rod[key], out) for key in _TORQUES]
-    for motion, first, end in (("2-link", 8, 12.0), ("3-link", 13, 12.0)):
-        runs = (paper[motion], rod[motion])
-        drawn.append(_postures(motion, first, runs, end, out))
-        drawn.append(_forces(motion, first + 1, "y", runs, end, out))
-        drawn.append(_forces(motion, first + 2, "z", runs, end, out))
-        drawn.append(_diagrams(motion, first + 3, runs, out))
+    drawn = [_schematic(out), _models(out)]
+    drawn += [_angles(key, runs[key], out) for key in _TORQUES]
+    for motion, first in (("2-link", 7), ("3-link", 12)):
+        # The axes end where the motion does.
+        end = float(ceil(runs[motion][0].quiet))
+        drawn.append(_equilibria(motion, first, runs[motion][0], out))
+        drawn.append(_postures(motion, first + 1, runs[motion], end, out))
+        drawn.append(_forces(motion, first + 2, "y", runs[motion], end, out))
+        drawn.append(_forces(motion, first + 3, "z", runs[motion], end, out))
+        drawn.append(_diagrams(motion, first + 4, runs[motion], out))
     return tuple(drawn)
 
 
-def _angles(key: str, run: Run, rod: Run, out: Path) -> Figure:
-    figure, axes = _new_figure((8.0, 4.6))
-    right = axes.twinx()
-    for k in range(run.recording.q.shape[1]):
-        axes.plot(run.recording.time, run.recording.q[:, k], color=_COLOURS[k], label=f"q{k + 1}")
-        axes.plot(rod.recording.time, rod.recording.q[:, k], color=_COLOURS[k], linestyle="--", linewidth=1.0)
-    right.plot(run.recording.time, run.hand[:, 2], color=_RED, label="hand z (right scale)")
-    right.set_ylim(-1.0, 1.0)
-    right.set_ylabel("height of the hand z (m)", color=_RED)
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("joint angle (rad)")
-    axes.set_title(f"{key.capitalize()}: {_TORQUES[key]}, K = 0.2")
-    lines = [*axes.get_lines()[::2], right.get_lines()[0]]
-    axes.legend(lines, [line.get_label() for line in lines], loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=4)
+def _points(links: int, q: np.ndarray) -> np.ndarray:
+    """Positions (links + 1, 3) of the joints and the hand."""
+    poses = body_poses(arm(links), q)
+    return np.vstack([poses[:, :3, 3], poses[-1, :3, 3] + poses[-1, :3, :3] @ np.array([0.0, 0.0, LENGTH])])
+
+
+def _draw_arm(axes: Any, points: np.ndarray, label: str, colour: str = _BLUE, **options: Any) -> None:
+    axes.plot(points[:, 1], points[:, 2], "o-", color=colour, label=label, linewidth=3, **options)
+
+
+def _finish_posture(axes: Any, title: str) -> None:
+    axes.axhline(0.0, color=GREY, linewidth=1.0, label="floor z = 0")
+    axes.set_aspect("equal")
+    axes.set(xlabel="y (m)", ylabel="z (m)", title=title)
+    axes.margins(0.18)
     axes.grid(alpha=0.3)
-    events = [event for event in run.recording.events if event.kind in ("stick", "slip", "turn")]
-    told = ", ".join(f"{event.kind} {event.time:.2f} s" for event in events[:4])
+
+
+def _schematic(out: Path) -> Figure:
+    canvas, axes = new_figure(4.2)
+    q = np.array([0.3, -0.7, -0.8, -0.6, -0.4])
+    points = _points(5, q)
+    points = points - np.array([0.0, 0.0, points[-1, 2]])
+    _draw_arm(axes, points, "links 1 to n")
+    hand = points[-1]
+    pushes = (((hand[1], hand[2] + 0.45), "f_n", (6, -4)), ((hand[1] - 0.3, hand[2]), "f_t = K f_n", (-30, -16)))
+    for end, text, aside in pushes:
+        axes.annotate("", end, (hand[1], hand[2]), arrowprops={"arrowstyle": "-|>", "color": _RED})
+        axes.annotate(text, end, textcoords="offset points", xytext=aside, color=_RED)
+    for k, (one, two) in enumerate(pairwise(points), start=1):
+        middle = 0.5 * (one + two)
+        axes.annotate(str(k) if k < 5 else "n", middle[1:], textcoords="offset points", xytext=(8, 6))
+    _finish_posture(axes, "the hand on the surface C(r) = 0, here the floor")
+    caption = "A chain of rigid links whose hand is held on a surface; the floor acts on it with f_n and f_t."
+    return save_figure(canvas, out / "figure_01.png", "Figure 1: n-link manipulator with its hand on a floor", caption)
+
+
+def _models(out: Path) -> Figure:
+    canvas, panels = new_figure(4.4, columns=2)
+    for axes, key, name in zip(panels, ("figure 3", "figure 5"), ("(a) 2 links", "(b) 3 links"), strict=True):
+        start = MOTIONS[key].start
+        _draw_arm(axes, _points(MOTIONS[key].links, np.array(start)), "initial posture")
+        _finish_posture(axes, f"{name}: q = ({', '.join(f'{angle:.4f}' for angle in start)}) rad")
+    caption = "The postures from which the motions of Figs 3 to 6 start: (-π/6, -2π/3) and (-π/6, -π/3, -π/3)."
+    return save_figure(canvas, out / "figure_02.png", "Figure 2: the two models and their initial postures", caption)
+
+
+def _equilibria(motion: str, number: int, run: Run, out: Path) -> Figure:
+    canvas, panels = new_figure(4.4, columns=2)
+    for axes, k, name in ((panels[0], 0, "(a) start"), (panels[1], -1, "(b) at rest, computed")):
+        _draw_arm(axes, run.joints[k], name)
+        _finish_posture(axes, f"{name}: q = ({', '.join(f'{angle:.3f}' for angle in run.q[k])}) rad")
+    caption = f"Where the {motion} manipulator starts and where it comes to rest, K = 0.01."
+    title = f"Figure {number}: start and rest of the {motion} manipulator"
+    return save_figure(canvas, out / f"figure_{number:02}.png", title, caption)
+
+
+def _angles(key: str, runs: Runs, out: Path) -> Figure:
+    canvas, (axes, right) = new_figure(6.6, rows=2, sharex=True, height_ratios=(2.2, 1.0))
+    for run, (words, style, width) in zip(runs, _WAYS, strict=True):
+        for k in range(run.q.shape[1]):
+            axes.plot(run.time, run.q[:, k], style, color=_COLOURS[k], linewidth=width, label=f"q{k + 1}{words}")
+        height = np.abs(run.hand[:, 2])
+        right.semilogy(run.time, np.maximum(height, 1e-17), style, color=_RED, linewidth=width, label=f"hand{words}")
+    right.set(xlabel="time (s)", ylabel="|z| of the hand (m)")
+    axes.set(ylabel="joint angle (rad)", title=f"{key.capitalize()}: {_TORQUES[key]}, K = 0.2")
+    axes.legend(fontsize="small", ncols=3)
+    right.legend(fontsize="small", ncols=3)
+    for each in (axes, right):
+        each.grid(alpha=0.3)
+        each.set_xlim(0.0, float(runs[0].time[-1]))
+    events = runs[0].events
+    told = ", ".join(f"{kind} {time:.2f} s" for kind, time in events[:4])
     told += f" and {len(events) - 4} more" if len(events) > 4 else ""
+    flips = int(np.count_nonzero(np.diff(np.sign(runs[1].friction))))
     caption = (
-        f"Solid: the paper's inertia, dashed: thin rod. The hand stays on z = 0 within "
-        f"{np.abs(run.hand[:, 2]).max():.0e} m. The hand's changes: {told or 'none'}."
+        f"Full: default method; dotted: the paper's plain Runge-Kutta; dashed: thin rod. The hand leaves z = 0 by at "
+        f"most {np.abs(runs[0].hand[:, 2]).max():.0e} m (default) and {np.abs(runs[1].hand[:, 2]).max():.0e} m "
+        f"(paper's method, whose friction changes sign {flips} times). The hand's changes: {told or 'none'}."
     )
     number = int(key.split()[1])
-    return _save(figure, out, f"figure_{number:02}", key.capitalize(), caption)
+    return save_figure(canvas, out / f"figure_{number:02}.png", key.capitalize(), caption)
 
 
-def _postures(motion: str, number: int, runs: tuple[Run, Run], end: float, out: Path) -> Figure:
-    figure, panels = _new_figure((9.5, 4.6), columns=2)
-    for axes, run, name in zip(panels, runs, ("paper's inertia", "thin rod"), strict=True):
+def _postures(motion: str, number: int, runs: Runs, end: float, out: Path) -> Figure:
+    canvas, panels = new_figure(4.6, columns=2)
+    for axes, run, name in zip(panels, (runs[0], runs[2]), ("paper's inertia", "thin rod"), strict=True):
         shown = np.linspace(0.0, end, 9)
         for part, time in enumerate(shown):
             points = run.joints[run.at(time)]
             shade = 0.25 + 0.75 * part / (len(shown) - 1)
-            axes.plot(points[:, 1], points[:, 2], "o-", color=_BLUE, alpha=shade, markersize=3)
-        axes.axhline(0.0, color=_GREY, linewidth=1.0)
-        axes.set_aspect("equal")
-        axes.set_xlabel("y (m)")
-        axes.set_ylabel("z (m)")
-        axes.set_title(f"{name}, 0 to {end:g} s")
-        axes.grid(alpha=0.3)
+            label = f"t = {time:.2f} s"
+            axes.plot(points[:, 1], points[:, 2], "o-", color=_BLUE, alpha=shade, markersize=3, label=label)
+        _finish_posture(axes, f"{name}, 0 to {end:g} s")
     caption = f"Postures of the free response every {end / 8:g} s; the later, the darker. The hand slides on z = 0."
-    return _save(figure, out, f"figure_{number:02}", f"Figure {number}: postures of the {motion} manipulator", caption)
+    title = f"Figure {number}: postures of the {motion} manipulator"
+    return save_figure(canvas, out / f"figure_{number:02}.png", title, caption)
 
 
-def _forces(motion: str, number: int, letter: str, runs: tuple[Run, Run], end: float, out: Path) -> Figure:
-    figure, axes = _new_figure((8.0, 4.6))
+def _forces(motion: str, number: int, letter: str, runs: Runs, end: float, out: Path) -> Figure:
+    canvas, axes = new_figure(5.2)
     axis = "xyz".index(letter)
-    for run, style in zip(runs, ("-", "--"), strict=True):
-        inside = run.recording.time <= end
-        time = run.recording.time[inside]
+    for run, (words, style, width) in zip(runs, _WAYS, strict=True):
+        inside = run.time <= end
+        time = run.time[inside]
         for k in range(run.forces.shape[1]):
-            label = f"f{k + 1}{letter}" if style == "-" else None
-            axes.plot(time, run.forces[inside, k, axis], style, color=_COLOURS[k], label=label)
-        last, name = (run.friction, "friction f_t") if letter == "y" else (run.normal, "normal force f_n")
-        axes.plot(time, last[inside], style, color=_RED, label=name if style == "-" else None)
+            label = f"f{k + 1}{letter}{words}"
+            axes.plot(time, run.forces[inside, k, axis], style, color=_COLOURS[k], linewidth=width, label=label)
+        last, name = (run.friction, "f_t") if letter == "y" else (run.normal, "f_n")
+        axes.plot(time, last[inside], style, color=_RED, linewidth=width, label=f"{name}{words}")
     for mark, instant in enumerate((instant for instant in INSTANTS if instant.motion == motion), start=1):
-        axes.axvline(instant.time, color=_GREY, linewidth=0.8)
-        axes.annotate(f"({mark + 2 * (motion == '3-link')})", (instant.time, 1.01), xycoords=("data", "axes fraction"),
+        number_of = mark + 2 * (motion == "3-link")
+        axes.axvline(instant.time, color=GREY, linewidth=0.8, label=f"_instant {number_of}")
+        axes.annotate(f"({number_of})", (instant.time, 1.01), xycoords=("data", "axes fraction"),
                       ha="center", fontsize="small")  # fmt: skip
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel(f"force along {letter} (N)")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=4)
+        values = instant.values()
+        names = [f"f{k + 1}{letter}" for k in range(len(instant.forces))] + ["f_t" if letter == "y" else "f_n"]
+        for name, colour in zip(names, (*_COLOURS[: len(instant.forces)], _RED), strict=True):
+            label = f"{name} printed at {instant.time:.2f} s"
+            axes.plot([instant.time], [float(values[name])], "x", color=colour, markersize=8, label=label)
+    axes.set(xlabel="time (s)", ylabel=f"force along {letter} (N)", xlim=(0.0, end))
+    # The first samples, when the arm falls into its motion, would press all else flat.
+    settled = [np.concatenate([run.forces[_SETTLED:, :, axis].ravel(), other[_SETTLED:]])
+               for run in runs for other in ((run.friction if letter == "y" else run.normal),)]  # fmt: skip
+    low, high = float(min(map(np.min, settled))), float(max(map(np.max, settled)))
+    margin = 0.06 * (high - low)
+    axes.set_ylim(low - margin, high + margin)
+    handles = [line for line in axes.get_lines() if "printed" not in str(line.get_label())]
+    named = [line for line in handles if not str(line.get_label()).startswith("_")]
+    axes.legend(handles=named, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=6)
     axes.grid(alpha=0.3)
-    caption = f"Forces on the links along {letter}. Solid: the paper's inertia, dashed: thin rod. Lines: the instants."
+    caption = (
+        f"Forces on the links along {letter}, until the arm rests. Full: default, dotted: paper's method, dashed: thin "
+        f"rod. Crosses: the printed values of the instants. The first {_SETTLED} samples may leave the frame."
+    )
     title = f"Figure {number}: {letter} components of the forces, {motion} manipulator"
-    return _save(figure, out, f"figure_{number:02}", title, caption)
+    return save_figure(canvas, out / f"figure_{number:02}.png", title, caption)
 
 
-def _diagrams(motion: str, number: int, runs: tuple[Run, Run], out: Path) -> Figure:
+def _diagrams(motion: str, number: int, runs: Runs, out: Path) -> Figure:
     """Forces and accelerations on the posture: one row per instant and direction, one column per inertia."""
     instants = [instant for instant in INSTANTS if instant.motion == motion]
-    figure, panels = _new_figure((12.0, 13.0 if motion == "3-link" else 16.0), columns=2, rows=4)
+    figure, panels = new_figure(13.0 if motion == "3-link" else 16.0, rows=4, columns=2, width=12.0)
     for row in range(4):
         instant, axis = instants[row // 2], 1 + row % 2
-        for column, (run, name) in enumerate(zip(runs, ("paper's inertia", "thin rod"), strict=True)):
+        for column, (run, name) in enumerate(zip((runs[0], runs[2]), ("paper's inertia", "thin rod"), strict=True)):
             _diagram(panels[row][column], run, instant, axis)
             title = f"({'abcd'[row]}) t = {instant.time:.2f} s, {'xyz'[axis]} direction, {name}"
             panels[row][column].set_title(title, fontsize="medium")
@@ -121,14 +204,14 @@ def _diagrams(motion: str, number: int, runs: tuple[Run, Run], out: Path) -> Fig
         "accelerations another; numbers in N and m/s²."
     )
     title = f"Figure {number}: forces and accelerations, {motion} manipulator"
-    return _save(figure, out, f"figure_{number:02}", title, caption)
+    return save_figure(figure, out / f"figure_{number:02}.png", title, caption)
 
 
 def _diagram(axes: Any, run: Run, instant: Instant, axis: int) -> None:
     k = run.at(instant.time)
     points, forces = run.joints[k], run.forces[k, :, axis]
     axes.plot(points[:, 1], points[:, 2], "o-", color="black", linewidth=2.5, markersize=4, alpha=0.3)
-    axes.axhline(0.0, color=_GREY, linewidth=0.8)
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
     hand = run.friction[k] if axis == 1 else run.normal[k]
     scale = 0.2 / max(float(np.abs(forces).max()), abs(float(hand)), 1e-9)
     centres = 0.5 * (points[1:] + points[:-1])
@@ -139,7 +222,7 @@ def _diagram(axes: Any, run: Run, instant: Instant, axis: int) -> None:
         if link:
             _arrow(axes, points[link], axis, -force * scale, _ORANGE, "", -0.03)
         if axis == 2:
-            _arrow(axes, centres[link], axis, -9.8 * scale, _GREY, "", -0.03)
+            _arrow(axes, centres[link], axis, -9.8 * scale, GREY, "", -0.03)
         text = f"s{link + 1} {pull[link]:.3f}"
         _arrow(axes, centres[link], axis, pull[link] * acceleration_scale, _GREEN, text, -0.06 if axis == 1 else 0.03)
     _arrow(axes, points[-1], axis, hand * scale, _RED, f"{'f_t' if axis == 1 else 'f_n'} {hand:.3f}", 0.03)
@@ -163,16 +246,3 @@ def _arrow(axes: Any, origin: np.ndarray, axis: int, length: float, colour: str,
         axes.annotate(
             text, middle, textcoords="offset points", xytext=place, fontsize=8, color=colour, ha=align, bbox=_PLATE
         )
-
-
-def _new_figure(size: tuple[float, float], columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure as Canvas
-
-    figure = Canvas(figsize=size, layout="constrained")
-    return figure, figure.subplots(rows, columns)
-
-
-def _save(figure: Any, out: Path, name: str, title: str, caption: str) -> Figure:
-    path = out / f"{name}.png"
-    figure.savefig(path, dpi=110)
-    return Figure(title, path, caption)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.control.humanoid.balance import support_polygon
+from setsu.reproduce.drawing import new_figure, save_figure
 from setsu.reproduce.report import Figure
 from setsu.reproduce.sugihara2002.humanoid_runs import WALK, HumanoidRun, flight
 from setsu.reproduce.sugihara2002.snapshots import View, draw_floor, draw_mechanism
@@ -65,7 +65,7 @@ def _snapshots(
     run: HumanoidRun, times: Floats, out: Path, name: str, title: str, caption: str, view: View, apart: float
 ) -> Figure:
     """One figure per instant, side by side, each over a patch of floor that stays where it is."""
-    figure, axes = _new_figure((12.0, 12.0 / (apart * len(times) + 0.1) * 0.62))
+    figure, axes = new_figure(12.0 / (apart * len(times) + 0.1) * 0.62, width=12.0)
     m, rec = run.biped.mechanism, run.recording
     for number, time in enumerate(times):
         row = int(np.argmin(np.abs(rec.time - time)))
@@ -80,12 +80,12 @@ def _snapshots(
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.05, high)
     axes.axis("off")
-    return _save(figure, out, name, title, caption)
+    return save_figure(figure, out / f"{name}.png", title, caption)
 
 
 def _zmp_on_ground(run: HumanoidRun, out: Path) -> Figure:
     """Path of the zero-moment point over the places where the soles stood."""
-    figure, axes = _new_figure((9.0, 4.2))
+    figure, axes = new_figure(4.2)
     assert run.motion is not None
     supports = np.unique(run.motion.support, axis=0, return_index=True)[1]
     changes = np.flatnonzero(np.any(np.diff(run.motion.support, axis=0), axis=1))
@@ -104,11 +104,11 @@ def _zmp_on_ground(run: HumanoidRun, out: Path) -> Figure:
     axes.set_ylabel("y (m)")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     caption = "Soles (grey) at every change of support. The zero-moment point stays well inside the sole that stands."
-    return _save(figure, out, "walk_zmp_ground", "Walking: zero-moment point and soles, from above", caption)
+    return save_figure(figure, out / "walk_zmp_ground.png", "Walking: zero-moment point and soles, from above", caption)
 
 
 def _zmp_over_time(run: HumanoidRun, out: Path) -> Figure:
-    figure, panels = _new_figure((9.0, 6.5), rows=3)
+    figure, panels = new_figure(6.5, rows=3, sharex=True)
     assert run.motion is not None
     for axes, axis in zip(panels[:2], (0, 1), strict=True):
         axes.plot(run.motion.time, run.motion.zmp[:, axis], color=_ORANGE, linewidth=2.0, label="planned")
@@ -123,11 +123,13 @@ def _zmp_over_time(run: HumanoidRun, out: Path) -> Figure:
         axes.grid(alpha=0.3)
     median = 1e3 * float(np.nanmedian(run.margin))
     caption = f"Distance of the zero-moment point to the border of the support polygon: median {median:.1f} mm."
-    return _save(figure, out, "walk_zmp_time", "Walking: zero-moment point over time, and its margin", caption)
+    return save_figure(
+        figure, out / "walk_zmp_time.png", "Walking: zero-moment point over time, and its margin", caption
+    )
 
 
 def _forces(run: HumanoidRun, out: Path, name: str, title: str) -> Figure:
-    figure, axes = _new_figure((9.0, 3.8))
+    figure, axes = new_figure(3.8)
     vertical, time = run.recording.contact_force[..., 2], run.recording.time
     bodies = np.array([point.body for point in run.biped.mechanism.contact_points])
     for foot, colour in zip(run.biped.feet, (_BLUE, _ORANGE), strict=True):
@@ -147,11 +149,11 @@ def _forces(run: HumanoidRun, out: Path, name: str, title: str) -> Figure:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4)
     axes.grid(alpha=0.3)
     caption = f"Impulses of impacts appear as force over one step of 1 ms; the highest sum is {highest:.0f} N."
-    return _save(figure, out, name, title, caption)
+    return save_figure(figure, out / f"{name}.png", title, caption)
 
 
 def _energy(run: HumanoidRun, out: Path, name: str, title: str) -> Figure:
-    figure, axes = _new_figure((9.0, 3.8))
+    figure, axes = new_figure(3.8)
     rec = run.recording
     axes.plot(rec.time, rec.energy - rec.energy[0], color="black", label="energy since the start")
     ledger = rec.ledger
@@ -168,11 +170,11 @@ def _energy(run: HumanoidRun, out: Path, name: str, title: str) -> Figure:
     axes.grid(alpha=0.3)
     change = float(rec.energy[-1] - rec.energy[0])
     caption = f"Kinetic and potential energy, what feeds it and where it goes; it changes by {change:.3g} J in all."
-    return _save(figure, out, name, title, caption)
+    return save_figure(figure, out / f"{name}.png", title, caption)
 
 
 def _height(run: HumanoidRun, out: Path) -> Figure:
-    figure, axes = _new_figure((9.0, 3.8))
+    figure, axes = new_figure(3.8)
     begin, end = flight(run)
     time, height = run.recording.time, run.com[:, 2]
     soles = run.biped.sole_corners(run.recording.q)[..., 2].min(axis=(1, 2))
@@ -192,17 +194,4 @@ def _height(run: HumanoidRun, out: Path) -> Figure:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
     axes.grid(alpha=0.3)
     caption = f"In the air for {time[end] - time[begin]:.3f} s (grey)."
-    return _save(figure, out, "jump_height", "Jumping: heights", caption)
-
-
-def _new_figure(size: tuple[float, float], rows: int = 1) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure as Canvas
-
-    figure = Canvas(figsize=size, layout="constrained")
-    return figure, figure.subplots(rows, 1, sharex=rows > 1)
-
-
-def _save(figure: Any, out: Path, name: str, title: str, caption: str) -> Figure:
-    path = out / f"{name}.png"
-    figure.savefig(path, dpi=110)
-    return Figure(title, path, caption)
+    return save_figure(figure, out / "jump_height.png", "Jumping: heights", caption)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import process_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class HumanoidRun:
 
     positions (T, n, 3) m: of all contact points; force (T, 3) N: sum of all contact forces; zmp (T, 2) m and margin
     (T,) m: NaN without support; tilt (T,) rad; com (T, 3) m; speed (T, 3) m/s: of the centre of mass;
-    momentum_error (T,), in weights. motion: the plan, if there is one.
+    momentum_error (T,), in weights. motion: the plan, if there is one. seconds: processor time of one step.
     """
 
     biped: Biped
@@ -57,6 +58,7 @@ class HumanoidRun:
     com: Floats
     speed: Floats
     momentum_error: Floats
+    seconds: float
 
     @property
     def depth(self) -> float:
@@ -112,7 +114,9 @@ def _simulated(
 ) -> HumanoidRun:
     m = biped.mechanism
     floor = Environment.floor()
+    start = process_time()
     rec = simulate(m, q, v, float(duration), _STEP, servo, environment=floor, contact_solver=solver, progress=progress)
+    seconds = (process_time() - start) / (len(rec.time) - 1)
     positions, forces = contact_positions(m, rec.q), rec.contact_force
     zmp = ground_zero_moment_point(positions, forces)
     return HumanoidRun(
@@ -127,4 +131,5 @@ def _simulated(
         com=center_of_mass(m, rec.q),
         speed=momentum(m, rec.q, rec.v)[:, :3] / m.total_mass,
         momentum_error=momentum_error(biped, rec.q, rec.v, rec.acceleration, positions, forces),
+        seconds=seconds,
     )

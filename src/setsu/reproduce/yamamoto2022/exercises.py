@@ -15,13 +15,15 @@ from setsu.dynamics import (
     forward_dynamics,
     gravity_torque,
     inverse_dynamics,
+    joint_wrenches,
     kinetic_energy,
     mass_matrix,
     point_jacobian,
     potential_energy,
 )
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Free, Mechanism, MechanismBuilder, Prismatic, Revolute, Spherical
 from setsu.sample_mechanisms import chain
+from setsu.spatial import placement
 
 __all__ = [
     "Costs",
@@ -29,11 +31,13 @@ __all__ = [
     "FrictionRun",
     "GivenMotion",
     "IntegratorErrors",
+    "JointKinds",
     "euler_growth",
     "forward_dynamics_costs",
     "friction_run",
     "given_motion",
     "integrator_errors",
+    "joint_kinds",
 ]
 
 Floats = NDArray[np.float64]
@@ -82,6 +86,42 @@ def given_motion(arm: Mechanism) -> GivenMotion:
         _relative(world, torque),
         _relative((around[0] - around[1]) / (2 * h), power),
     )
+
+
+@dataclass(frozen=True)
+class JointKinds:
+    """K of (22), (23): largest relative difference of torques from K (f, n), and of K's printed entries, by joint."""
+
+    torque: dict[str, float]
+    matrix: dict[str, float]
+
+
+# (22), (23): which parts of force and moment in the axes of the link the drive of a joint has to bring up.
+K_MATRICES = {
+    "turning about z": (Revolute((0, 0, 1)), np.eye(6)[5:]),
+    "sliding along z": (Prismatic((0, 0, 1)), np.eye(6)[2:3]),
+    "ball": (Spherical(), np.eye(6)[3:]),
+}
+
+
+def joint_kinds() -> JointKinds:
+    """Hold the library's joints against the printed K: a joint of each kind between two bodies that move in space."""
+    torque, matrix = {}, {}
+    rng = np.random.default_rng(0)
+    for name, (joint, K) in K_MATRICES.items():
+        b = MechanismBuilder(name)
+        inertia = np.diag([0.02, 0.03, 0.04])
+        b.add_body("base", joint=Free(), mass=2.0, center_of_mass=(0.1, 0.0, 0.05), inertia=inertia)
+        b.add_body("link", "base", joint, placement=placement((0.3, 0.1, 0.2)), mass=1.0,
+                   center_of_mass=(0.1, 0.2, 0.3), inertia=inertia)  # fmt: skip
+        m = b.build()
+        q = np.array([m.random_configuration(seed) for seed in range(40)])
+        v, a = rng.standard_normal((2, 40, m.nv))
+        found = inverse_dynamics(m, q, v, a)[:, 6:]
+        wrench = joint_wrenches(m, q, v, a)[:, 1]
+        torque[name] = _relative(wrench @ K.T, found)
+        matrix[name] = float(np.abs(np.linalg.lstsq(wrench, found, rcond=None)[0].T - K).max())
+    return JointKinds(torque, matrix)
 
 
 @dataclass(frozen=True)
@@ -177,35 +217,50 @@ def euler_growth(arm: Mechanism) -> EulerGrowth:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of one forward dynamics of chains, by method, and the power of N it grows with."""
+    """Seconds of one forward dynamics of chains, by method, and the power of N it grows with.
+
+    dense: seconds of a mass matrix and a dense solution with it.
+    """
 
     links: Floats
     seconds: dict[str, Floats]
     exponents: dict[str, float]
+    dense: Floats
 
 
 def forward_dynamics_costs() -> Costs:
-    """Unit vectors, composite and articulated bodies on chains of 2 to 256 links; the fastest of several calls."""
+    """Unit vectors, composite and articulated bodies on chains of 2 to 256 links; the fastest of several calls.
+
+    From about 50 links on composite bodies end in a dense solution, as the lecture's O(N³) says.
+    """
     links = np.array([2, 4, 8, 16, 32, 64, 128, 256])
     methods = {"unit vector": "unit_vector", "composite body": "composite_body", "articulated body": "articulated_body"}
     seconds: dict[str, list[float]] = {name: [] for name in methods}
+    dense: list[float] = []
     for n in links:
         m = chain(int(n))
         state = np.random.default_rng(0).uniform(-0.1, 0.1, (3, m.nv))
         for name, method in methods.items():
-            forward_dynamics(m, *state, method=method)
-            best = float("inf")
-            for _ in range(7):
-                start = time.perf_counter()
-                forward_dynamics(m, *state, method=method)
-                best = min(best, time.perf_counter() - start)
-            seconds[name].append(best)
+            seconds[name].append(
+                _fastest(lambda m=m, state=state, method=method: forward_dynamics(m, *state, method=method))
+            )
+        dense.append(_fastest(lambda m=m, state=state: np.linalg.solve(mass_matrix(m, state[0]), state[2])))
     results = {name: np.array(times) for name, times in seconds.items()}
     upper = links >= 64
     exponents = {
         name: float(np.polyfit(np.log(links[upper]), np.log(times[upper]), 1)[0]) for name, times in results.items()
     }
-    return Costs(links.astype(np.float64), results, exponents)
+    return Costs(links.astype(np.float64), results, exponents, np.array(dense))
+
+
+def _fastest(call: Callable[[], object], rounds: int = 9) -> float:
+    call()
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
 
 
 def _field(arm: Mechanism) -> Field:
