@@ -38,6 +38,7 @@ _NAMES = {
         "CompiledFunctions",
         "ForwardDynamicsDerivatives",
         "InverseDynamicsDerivatives",
+        "actuator_torque",
         "bias_torque",
         "body_accelerations",
         "body_poses",

@@ -87,7 +87,8 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "world_rates": world_rates,
 }
 
-# The same for mechanisms with force elements (springs between points, tendons, pushes); where wrenches are given too, they come as "applied".
+# The same for mechanisms with force elements (springs between points, tendons, pushes); where wrenches are given too,
+# they come as "applied".
 for _name in [name for name in KERNELS if name.endswith("external")]:
     _kernel = KERNELS[_name]
     KERNELS[f"{_name} springs"] = lambda kernel=_kernel: with_force_elements(kernel(), applied=True)

@@ -69,7 +69,7 @@ def start_elements(world: Any) -> None:
 
 
 def outward_elements(link: Any) -> None:
-    """What the elements ask of a joint: its coordinate, its unit force about the world origin, its quaternion spring."""
+    """What the elements ask of a joint: its coordinate, its unit force about the world origin, its spring."""
     along = along_joint(link, link.R)
     link.along = (*along[:3], *add(along[3:], cross(link.x, along[:3])))
     link.coordinate = joint_coordinate(link)

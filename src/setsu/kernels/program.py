@@ -63,7 +63,7 @@ LINK_CONSTANTS = {
     "carried": 1,
     **INERTIAL_CONSTANTS,
 }
-# Frames of a piece's ends or of a loop joint's halves in the axes of their links, and what pieces and pushes have besides.
+# Frames of a piece's ends or of a loop joint's halves in the axes of their links; what pieces and pushes have besides.
 TIE_CONSTANTS = {
     "rotation_a": 9,
     "position_a": 3,

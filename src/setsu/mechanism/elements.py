@@ -5,7 +5,8 @@ Lengths in m, masses in kg, angles in rad. `Pose` holds a placement; everything 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -202,6 +203,20 @@ class Coupling:
     def joints(self) -> tuple[str, ...]:
         """Names of the joints it relates, each once."""
         return tuple(dict.fromkeys(joint for joint, _ in (*self.factors, *self.argument)))
+
+    def with_argument_at(self, values: Mapping[str, float]) -> Coupling:
+        """Return the coupling with joints inside the polynomial held at values: linear when all of them are."""
+        held = [factor * values[joint] for joint, factor in self.argument if joint in values]
+        if not held:
+            return self
+        left = tuple((joint, factor) for joint, factor in self.argument if joint not in values)
+        reference = self.reference - sum(held)
+        if left:
+            return replace(self, argument=left, reference=reference)
+        value = 0.0
+        for coefficient in reversed(self.polynomial):
+            value = value * -reference + coefficient
+        return replace(self, offset=self.offset - value, polynomial=(), argument=(), reference=0.0)
 
 
 @dataclass(frozen=True)

@@ -201,6 +201,7 @@ def _check_magnitudes(mechanism: Mechanism, path: str) -> None:
         entries.append((f'loop "{loop.name}"', (*loop.pose_a.translation, *loop.pose_b.translation)))
     for coupling in mechanism.couplings:
         entries.append((f'coupling "{coupling.name}"', (coupling.offset, *(factor for _, factor in coupling.factors))))
+        entries.append((f'coupling "{coupling.name}" polynomial', (*coupling.polynomial, coupling.reference)))
     for spring in mechanism.springs:
         numbers = (*spring.point_a, *spring.point_b, spring.stiffness, spring.rest_length, spring.damping)
         entries.append((f'spring "{spring.name}"', numbers))

@@ -17,7 +17,8 @@ __all__ = ["Location", "Place", "Traced", "Tracer"]
 class Place:
     """A place seen by a step.
 
-    sort: "link", "dof", "tie" or "line" (a loop variable), "parent" (of a link), "a" or "b" (of a tie), "world", "target".
+    sort: "link", "dof", "tie" or "line" (a loop variable), "parent" (of a link), "a" or "b" (of a tie), "world",
+    "target".
     """
 
     sort: str
