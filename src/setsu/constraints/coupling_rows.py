@@ -17,7 +17,7 @@ class CouplingRows:
         G = F - P'(x) A,   γ = -P''(x) (A v)²                                  (1)
 
     linear F, argument A (n, nv); polynomial (n, order + 1), zero for linear couplings; offset, reference (n,).
-    jacobian (n, nv): the size of each entry of G, for units and for which velocities take part; G itself of linear ones.
+    jacobian (n, nv): the size of each entry of G, for units and for which velocities take part.
     coordinates, velocities: places in q and v of the joints that a coupling may name.
 
     Raises:

@@ -6,7 +6,8 @@
             gear · Jacobian of a site, in the site's axes                          (3)
 
 Gravity compensation that belongs to actuators (`Mechanism.compensation_by_actuators`) is added, then the torque of each
-joint of one velocity is held within its effort_limit. Source: MuJoCo documentation, chapter Computation, "Actuation model".
+joint of one velocity is held within its effort_limit.
+Source: MuJoCo documentation, chapter Computation, "Actuation model".
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def _transmission(m: Mechanism, actuator: Actuator, q: Floats) -> tuple[Any, Flo
         return (gear * at).sum(axis=-1), moment
     R = rotation_from_quaternion(at[..., -4:]) if at.ndim == 1 else _rotations(at[..., -4:])
     turn = (
-        np.swapaxes(R, -1, -2) @ gear[-3:] if actuator.in_parent else np.broadcast_to(gear[-3:], at.shape[:-1] + (3,))
+        np.swapaxes(R, -1, -2) @ gear[-3:] if actuator.in_parent else np.broadcast_to(gear[-3:], (*at.shape[:-1], 3))
     )
     if isinstance(joint, Free):
         moment[..., where] = np.concatenate([np.swapaxes(R, -1, -2) @ gear[:3], turn], axis=-1)

@@ -1,6 +1,7 @@
 """Mechanisms: bodies, joints, loops, couplings, springs and contact points, and the frozen record they make."""
 
 from setsu.mechanism.actuators import Actuator, Keyframe
+from setsu.mechanism.additions import add_coupling, add_loop, with_drives
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.collision_points import with_contact_points
 from setsu.mechanism.cuts import MovedCut, move_cut
@@ -67,6 +68,8 @@ __all__ = [
     "Spring",
     "Tendon",
     "Universal",
+    "add_coupling",
+    "add_loop",
     "extract",
     "inertia_report",
     "lock_joints",
@@ -76,6 +79,7 @@ __all__ = [
     "repaired",
     "reroot",
     "with_contact_points",
+    "with_drives",
     "with_gravity",
     "with_payload",
 ]

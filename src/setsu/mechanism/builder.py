@@ -55,6 +55,29 @@ class MechanismBuilder:
         self._fluid: Fluid | None = None
         self._actuators: dict[str, Actuator] = {}
         self._keys: dict[str, Keyframe] = {}
+        self._kept: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> MechanismBuilder:
+        """Return a builder that holds what a mechanism has, to go on from there."""
+        builder = cls(mechanism.name, mechanism.gravity)
+        builder._bodies = {body.name: body for body in mechanism.bodies}
+        owners = [("body", body.name, body.joint.name) for body in mechanism.bodies]
+        owners += [("loop", loop.name, loop.joint.name) for loop in mechanism.loops]
+        builder._joint_owner = {joint: (kind, owner) for kind, owner, joint in owners}
+        builder._loops = {loop.name: loop for loop in mechanism.loops}
+        builder._couplings = {coupling.name: coupling for coupling in mechanism.couplings}
+        builder._springs = {spring.name: spring for spring in mechanism.springs}
+        builder._contact_points = list(mechanism.contact_points)
+        builder._sites = {site.name: site for site in mechanism.sites}
+        builder._tendons = {tendon.name: tendon for tendon in mechanism.tendons}
+        builder._fluid = mechanism.fluid
+        builder._actuators = {actuator.name: actuator for actuator in mechanism.actuators}
+        builder._keys = {key.name: key for key in mechanism.keys}
+        builder._kept = {
+            key: getattr(mechanism, key) for key in ("reference", "independent", "compensation_by_actuators", "missing")
+        }
+        return builder
 
     def add_body(
         self,
@@ -446,6 +469,7 @@ class MechanismBuilder:
             fluid=self._fluid,
             actuators=tuple(self._actuators.values()),
             keys=tuple(self._keys.values()),
+            **self._kept,
         )
 
     def _check_body(self, name: str, what: str) -> None:

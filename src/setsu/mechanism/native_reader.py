@@ -99,6 +99,7 @@ class _Reader:
         symbols = self._symbols(top)
         self._reference = top.numbers("reference_configuration", None, ())
         self._missing = top.texts("missing")
+        independent = top.texts("independent")
         compensated_by = top.text("gravity_compensation_by", "bodies")
         if compensated_by not in ("bodies", "actuators"):
             top.report(
@@ -133,6 +134,7 @@ class _Reader:
             built,
             reference=tuple(self._reference),
             missing=tuple(self._missing),
+            independent=tuple(independent),
             compensation_by_actuators=compensated_by == "actuators",
         )
 

@@ -83,6 +83,8 @@ def to_text(mechanism: Mechanism) -> str:
         header["symbols"] = symbols
     if mechanism.reference:
         header["reference_configuration"] = mechanism.reference
+    if mechanism.independent:
+        header["independent"] = mechanism.independent
     if mechanism.compensation_by_actuators:
         header["gravity_compensation_by"] = "actuators"
     if mechanism.missing:

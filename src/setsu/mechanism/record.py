@@ -40,6 +40,7 @@ class Mechanism:
 
     `bodies` are all declared bodies, parents before children; those behind fixed joints are merged into the body
     that carries them, so that `body_names` lists moving bodies only, while every declared name is a frame.
+    `independent` are the joints a model file calls so: `independent_coordinates` takes them first.
     `missing` names what the model file has and the mechanism does not: one text per element that moves, closes or
     pushes something. compensation_by_actuators: gravity compensation of bodies is part of `actuator_torque` and not a
     force of its own.
@@ -58,6 +59,7 @@ class Mechanism:
     actuators: tuple[Actuator, ...] = ()
     keys: tuple[Keyframe, ...] = ()
     reference: tuple[float, ...] = ()
+    independent: tuple[str, ...] = ()
     compensation_by_actuators: bool = False
     missing: tuple[str, ...] = ()
 

@@ -48,6 +48,7 @@ class UrdfJoint:
     placement: NDArray[np.float64]
     joint: Joint
     mimic: Mimic | None
+    is_independent: bool = False
 
 
 def read_joint(element: Element, reading: Reading) -> UrdfJoint:
@@ -80,9 +81,10 @@ def read_joint(element: Element, reading: Reading) -> UrdfJoint:
     except InputError as error:
         problems.add(element.line, str(error))
         joint = Fixed(name=name)
-    return UrdfJoint(
-        name, element.line, ends["parent"], ends["child"], placement, joint, _read_mimic(element, name, joint, reading)
-    )
+    mimic = _read_mimic(element, name, joint, reading)
+    # URDF+ says which joints the others follow.
+    independent = (element.get("independent") or "").strip().lower() in ("true", "1")
+    return UrdfJoint(name, element.line, ends["parent"], ends["child"], placement, joint, mimic, independent)
 
 
 def _read_limits(element: Element, name: str, kind: str, reading: Reading) -> dict[str, float]:
