@@ -117,9 +117,7 @@ def _transmission(m: Mechanism, actuator: Actuator, q: Floats) -> tuple[Any, Flo
         moment[..., where] = gear
         return (gear * at).sum(axis=-1), moment
     R = rotation_from_quaternion(at[..., -4:]) if at.ndim == 1 else _rotations(at[..., -4:])
-    turn = (
-        np.swapaxes(R, -1, -2) @ gear[-3:] if actuator.in_parent else np.broadcast_to(gear[-3:], (*at.shape[:-1], 3))
-    )
+    turn = np.swapaxes(R, -1, -2) @ gear[-3:] if actuator.in_parent else np.broadcast_to(gear[-3:], (*at.shape[:-1], 3))
     if isinstance(joint, Free):
         moment[..., where] = np.concatenate([np.swapaxes(R, -1, -2) @ gear[:3], turn], axis=-1)
         return 0.0, moment

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -47,16 +49,18 @@ READ_ARRAYS = (
 
 
 def mechanism_from_mjcf(
-    root: Element, path: str, *, gravity: ArrayLike | None = None, repair: bool = False
+    root: Element, path: str, *, gravity: ArrayLike | None = None, repair: bool = False, text: str | None = None
 ) -> tuple[Mechanism, LoadReport]:
     """Make a mechanism of an MJCF file; `root` is its parsed document, which is checked before MuJoCo reads the file.
+
+    text: the model itself where there is no file; `path` then only says where relative names of meshes begin.
 
     Needs the package `mujoco` (pip install "setsu[mjcf]").
     """
     notes = Notes(path, "MJCF")
     reading = Reading(Problems(path), notes, MeshFinder(path), repair)
     check_before_compiling(root, path)
-    model, name, mesh_folder = _compile(path)
+    model, name, mesh_folder = _compile(path, text, notes)
     flags = _disabled(model)
     own_gravity = [0.0, 0.0, 0.0] if "gravity" in flags else model.opt.gravity.tolist()
     builder = MechanismBuilder(name, own_gravity if gravity is None else gravity)
@@ -91,12 +95,21 @@ def mechanism_from_mjcf(
 _FLAGS_WITH_EFFECT = {"gravity", "spring", "damper", "frictionloss", "equality", "constraint"}
 
 
-def _compile(path: str) -> tuple[Any, str, str]:
-    """Return MuJoCo's compiled model, its name and the folder of its meshes."""
+def _compile(path: str, text: str | None, notes: Notes) -> tuple[Any, str, str]:
+    """Return MuJoCo's compiled model, its name and the folder of its meshes; its warnings become ours."""
     mujoco = mujoco_package()
     try:
-        spec = mujoco.MjSpec.from_file(path)
-        model = spec.compile()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            # A relative path would be joined to the folder of the meshes a second time.
+            if text is None:
+                spec = mujoco.MjSpec.from_file(os.path.abspath(path))
+            else:
+                spec = mujoco.MjSpec.from_string(text)
+                spec.modelfiledir = os.path.dirname(os.path.abspath(path))
+            model = spec.compile()
+        for warning in caught:
+            notes.doubt(f"MuJoCo: {' '.join(str(warning.message).split())[:300]}")
         name, mesh_folder = spec.modelname or "mujoco", spec.compiler.meshdir or spec.meshdir or ""
     except Exception as error:  # MuJoCo raises ValueError, FatalError, TypeError and others for bad files
         text = " ".join(str(error).split()) or type(error).__name__

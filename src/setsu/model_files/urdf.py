@@ -18,8 +18,8 @@ from setsu.model_files.meshes import MeshFinder
 from setsu.model_files.reading import Reading, free_name
 from setsu.model_files.report import LoadReport, Notes
 from setsu.model_files.urdf_joints import UrdfJoint, read_joint
-from setsu.model_files.urdf_loops import add_closures, read_closures, refuse_unknown_topology
 from setsu.model_files.urdf_links import UrdfLink, read_link, read_materials
+from setsu.model_files.urdf_loops import add_closures, read_closures, refuse_unknown_topology
 from setsu.model_files.urdf_tree import order_links
 from setsu.model_files.xml_tree import Element
 
@@ -36,6 +36,7 @@ def mechanism_from_urdf(
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     repair: bool = False,
+    snap_angles: bool = True,
 ) -> tuple[Mechanism, LoadReport]:
     """Make a mechanism of a parsed URDF; ModelFileError with every problem when it is not a tree of valid links.
 
@@ -43,7 +44,7 @@ def mechanism_from_urdf(
     root link called "world" is the world itself.
     """
     notes = Notes(path, "URDF")
-    reading = Reading(Problems(path), notes, MeshFinder(path, package_dirs), repair)
+    reading = Reading(Problems(path), notes, MeshFinder(path, package_dirs), repair, snap_angles)
     problems = reading.problems
     if robot.tag != "robot":
         problems.add(robot.line, f"root element <{robot.tag[:40]}>, expected <robot>")
