@@ -24,7 +24,7 @@ Numbers are written with all their digits, so that reading a file gives back the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 
@@ -33,8 +33,10 @@ from setsu.mechanism.actuators import Actuator, Keyframe
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
 from setsu.mechanism.force_elements import Fluid, FluidBox, Segment, Tendon
 from setsu.mechanism.joints import Fixed, Joint
+from setsu.mechanism.mjcf_text import to_mjcf
 from setsu.mechanism.native_reader import FORMAT, MAXIMUM_BYTES, from_text
 from setsu.mechanism.record import Mechanism
+from setsu.mechanism.urdf_text import to_urdf
 from setsu.named_numbers import NamedNumber
 
 __all__ = ["from_text", "named_symbols", "read", "save", "to_text"]
@@ -44,9 +46,13 @@ Entries = Iterator[tuple[str, Value]]
 
 
 def save(mechanism: Mechanism, path: str | Path) -> None:
-    """Write a mechanism to a text file; `read` gives back an equal one."""
+    """Write a mechanism to a file in the format its ending says: .toml (`read` gives back an equal one), .urdf, .xml."""
+    ending = Path(path).suffix.lower()
+    if ending not in _WRITERS:
+        raise InputError(f"save: expected a name that ends in {', '.join(_WRITERS)}, got {str(path)!r}")
+    text = _WRITERS[ending](mechanism, str(path))
     try:
-        Path(path).write_text(to_text(mechanism), encoding="utf-8", newline="\n")
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
@@ -104,6 +110,14 @@ def to_text(mechanism: Mechanism) -> str:
     alike = itertools.groupby(mechanism.contact_points, lambda point: (point.body, point.material, point.radius))
     blocks += [_block("contact_points", _contact_points(list(points))) for _, points in alike]
     return "\n".join(blocks)
+
+
+_WRITERS: dict[str, Callable[[Mechanism, str], str]] = {
+    ".toml": lambda mechanism, _: to_text(mechanism),
+    ".urdf": to_urdf,
+    ".xml": to_mjcf,
+    ".mjcf": to_mjcf,
+}
 
 
 def _body(body: Body) -> Entries:

@@ -260,7 +260,11 @@ class Mechanism:
         return summary(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the native text format (TOML); `load` gives back an equal mechanism, to the last bit."""
+        """Write the mechanism in the format its name ends in.
+
+        .toml: the native text format; `load` gives back an equal mechanism, to the last bit. .urdf: URDF, loops in the
+        form of URDF+. .xml, .mjcf: MJCF, loops as connect and weld. A ModelWarning names what a format cannot hold.
+        """
         from setsu.mechanism.native_text import save
 
         save(self, path)

@@ -46,7 +46,7 @@ def load(
     loops: StrPath | None = None,
     snap_angles: bool = True,
 ) -> Mechanism:
-    """Return the mechanism in a model file: .urdf, .xml or .mjcf (MJCF, or URDF by its root element), .sdf, .toml (native).
+    """Return the mechanism in a model file: .urdf, .xml or .mjcf (MJCF, or URDF by its root element), .sdf, .toml.
 
     Args:
         path: the file; a .xacro file is expanded when the package xacro or xacrodoc is installed.

@@ -71,9 +71,7 @@ class SdfJoint:
         if self.kind is Helical:
             options["pitch"] = self.pitch
         if self.kind is Spherical:
-            options |= {
-                key: value for key, value in self.given_axes[0].options.items() if key in ("damping", "coulomb")
-            }
+            options |= {key: self.given_axes[0].options[key] for key in ("damping", "coulomb")}
         elif self.kind is not Fixed:
             for key in self.given_axes[0].options:
                 options[key] = [axis.options.get(key, math.inf) for axis in self.given_axes[: self.kind.nv]]

@@ -109,7 +109,7 @@ def _yaml(text: str, path: str) -> Any:
     except ImportError:
         raise ModelFileError(
             path,
-            [f'{path}: reading YAML needs the package PyYAML: pip install "setsu[yaml]"; or write the file as TOML'],
+            [f'{path}: YAML needs the package PyYAML: pip install "setsu[yaml]"; or write the file as TOML'],
         ) from None
     return yaml.safe_load(text)
 

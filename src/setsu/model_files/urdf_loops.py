@@ -156,9 +156,8 @@ def _read_constraint(element: Element, reading: Reading) -> _Loop | None:
     name = name_of(element, reading.problems)
     kind = _kind(element, name, reading)
     (a, _), (b, _) = _ends(element, reading, "parent", "child")
-    T_a, T_b = (
-        read_origin(only_child(element, f"{end}_origin", reading.problems), reading) for end in ("parent", "child")
-    )
+    origins = [only_child(element, f"{end}_origin", reading.problems) for end in ("parent", "child")]
+    T_a, T_b = (read_origin(origin, reading) for origin in origins)
     axis_a, axis_b = (_axis(element, f"{end}_axis", reading) for end in ("parent", "child"))
     options: dict[str, Any] = {"axis": axis_a}
     if kind is Universal:
