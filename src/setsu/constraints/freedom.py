@@ -90,7 +90,7 @@ def independent_coordinates(
         prefer: joints to be taken where possible; when not given, those the model file calls independent. After them,
             joints earlier in the tree come first.
 
-    Names are those of joints, with [k] behind it for joints of several velocities.
+    Names are those of joints; of joints with several velocities "base.vx", "shoulder.wz" or "joint[1]".
 
     >>> import setsu
     >>> setsu.independent_coordinates(setsu.sample_mechanisms.four_bar())

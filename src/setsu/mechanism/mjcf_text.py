@@ -53,7 +53,6 @@ class _Writer:
         self.bodies: dict[str, Node] = {}
         self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
         self.sites = {site.name for site in mechanism.sites}
-        self.split: dict[str, list[str]] = {}  # joint of several axes -> names of MuJoCo's joints
         # Bodies that become joints of the one they carry: (node of the parent, pose there, joints with their poses).
         self.folded: dict[str, tuple[Node, Any, list[tuple[Any, Any]]]] = {}
         self._check_inertias()
@@ -85,8 +84,10 @@ class _Writer:
         if m.contact_points:
             self.losses.add(f"{len(m.contact_points)} contact points")
         self.losses.warn()
-        self.root.children = [node for node in self.root.children if not isinstance(node, Node) or node.tag == "worldbody"
-                              or node.children or node.attributes]  # fmt: skip
+        kept = ("worldbody", "compiler", "option")
+        self.root.children = [
+            node for node in self.root.children if isinstance(node, str) or node.tag in kept or node.children
+        ]
         return self.root.text()
 
     def _check_inertias(self) -> None:
@@ -102,13 +103,14 @@ class _Writer:
                 a, b, c = np.linalg.eigvalsh(part.inertia_matrix).tolist()
                 if part.mass and (a < 0.0 or a + b < c * (1.0 - 1e-12)):
                     problems.append(f'body "{part.name}" has an inertia no body can have')
-            if not any(part.mass and np.linalg.eigvalsh(part.inertia_matrix)[0] > 1e-15 for part in parts):
-                if self._child_to_fold_into(parts) is None:
-                    problems.append(f'body "{name}" has no inertia')
+            bare = not any(part.mass and np.linalg.eigvalsh(part.inertia_matrix)[0] > 1e-15 for part in parts)
+            if bare and self._child_to_fold_into(parts) is None:
+                problems.append(f'body "{name}" has no inertia')
         if problems:
             more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
             raise InputError(
-                f"{self.path}: MuJoCo refuses such models: {'; '.join(problems[:5])}{more}; give them inertia or save as .toml"
+                f"{self.path}: MuJoCo refuses such models: {'; '.join(problems[:5])}{more}; "
+                "give them inertia or save as .toml"
             )
 
     def _child_to_fold_into(self, parts: list[Body]) -> Body | None:
@@ -206,7 +208,6 @@ class _Writer:
                 f'{self.path}: joint "{joint.name}": MJCF has no {type(joint).__name__} joints; save as .toml'
             )
         names = [joint.name] if len(parts) == 1 else [f"{joint.name}[{k}]" for k in range(len(parts))]
-        self.split[joint.name] = names
         for k, (kind, axis) in enumerate(parts):
             made = node.add("joint", name=names[k], type=kind)
             if at is not None:
@@ -332,21 +333,13 @@ class _Writer:
             return
         c += [0.0] * (_HIGHEST_ORDER + 1 - len(c))
         c[0] -= offset
-        names = [self._sum(coupling.name, end, terms) for end, terms in (("y", left), ("x", right)) if terms]
-        kind = (
-            "joint"
-            if all(len(terms) == 1 and set(terms.values()) == {1.0} for terms in (left, right) if terms)
-            else "tendon"
-        )
-        if kind == "tendon":
-            names = [
-                self._fixed_tendon(coupling.name, end, terms) for end, terms in (("y", left), ("x", right)) if terms
-            ]
+        sides = [(end, terms) for end, terms in (("y", left), ("x", right)) if terms]
+        if all(list(terms.values()) == [1.0] for _, terms in sides):
+            kind, names = "joint", [next(iter(terms)) for _, terms in sides]
+        else:
+            kind, names = "tendon", [self._fixed_tendon(coupling.name, end, terms) for end, terms in sides]
         attributes = {f"{kind}{k + 1}": name for k, name in enumerate(names)}
         equality.add(kind, name=coupling.name, **attributes, polycoef=numbers(c))
-
-    def _sum(self, _name: str, _end: str, terms: dict[str, float]) -> str:
-        return self.split.get(next(iter(terms)), [next(iter(terms))])[0]
 
     def _fixed_tendon(self, name: str, end: str, terms: dict[str, float]) -> str:
         tendon = self._tendon_node().add("fixed", name=f"{name}_{end}")

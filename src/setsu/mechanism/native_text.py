@@ -46,7 +46,7 @@ Entries = Iterator[tuple[str, Value]]
 
 
 def save(mechanism: Mechanism, path: str | Path) -> None:
-    """Write a mechanism to a file in the format its ending says: .toml (`read` gives back an equal one), .urdf, .xml."""
+    """Write a mechanism in the format its name ends in: .toml (`read` gives back an equal one), .urdf, .xml, .mjcf."""
     ending = Path(path).suffix.lower()
     if ending not in _WRITERS:
         raise InputError(f"save: expected a name that ends in {', '.join(_WRITERS)}, got {str(path)!r}")

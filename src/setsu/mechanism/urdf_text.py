@@ -64,9 +64,7 @@ def to_urdf(mechanism: Mechanism, path: str = "text") -> str:
         _link(robot, body, losses)
         _joint(robot, body, mimics.get(body.joint.name), mechanism.independent, losses)
     if mechanism.loops:
-        robot.children.append(
-            "loops in the form of URDF+ (github.com/ROAM-Lab-ND/generalized_rbda): not part of URDF 1.0"
-        )
+        robot.children.append("loops in the form of URDF+ (ROAM-Lab-ND/generalized_rbda): not part of URDF 1.0")
     for loop in mechanism.loops:
         _loop(robot, loop, losses)
     _name_the_rest(mechanism, losses)

@@ -1,4 +1,4 @@
-"""What the writers of URDF and MJCF share: elements as text, numbers with all their digits, what a format cannot hold."""
+"""What the writers of URDF and MJCF share: elements as text, numbers with all digits, what a format cannot hold."""
 
 from __future__ import annotations
 

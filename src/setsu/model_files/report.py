@@ -91,6 +91,7 @@ class Notes:
     rounded_angle_line: int = 0
     doubts: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    unlimited: list[tuple[str, int]] = field(default_factory=list)
     _ignored: dict[str, list[int]] = field(default_factory=dict)
 
     def ignore(self, what: str, line: int = 0, count: int = 1) -> None:
@@ -112,7 +113,15 @@ class Notes:
         self.missing.append(f"line {line}: {what}" if line else what)
 
     def finish(self) -> LoadReport:
-        """Give the warnings, missing meshes in one, and return the report."""
+        """Give the warnings, missing meshes and missing limits in one each, and return the report."""
+        if self.unlimited:
+            names = ", ".join(f'"{name}"' for name, _ in self.unlimited[:MAX_NAMES_IN_WARNING])
+            more = len(self.unlimited) - MAX_NAMES_IN_WARNING
+            what = "joint" if len(self.unlimited) == 1 else "joints"
+            self.doubt(
+                f"line {self.unlimited[0][1]}: {what} {names}{f' and {more} more' if more > 0 else ''} without <limit>, "
+                "taken as unlimited"
+            )
         for text in [*self.doubts, *self.missing]:
             where, _, rest = text.partition(": ") if text.startswith("line ") else ("", "", text)
             place = f"{self.path}:{where.removeprefix('line ')}" if where else self.path

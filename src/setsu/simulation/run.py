@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.mechanism import Free, Mechanism, Spherical
+from setsu.mechanism.velocity_names import coordinate_names, position_names
 from setsu.simulation.contact_modes import JamError
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
 from setsu.simulation.integrators import Driver
@@ -90,8 +90,8 @@ class Run:
             step=self.driver.resolution,
             joint_names=m.joint_names,
             body_names=m.body_names,
-            velocity_names=_axis_names(m, "nv"),
-            coordinate_names=_axis_names(m, "nq"),
+            velocity_names=coordinate_names(m),
+            coordinate_names=position_names(m),
             contact_names=self.contact_names,
             loop_names=tuple(loop.name for loop in m.loops),
             time=column(blocks, "time"),
@@ -211,22 +211,3 @@ class Run:
 def _at_time(state: Evaluation, time: float) -> Evaluation:
     """The same state, a rounding later."""
     return Evaluation(**{**state.__dict__, "t": time})
-
-
-def _axis_names(m: Mechanism, count: str) -> tuple[str, ...]:
-    """Names of coordinates or velocities: the joint's, with a suffix where it has several."""
-    names: list[str] = []
-    for body in m.moving:
-        number = getattr(body.joint, count)
-        if number == 1:
-            names.append(body.joint.name)
-            continue
-        suffixes: tuple[str, ...] = tuple(str(k) for k in range(number))
-        if isinstance(body.joint, Free):
-            suffixes = (
-                ("x", "y", "z", "qx", "qy", "qz", "qw") if count == "nq" else ("vx", "vy", "vz", "wx", "wy", "wz")
-            )
-        elif isinstance(body.joint, Spherical):
-            suffixes = ("qx", "qy", "qz", "qw") if count == "nq" else ("wx", "wy", "wz")
-        names.extend(f"{body.joint.name} {suffix}" for suffix in suffixes)
-    return tuple(names)

@@ -19,12 +19,13 @@ from setsu.constraints import SurfaceContact, close_loops
 from setsu.dynamics import mass_matrix
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.mechanism.velocity_names import coordinate_names
 from setsu.scenario import Prepared
 from setsu.simulation import Recording
 from setsu.studio.export_panel import ExportPanel
 from setsu.studio.geometry import size_of, size_of_motion
 from setsu.studio.pose_panel import PosePanel
-from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told, velocity_names
+from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
@@ -311,7 +312,7 @@ class Studio:
         self.scene.show(moment)
         self._summary.content = summary_table(m, moment)
         self._table.content = forces_table(m, moment)
-        self._matrix.content = matrix_picture(mass_matrix(m, moment.q), velocity_names(m))
+        self._matrix.content = matrix_picture(mass_matrix(m, moment.q), coordinate_names(m))
         self._tell_scale()
 
     def _show_recorded(self, index: int) -> None:
