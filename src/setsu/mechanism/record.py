@@ -243,6 +243,13 @@ class Mechanism:
                 q[where.stop - 1] = 1.0
         return q
 
+    def keyframe(self, name: str) -> Keyframe:
+        """Return a keyframe by name; InputError with the nearest names when unknown."""
+        try:
+            return self.keyframes[name]
+        except (KeyError, TypeError):
+            raise InputError(f"unknown keyframe {name!r} in {self.name}{nearest_names(name, self.keyframes)}") from None
+
     def reference_configuration(self) -> NDArray[np.float64]:
         """Return the configuration the model file draws (MJCF: qpos0; SDF: the poses given), else neutral, (nq,)."""
         return np.array(self.reference) if self.reference else self.neutral()

@@ -38,7 +38,7 @@ def _names(joint: Joint) -> list[str]:
 
 
 def position_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return a name per coordinate, in the order of q: "base.x" ... "base.qw", "shoulder.qx" ..., else as velocities."""
+    """Return a name per coordinate, in the order of q: "base.x" to "base.qw", "shoulder.qx", else as velocities."""
     names: list[str] = []
     for body in mechanism.moving:
         joint = body.joint

@@ -118,10 +118,8 @@ class Notes:
             names = ", ".join(f'"{name}"' for name, _ in self.unlimited[:MAX_NAMES_IN_WARNING])
             more = len(self.unlimited) - MAX_NAMES_IN_WARNING
             what = "joint" if len(self.unlimited) == 1 else "joints"
-            self.doubt(
-                f"line {self.unlimited[0][1]}: {what} {names}{f' and {more} more' if more > 0 else ''} without <limit>, "
-                "taken as unlimited"
-            )
+            others = f" and {more} more" if more > 0 else ""
+            self.doubt(f"line {self.unlimited[0][1]}: {what} {names}{others} without <limit>, taken as unlimited")
         for text in [*self.doubts, *self.missing]:
             where, _, rest = text.partition(": ") if text.startswith("line ") else ("", "", text)
             place = f"{self.path}:{where.removeprefix('line ')}" if where else self.path

@@ -25,6 +25,7 @@ from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matr
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Free, Mechanism
+from setsu.mechanism.velocity_names import coordinate_names, position_names
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop, initially_open
 from setsu.simulation.held_loops import HeldLoops
 from setsu.simulation.joint_servo import JointServo, ServoRun, single_coordinates
@@ -32,7 +33,6 @@ from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.motion import mechanical_energy
 from setsu.simulation.pair_record import PairRecord
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
-from setsu.simulation.run import _axis_names as axis_names
 from setsu.simulation.torque import Torque, TorqueInput
 from setsu.simulation.touch_record import TouchRecord
 
@@ -171,8 +171,8 @@ class ContactRun:
             step=self.step,
             joint_names=m.joint_names,
             body_names=m.body_names,
-            velocity_names=axis_names(m, "nv"),
-            coordinate_names=axis_names(m, "nq"),
+            velocity_names=coordinate_names(m),
+            coordinate_names=position_names(m),
             contact_names=self.point_names,
             loop_names=tuple(loop.name for loop in m.loops),
             time=time,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.mechanism import Mechanism
 from setsu.mechanism.velocity_names import coordinate_names, position_names
 from setsu.simulation.contact_modes import JamError
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop

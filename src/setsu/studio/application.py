@@ -303,7 +303,9 @@ class Studio:
         return self._load.value.startswith("let go")
 
     def _closed_start(self, m: Mechanism) -> Floats:
-        q = np.clip(m.neutral(), *_bounds(m)) if m.nq == m.nv else m.neutral()
+        # A keyframe "home" is where the file means the robot to start, else what it draws.
+        drawn = m.keyframes["home"].q if "home" in m.keyframes else m.reference_configuration()
+        q = np.clip(drawn, *_bounds(m)) if m.nq == m.nv else drawn
         return close_loops(m, q) if m.loops or m.couplings else q
 
     def _show(self, moment: Moment) -> None:
