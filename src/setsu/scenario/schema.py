@@ -118,7 +118,7 @@ class Start(_Table, frozen=True, kw_only=True):
 
     Joints not named are neutral and at rest. keyframe: begin with the state of this name in the model file instead, and
     let its controls drive the actuators ([torque] kind = "actuators"). seed: begin with the random one of that
-    number instead of the neutral one, and with normal velocities of standard deviation `velocity_spread` (rad/s or m/s).
+    number instead of the neutral one, with normal velocities of standard deviation `velocity_spread` (rad/s or m/s).
     close_loops: take the nearest state that satisfies the loops, keeping the joints in `fixed`.
     """
 

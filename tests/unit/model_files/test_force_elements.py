@@ -47,7 +47,8 @@ ARM = """
   <motor name="m1" joint="x" gear="3" ctrlrange="-0.5 0.5" ctrllimited="true"/>
   <position name="m2" joint="z" kp="20" kv="2" forcerange="-3 3"/>
   <velocity name="m3" joint="w" kv="4"/>
-  <general name="m4" tendon="t1" gainprm="2 0.3 0.1" gaintype="affine" biastype="affine" biasprm="0.1 -5 -0.2" gear="2"/>
+  <general name="m4" tendon="t1" gainprm="2 0.3 0.1" gaintype="affine" gear="2"
+    biastype="affine" biasprm="0.1 -5 -0.2"/>
   <general name="m5" joint="ball" gear="1 2 3 0 0 0" biastype="affine" biasprm="0.2 -1 -0.3"/>
   <general name="m6" jointinparent="ball" gear="1 -2 0.5 0 0 0"/>
   <motor name="m7" joint="free" gear="1 2 3 4 5 6"/>
@@ -154,16 +155,16 @@ def test_a_run_keeps_the_ledger_of_the_elements(arm: setsu.Mechanism) -> None:
     np.testing.assert_allclose(change, works, atol=1e-6 * np.abs(rec.energy).max())
 
 
+WRAPPED = '<spatial name="wrapped" stiffness="2"><site site="s1"/><geom geom="ring"/><site site="s2"/></spatial>'
+OVER_X = '<joint joint="x" coef="1"/></fixed></tendon>'
 WARNED = [
-    ('<tendon><spatial name="wrapped" stiffness="2"><site site="s1"/><geom geom="ring"/><site site="s2"/></spatial></tendon>',
-     'tendon "wrapped": it wraps around a geom'),
-    ('<tendon><fixed name="short" limited="true" range="0 1"><joint joint="x" coef="1"/></fixed></tendon>',
-     'tendon "short": its limits 0 to 1'),
-    ('<tendon><fixed name="dry" frictionloss="1"><joint joint="x" coef="1"/></fixed></tendon>', 'tendon "dry": its friction'),
-    ('<actuator><intvelocity name="servo" joint="x" actrange="-1 1"/></actuator>', 'actuator "servo": dyntype="integrator"'),
+    (f"<tendon>{WRAPPED}</tendon>", 'tendon "wrapped": it wraps around a geom'),
+    (f'<tendon><fixed name="short" limited="true" range="0 1">{OVER_X}', 'tendon "short": its limits 0 to 1'),
+    (f'<tendon><fixed name="dry" frictionloss="1">{OVER_X}', 'tendon "dry": its friction'),
+    ('<actuator><intvelocity name="servo" joint="x" actrange="-1 1"/></actuator>', '"servo": dyntype="integrator"'),
     ('<actuator><muscle name="biceps" joint="x"/></actuator>', 'actuator "biceps"'),
-    ('<actuator><motor name="tug" site="s1" refsite="s2"/></actuator>', 'actuator "tug": transmission by a site with refsite'),
-]  # fmt: skip
+    ('<actuator><motor name="tug" site="s1" refsite="s2"/></actuator>', "transmission by a site with refsite"),
+]
 PLAIN = """<worldbody><body name="a"><joint name="x" axis="0 1 0"/><geom name="ring" type="cylinder" size=".05 .1"/>
 <site name="s1" pos=".2 0 0"/></body><site name="s2" pos="0 0 .3"/></worldbody>"""
 
@@ -182,7 +183,8 @@ def test_what_cannot_be_used_is_named_and_not_certified(tmp_path: Path, element:
 
 def test_polynomial_and_tendon_equalities_hold_what_mujoco_holds(tmp_path: Path) -> None:
     """Errors and rows of the couplings are MuJoCo's efc_pos and efc_J; the motion keeps them."""
-    inner = """<compiler angle="radian"/><worldbody><body><joint name="x" axis="0 1 0" ref="0.1"/><geom size=".05" pos=".2 0 0"/>
+    inner = """<compiler angle="radian"/><worldbody>
+    <body><joint name="x" axis="0 1 0" ref="0.1"/><geom size=".05" pos=".2 0 0"/>
     <body pos=".3 0 0"><joint name="y" axis="0 1 0"/><geom size=".05" pos=".2 0 0"/>
     <body pos=".3 0 0"><joint name="z" type="slide" axis="1 0 0"/><geom size=".05"/></body></body></body></worldbody>
     <tendon><fixed name="t1"><joint joint="x" coef="1"/><joint joint="y" coef="-.5"/></fixed>
