@@ -49,7 +49,8 @@ CHECKS: tuple[Callable[..., CheckResult], ...] = (
 class Certificate:
     """What was found on one model.
 
-    `inertia_problems` holds the reports of non-physical bodies only; `left_out` says which checks were not run and why.
+    `inertia_problems` holds the reports of non-physical bodies only; `left_out` says which checks were not run and why;
+    `missing` what the model file has and the mechanism does not (`Mechanism.missing`).
     """
 
     name: str
@@ -59,11 +60,29 @@ class Certificate:
     inertia_problems: tuple[InertiaReport, ...]
     results: tuple[CheckResult, ...]
     left_out: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether every inertia is possible and every law holds."""
-        return not self.inertia_problems and all(result.passed for result in self.results)
+        """Whether the whole file is in the model, every inertia is possible and every law holds."""
+        return not self.missing and not self.inertia_problems and all(result.passed for result in self.results)
+
+    @property
+    def verdict(self) -> str:
+        """One line: certified, or why not."""
+        if self.passed:
+            return "certified: every law holds"
+        reasons = []
+        if self.missing:
+            count = len(self.missing)
+            what = "1 element of the file is" if count == 1 else f"{count} elements of the file are"
+            reasons.append(f"{what} not in the model")
+        if self.inertia_problems:
+            reasons.append(f"{len(self.inertia_problems)} impossible inertia{'s' * (len(self.inertia_problems) > 1)}")
+        failed = [result.name for result in self.results if not result.passed]
+        if failed:
+            reasons.append(f"fails: {', '.join(failed)}")
+        return f"not certified: {'; '.join(reasons)}"
 
 
 def certify(
@@ -93,6 +112,7 @@ def certify(
         inertia_problems=tuple(report for report in reports if not report.valid),
         results=tuple(results),
         left_out=tuple(left_out),
+        missing=m.missing,
     )
 
 

@@ -147,6 +147,11 @@ def loop_rows(m: Mechanism, q: Sequence[Scalar], v: Sequence[Scalar]) -> LoopRow
         body.joint.name: (at.start, rate.start) for body, at, rate in zip(m.moving, m.q_slices, m.v_slices, strict=True)
     }
     for coupling in m.couplings:  # (3)
+        if coupling.polynomial:
+            raise InputError(
+                f'generate: coupling "{coupling.name}" of {m.name} is a polynomial, which code cannot have yet; '
+                "expected linear couplings"
+            )
         row: list[Scalar] = [0.0] * m.nv
         for joint, factor in coupling.factors:
             row[place[joint][1]] = float(factor)

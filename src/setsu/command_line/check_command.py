@@ -32,7 +32,8 @@ def check(
 ) -> int:
     """Certify a model: masses, inertias with the inequality they violate, and every law evaluated on it.
 
-    Exit code 1 when an inertia is impossible or a law fails.
+    Exit code 1 when an inertia is impossible, a law fails, or the file has elements that move, close or push something
+    and that the model does not have.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def _print(certificate: Certificate, report: LoadReport, seed: int, speeds: tupl
     for problem in certificate.inertia_problems:
         screen.print(f"non-physical inertia: {problem}", style="yellow", markup=False)
     # The inertias stand above already.
-    screen.print(f"load report: {replace(report, inertia_problems=())}", markup=False, soft_wrap=True)
+    screen.print(f"load report: {replace(report, inertia_problems=(), missing=())}", markup=False, soft_wrap=True)
     for text in certificate.left_out:
         screen.print(f"left out: {text}", markup=False)
     for speed in speeds:
@@ -134,5 +135,6 @@ def _print(certificate: Certificate, report: LoadReport, seed: int, speeds: tupl
             f"{speed.function}: {1e6 * speed.single:.2f} µs a call, {1e9 * speed.batch:.0f} ns a state in a batch",
             markup=False,
         )
-    verdict = "certified: every law holds" if certificate.passed else "NOT certified"
-    screen.print(verdict, style="bold green" if certificate.passed else "bold red")
+    for text in certificate.missing:
+        screen.print(f"not in the model: {text}", style="yellow", markup=False, soft_wrap=True)
+    screen.print(certificate.verdict, style="bold green" if certificate.passed else "bold red")

@@ -77,10 +77,23 @@ def _as_data(mechanism: Mechanism, report: LoadReport) -> dict[str, Any]:
             for loop in mechanism.loops
         ],
         "couplings": [
-            {"name": coupling.name, "factors": dict(coupling.factors), "offset": coupling.offset}
+            {
+                "name": coupling.name,
+                "factors": dict(coupling.factors),
+                "offset": coupling.offset,
+                "polynomial": coupling.polynomial,
+                "argument": dict(coupling.argument),
+                "reference": coupling.reference,
+            }
             for coupling in mechanism.couplings
         ],
         "springs": [asdict(spring) for spring in mechanism.springs],
+        "tendons": [asdict(tendon) for tendon in mechanism.tendons],
+        "fluid": None if mechanism.fluid is None else asdict(mechanism.fluid),
+        "sites": [{"name": site.name, "body": site.body} for site in mechanism.sites],
+        "actuators": [asdict(actuator) for actuator in mechanism.actuators],
+        "keyframes": [asdict(key) for key in mechanism.keys],
+        "missing": mechanism.missing,
         "contact_points": [asdict(point) for point in mechanism.contact_points],
         "load_report": asdict(report),
     }

@@ -21,7 +21,15 @@ __all__ = ["simulate"]
 _MOST_EVENTS = 12
 
 
-def simulate(scenario: Path, /, *, out: Path | None = None, plots: Path | None = None, json: bool = False) -> int:
+def simulate(
+    scenario: Path,
+    /,
+    *,
+    out: Path | None = None,
+    plots: Path | None = None,
+    keyframe: str | None = None,
+    json: bool = False,
+) -> int:
     """Run a scenario file: a model, where it starts, what drives it, what it touches, how long.
 
     Ctrl-C ends the run and keeps what was recorded until then. Exit code 1: the run could not go on; 130: interrupted.
@@ -34,13 +42,20 @@ def simulate(scenario: Path, /, *, out: Path | None = None, plots: Path | None =
         Recording to write, .nc (NetCDF) or .npz; else the one named in the scenario, if any.
     plots
         Folder for the plots named in the scenario; else beside the recording.
+    keyframe
+        Start with the state of this name in the model file, whatever the scenario says.
     json
         Print JSON instead of tables.
     """
+    from msgspec.structs import replace
+
     from setsu.scenario import load, prepare, run
     from setsu.simulation import SimulationStopped
 
-    ready = prepare(load(scenario))
+    given = load(scenario)
+    if keyframe is not None:
+        given = replace(given, start=replace(given.start, keyframe=keyframe, seed=None))
+    ready = prepare(given)
     target = _target(ready, out)
     if plots is not None:
         _make_folder(plots)

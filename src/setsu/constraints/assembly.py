@@ -63,15 +63,23 @@ def loop_error(mechanism: Mechanism, q: ArrayLike) -> Floats:
 
 
 def close_loops(
-    mechanism: Mechanism, q: ArrayLike, fixed: Sequence[str] = (), *, respect_limits: bool = True, seed: int = 0
+    mechanism: Mechanism,
+    q: ArrayLike | None = None,
+    fixed: Sequence[str] = (),
+    *,
+    respect_limits: bool = True,
+    seed: int = 0,
+    keyframe: str | None = None,
 ) -> Floats:
     """Return the nearest configuration (..., nq) that satisfies every loop and coupling.
 
     Args:
-        q: a rough guess (..., nq); of several ways to assemble, the one near the guess is found.
+        q: a rough guess (..., nq); of several ways to assemble, the one near the guess is found. When not given, the
+            configuration the model file draws.
         fixed: joints that keep their coordinates.
         respect_limits: stay within the joints' limits.
         seed: of the random places where closing begins again when it got stuck.
+        keyframe: name of a keyframe of the mechanism to take as the guess instead of q.
 
     Raises:
         ClosingError: an InputError that says which loop stays open, by how many mm and degrees, with the best
@@ -85,6 +93,12 @@ def close_loops(
     """
     system = constraint_system(mechanism)
     m = mechanism
+    if keyframe is not None:
+        if q is not None:
+            raise InputError("close_loops: expected q or a keyframe, got both")
+        q = m.keyframe(keyframe).q
+    elif q is None:
+        q = m.reference_configuration()
     (guess,), batch = checked_arrays("close_loops", m, [("q", q, (m.nq,))])
     held = velocity_indices(m, fixed, "close_loops: fixed")
     if not system.n_rows:

@@ -107,7 +107,39 @@ def _coupling_errors(t, s):
             factor = t.coupling[c, d]
             if factor != 0.0:
                 total += factor * s.q[t.coordinate[d]]
-        s.error[row + c] = total
+        value, _, _ = _coupling_polynomial(t, s, c)
+        s.error[row + c] = total - value
+
+
+@part
+def _coupling_polynomial(t, s, c):
+    """P, P' and P'' of a coupling, by Horner's rule; zeros for linear ones."""
+    value, slope, curvature = 0.0, 0.0, 0.0
+    n = len(t.coupling_power)
+    if n > 0:
+        x = -t.coupling_reference[c]
+        for d in range(len(s.v)):
+            factor = t.coupling_argument[c, d]
+            if factor != 0.0:
+                x += factor * s.q[t.coordinate[d]]
+        for k in range(n):
+            curvature = curvature * x + 2.0 * slope
+            slope = slope * x + value
+            value = value * x + t.coupling_polynomial[c, n - 1 - k]
+    return value, slope, curvature
+
+
+@part
+def _coupling_rates(t, s):
+    """Velocity terms of couplings that are not linear."""
+    row = len(t.row_kind)
+    if len(t.coupling_power) > 0:
+        for c in range(len(t.coupling_offset)):
+            rate = 0.0
+            for d in range(len(s.v)):
+                rate += t.coupling_argument[c, d] * s.v[d]
+            _, _, curvature = _coupling_polynomial(t, s, c)
+            s.gamma[row + c] = -curvature * rate * rate
 
 
 @part
@@ -151,8 +183,9 @@ def _held_rows(t, s):
         loop_rows(t, s, loop)
     row = len(t.row_kind)
     for c in range(len(t.coupling_offset)):
+        _, slope, _ = _coupling_polynomial(t, s, c)
         for d in range(len(s.v)):
-            s.G[row + c, d] = t.coupling[c, d]
+            s.G[row + c, d] = t.coupling[c, d] - slope * t.coupling_argument[c, d]
         s.gamma[row + c] = 0.0
     _coupling_errors(t, s)
 
@@ -179,4 +212,5 @@ def fill_rates(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
         return BAD_STATE
     for loop in range(len(t.body_a)):
         loop_rates(t, s, loop)
+    _coupling_rates(t, s)
     return -1

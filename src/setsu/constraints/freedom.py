@@ -87,9 +87,10 @@ def independent_coordinates(
 
     Args:
         q: a configuration (nq,) that satisfies the loops; when not given, the closed one nearest to a generic one.
-        prefer: joints to be taken where possible; after them, joints earlier in the tree come first.
+        prefer: joints to be taken where possible; when not given, those the model file calls independent. After them,
+            joints earlier in the tree come first.
 
-    Names are those of joints, with [k] behind it for joints of several velocities.
+    Names are those of joints; of joints with several velocities "base.vx", "shoulder.wz" or "joint[1]".
 
     >>> import setsu
     >>> setsu.independent_coordinates(setsu.sample_mechanisms.four_bar())
@@ -97,7 +98,8 @@ def independent_coordinates(
     """
     system = constraint_system(mechanism)
     m = mechanism
-    first = velocity_indices(m, prefer, "independent_coordinates: prefer")
+    wished = prefer or [joint for joint in m.independent if joint in m.joint_names]
+    first = velocity_indices(m, wished, "independent_coordinates: prefer")
     start = close_loops(m, _generic(m)) if q is None else q
     (configuration,), batch = _closed("independent_coordinates", system, start)
     if batch != ():

@@ -116,7 +116,7 @@ def _groups(t: RowTables, n_couplings: int) -> list[tuple[list[int], list[int]]]
         groups.append((rows, t.path_velocity[t.path_start[loop] : t.path_start[loop + 1]].tolist()))
     first = len(t.row_kind)
     for c in range(n_couplings):
-        groups.append(([first + c], np.flatnonzero(t.coupling[c]).tolist()))
+        groups.append(([first + c], np.flatnonzero((t.coupling[c] != 0.0) | (t.coupling_argument[c] != 0.0)).tolist()))
     return groups
 
 

@@ -58,8 +58,12 @@ class RowTables(NamedTuple):
     spring_rest: Floats
     armature: Floats
     free_used: Ints  # (1,) 0 where nothing acts along free axes: their rows are then left as they are
-    coupling: Floats  # (c, nv)
+    coupling: Floats  # (c, nv); these as in coupling_rows.py
     coupling_offset: Floats  # (c,)
+    coupling_argument: Floats  # (c, nv)
+    coupling_polynomial: Floats  # (c, order + 1)
+    coupling_reference: Floats  # (c,)
+    coupling_power: Ints  # (order + 1,); empty when all are linear
     coordinate: Ints  # (nv,) the coordinate that is the integral of a velocity, -1 where there is none
     contact_body: Ints  # (p,)
     contact_point: Floats  # (p, 3) in the body that carries it
@@ -173,8 +177,12 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
         spring_rest=t.spring_rest,
         armature=t.armature,
         free_used=np.ones(1, dtype=np.int64),
-        coupling=system.coupling_jacobian,
+        coupling=system.couplings.linear,
         coupling_offset=system.coupling_offset,
+        coupling_argument=system.couplings.argument,
+        coupling_polynomial=system.couplings.polynomial,
+        coupling_reference=system.couplings.reference,
+        coupling_power=np.arange(system.couplings.polynomial.shape[1]),
         coordinate=coordinate.astype(np.int64),
         contact_body=system.contact_body,
         contact_point=system.contact_point,
@@ -261,7 +269,7 @@ def bound_kernels(
         [state.q, state.v], [state.velocities, state.accelerations, b]
     )
     mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
-    name = "bias_torque springs" if m.springs else "bias_torque"
+    name = "bias_torque springs" if m.has_force_elements else "bias_torque"
     bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
     bound = (poses, places, places_and_mass, rates, mass, bias)
     return BoundKernels(*(kernel.handle for kernel in bound), M=M, b=b), bound

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.mechanism.joints import Free, Spherical
-from setsu.mechanism.velocity_names import coordinate_names
+from setsu.mechanism.velocity_names import coordinate_names, velocities_by_name
 
 __all__ = ["checked_arrays", "coordinate_names", "velocity_indices"]
 
@@ -58,12 +58,10 @@ def checked_arrays(
 
 
 def velocity_indices(mechanism: Mechanism, names: Sequence[str] | str, what: str) -> list[int]:
-    """Return the velocities that names of joints, or of single coordinates such as "base[2]", stand for."""
+    """Return the velocities that names of joints, or of single velocities such as "base.vz", stand for."""
     if isinstance(names, str):
         names = (names,)
-    known: dict[str, list[int]] = {name: [k] for k, name in enumerate(coordinate_names(mechanism))}
-    for body, where in zip(mechanism.moving, mechanism.v_slices, strict=True):
-        known[body.joint.name] = list(range(where.start, where.stop))
+    known = velocities_by_name(mechanism)
     indices: list[int] = []
     try:
         wanted = list(names)

@@ -7,7 +7,7 @@ Symbols:
     w      wrench of a row on a body at its origin per unit of its multiplier, world axes     [f, n]
 
     loop row       G = w_bᵀ J_b - w_aᵀ J_a,  γ from loop_motion (5)                           (1)
-    coupling row   G = its factors, γ = 0                                                     (2)
+    coupling row   coupling_rows.py (1)                                                       (2)
     contact row    the surface's normal, from contact_rows                                    (3)
 
 J_b, J_a are Jacobians of body origins (6 x nv), world axes. Rows come in the order loops, couplings, contacts.
@@ -167,7 +167,7 @@ class ConstraintSystem:
         terms = [motion.velocity_term, contact.normal_term]
         if m.couplings:
             jacobians.insert(1, self._coupling_jacobian(q))  # (2)
-            terms.insert(1, np.zeros((*q.shape[:-1], len(m.couplings))))
+            terms.insert(1, self.couplings.velocity_term(q, v))
         return Linearisation(
             jacobian=np.concatenate(jacobians, axis=-2),
             velocity_term=np.concatenate(terms, axis=-1),
@@ -250,7 +250,7 @@ class ConstraintSystem:
         return (on_b @ J_b - on_a @ J_a)[..., 0, :]
 
     def _coupling_jacobian(self, q: Floats) -> Floats:
-        return np.broadcast_to(self.coupling_jacobian, (*q.shape[:-1], *self.coupling_jacobian.shape))
+        return self.couplings.jacobian_at(q)
 
     def _of_contact_bodies(self, J: Floats) -> Floats:
         """Of the Jacobians of all bodies that take part those of the contacts' bodies, (..., c, 6, nv)."""

@@ -1,5 +1,6 @@
 """Dynamics of mechanisms: the public functions. Pure; any leading batch axes; checks before work."""
 
+from setsu.dynamics.actuators import actuator_torque
 from setsu.dynamics.compiled import CompiledFunctions, compile
 from setsu.dynamics.derivatives import (
     ForwardDynamicsDerivatives,
@@ -33,6 +34,7 @@ __all__ = [
     "CompiledFunctions",
     "ForwardDynamicsDerivatives",
     "InverseDynamicsDerivatives",
+    "actuator_torque",
     "bias_torque",
     "body_accelerations",
     "body_poses",

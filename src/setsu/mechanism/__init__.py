@@ -1,9 +1,12 @@
 """Mechanisms: bodies, joints, loops, couplings, springs and contact points, and the frozen record they make."""
 
+from setsu.mechanism.actuators import Actuator, Keyframe
+from setsu.mechanism.additions import add_coupling, add_loop, with_drives
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.collision_points import with_contact_points
 from setsu.mechanism.cuts import MovedCut, move_cut
-from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
+from setsu.mechanism.force_elements import Fluid, FluidBox, Segment, Tendon
 from setsu.mechanism.inertia import InertiaReport, inertia_report, repair_inertia
 from setsu.mechanism.joints import (
     JOINT_TYPES,
@@ -33,16 +36,20 @@ from setsu.mechanism.surgery import (
 __all__ = [
     "JOINT_TYPES",
     "WORLD",
+    "Actuator",
     "Body",
     "ContactPoint",
     "Coupling",
     "Cylindrical",
     "Fixed",
+    "Fluid",
+    "FluidBox",
     "Frame",
     "Free",
     "Helical",
     "InertiaReport",
     "Joint",
+    "Keyframe",
     "Loop",
     "Material",
     "Mechanism",
@@ -54,10 +61,15 @@ __all__ = [
     "RepairedMechanism",
     "RerootedMechanism",
     "Revolute",
+    "Segment",
     "Shape",
+    "Site",
     "Spherical",
     "Spring",
+    "Tendon",
     "Universal",
+    "add_coupling",
+    "add_loop",
     "extract",
     "inertia_report",
     "lock_joints",
@@ -67,6 +79,7 @@ __all__ = [
     "repaired",
     "reroot",
     "with_contact_points",
+    "with_drives",
     "with_gravity",
     "with_payload",
 ]

@@ -109,7 +109,7 @@ def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
     cut = way[-1]
     if isinstance(cut.joint, Free):
         refuse_options(cut.joint, "cut")
-    coupled = [one.name for one in mechanism.couplings if joint in dict(one.factors)]
+    coupled = [one.name for one in mechanism.couplings if joint in one.joints]
     if coupled:
         raise InputError(
             f'move_cut: joint "{joint}" is in coupling "{coupled[0]}", which needs it in the tree; choose another'

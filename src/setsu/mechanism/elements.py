@@ -5,7 +5,8 @@ Lengths in m, masses in kg, angles in rad. `Pose` holds a placement; everything 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,7 @@ __all__ = [
     "Material",
     "Pose",
     "Shape",
+    "Site",
     "Spring",
 ]
 
@@ -149,7 +151,8 @@ class Body:
     """A rigid body and the joint that ties it to its parent.
 
     mass (kg), center_of_mass (m, body frame), inertia about the center of mass in body axes as
-    Ixx, Ixy, Ixz, Iyy, Iyz, Izz (kg m²). `pose` is the joint frame in the parent's body frame.
+    Ixx, Ixy, Ixz, Iyy, Iyz, Izz (kg m²). `pose` is the joint frame in the parent's body frame. gravity_compensation is
+    the part of its weight that a force at the center of mass holds up (1: all of it).
     """
 
     name: str
@@ -161,6 +164,7 @@ class Body:
     inertia: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
+    gravity_compensation: float = 0.0
 
     @property
     def inertia_matrix(self) -> NDArray[np.float64]:
@@ -183,11 +187,36 @@ class Loop:
 
 @dataclass(frozen=True)
 class Coupling:
-    """Linear relation between joint coordinates: sum of factor x coordinate + offset = 0."""
+    """Relation between joint coordinates: Σ factor x coordinate + offset - P(Σ argument x coordinate - reference) = 0.
+
+    P(s) = c0 + c1 s + ... + cn sⁿ are the numbers of `polynomial`; most couplings have none and are linear.
+    """
 
     name: str
     factors: tuple[tuple[str, float], ...]
     offset: float = 0.0
+    polynomial: tuple[float, ...] = ()
+    argument: tuple[tuple[str, float], ...] = ()
+    reference: float = 0.0
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints it relates, each once."""
+        return tuple(dict.fromkeys(joint for joint, _ in (*self.factors, *self.argument)))
+
+    def with_argument_at(self, values: Mapping[str, float]) -> Coupling:
+        """Return the coupling with joints inside the polynomial held at values: linear when all of them are."""
+        held = [factor * values[joint] for joint, factor in self.argument if joint in values]
+        if not held:
+            return self
+        left = tuple((joint, factor) for joint, factor in self.argument if joint not in values)
+        reference = self.reference - sum(held)
+        if left:
+            return replace(self, argument=left, reference=reference)
+        value = 0.0
+        for coefficient in reversed(self.polynomial):
+            value = value * -reference + coefficient
+        return replace(self, offset=self.offset - value, polynomial=(), argument=(), reference=0.0)
 
 
 @dataclass(frozen=True)
@@ -212,3 +241,12 @@ class ContactPoint:
     position: Vector3
     material: Material = field(default_factory=Material)
     radius: float = 0.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """A named frame fastened to a body: `pose` in the body's frame."""
+
+    name: str
+    body: str
+    pose: Pose = field(default_factory=Pose)

@@ -69,7 +69,8 @@ class Joint:
     """What every joint type shares; per-axis values are one number for all axes or one number per velocity.
 
     Args:
-        axis: direction in the body frame, any length but zero (unused by Spherical, Free, Fixed).
+        axis: direction in the body frame, any length but zero (unused by Spherical, Free, Fixed, which take a text in
+            this place as their name).
         name: joint name; the builder makes one from the body's name when empty.
         damping: viscous friction, N s/m or N m s/rad, per velocity.
         armature: inertia of the drive reflected to the joint, kg or kg m², per velocity.
@@ -78,8 +79,10 @@ class Joint:
             times the bearing's load, which is the force across the axis (N) plus `preload`; times `bearing_radius` for
             a turning joint. It acts against the sign of the velocity.
         bearing_radius: radius of the journal of a Revolute joint (m). preload: of the bearing (N).
-        stiffness: joint spring, N/m or N m/rad, per velocity (joints with nq = nv only).
-        spring_rest: coordinate at which the joint spring is slack.
+        stiffness: joint spring, N/m or N m/rad, per velocity. Spherical: one for all turns, back along the rotation
+            vector; Free: one for the three travels (N/m) and one for the three turns.
+        spring_rest: coordinate at which the joint spring is slack; Spherical: a rotation vector (rad), Free: a position
+            (m) and a rotation vector.
         lower, upper: limits of the coordinates (joints with nq = nv only).
         velocity_limit, effort_limit: limits of |v| and |tau|.
     """
@@ -113,6 +116,14 @@ class Joint:
             raise InputError(f"{type(self).__name__}: expected a joint name (text), got {self.name!r}")
         what = f'{type(self).__name__} joint "{self.name}"'
         set_field = lambda key, value: object.__setattr__(self, key, value)  # noqa: E731
+        if not self.has_axis and isinstance(self.axis, str):
+            # Spherical("shoulder"): a joint without axis takes its name in the first place.
+            if self.name:
+                raise InputError(f"{type(self).__name__}: expected one name, got {self.axis!r} and {self.name!r}")
+            set_field("name", self.axis)
+            what = f'{type(self).__name__} joint "{self.name}"'
+        if not self.nv:
+            self._refuse_forces(what)
         set_field("axis", unit_axis(self.axis, f"{what} axis") if self.has_axis else (0.0, 0.0, 1.0))
         for key in ("damping", "armature", "coulomb", "bearing_friction", "bearing_radius", "preload", "stiffness"):
             set_field(key, _per_axis(getattr(self, key), self.nv, f"{what} {key}"))
@@ -128,8 +139,24 @@ class Joint:
                 raise InputError(f"{what}: expected limits that leave a position free, got {low} to {high}")
         if self.has_bearing:
             self._check_bearing(what)
-        if self.nq != self.nv and any(self.stiffness):  # type: ignore[arg-type]
-            raise InputError(f"{what} stiffness: a joint with a quaternion has no joint spring; use add_spring")
+        groups = [self.stiffness[k : k + 3] for k in range(0, self.nv, 3)] if self.nq != self.nv else []  # type: ignore[index]
+        if any(len(set(group)) > 1 for group in groups):
+            raise InputError(
+                f"{what} stiffness: a quaternion's spring has one stiffness for its three turns, and one for three "
+                f"travels, got {self.stiffness}"
+            )
+
+    def _refuse_forces(self, what: str) -> None:
+        """A joint that does not move has no friction, drive or spring."""
+        for key in ("damping", "armature", "coulomb", "bearing_friction", "preload", "stiffness"):
+            value = getattr(self, key)
+            try:
+                entries = [float(value)] if isinstance(value, (int, float)) else [float(entry) for entry in value]
+            except (TypeError, ValueError):
+                raise InputError(f"{what} {key}: expected a number, got {value!r}") from None
+            if any(entries):
+                raise InputError(f"{what} {key}: a joint that does not move has none, got {value!r}")
+            object.__setattr__(self, key, 0.0)
 
     def _check_bearing(self, what: str) -> None:
         if not isinstance(self, (Revolute, Prismatic)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from setsu.mechanism.elements import Body
+from setsu.mechanism.elements import Body, Coupling
 from setsu.mechanism.joints import Fixed
 from setsu.mechanism.record import Mechanism
 
@@ -49,7 +49,7 @@ def summary(mechanism: Mechanism) -> str:
         rows = [
             (
                 coupling.name,
-                " ".join(f"{factor:+g}·{joint}" for joint, factor in coupling.factors),
+                " ".join(f"{factor:+g}·{joint}" for joint, factor in coupling.factors) + _polynomial(coupling),
                 _short(coupling.offset),
             )
             for coupling in mechanism.couplings
@@ -88,6 +88,15 @@ def _body_row(mechanism: Mechanism, index: int, body: Body) -> tuple[str, ...]:
 def _carrier(mechanism: Mechanism, body: Body) -> str:
     index = mechanism.frames[body.name].body
     return "world" if index < 0 else mechanism.body_names[index]
+
+
+def _polynomial(coupling: Coupling) -> str:
+    """The polynomial of a coupling as the end of its sum."""
+    if not coupling.polynomial:
+        return ""
+    inside = " ".join(f"{factor:+g}·{joint}" for joint, factor in coupling.argument)
+    terms = ", ".join(_short(number) for number in coupling.polynomial)
+    return f" - P({inside} {-coupling.reference:+g}), P: {terms}"
 
 
 def _short(value: float, digits: int = 4) -> str:

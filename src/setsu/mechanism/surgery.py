@@ -81,10 +81,11 @@ def _locked(body: Body, values: Mapping[str, np.ndarray]) -> Body:
 
 
 def _locked_coupling(coupling: Coupling, values: Mapping[str, np.ndarray]) -> Coupling | None:
+    coupling = coupling.with_argument_at({name: float(value[0]) for name, value in values.items()})
     free = tuple((joint, factor) for joint, factor in coupling.factors if joint not in values)
     terms = [factor * float(values[joint][0]) for joint, factor in coupling.factors if joint in values]
     offset = coupling.offset + sum(terms)
-    if free:
+    if free or coupling.argument:
         return dataclasses.replace(coupling, factors=free, offset=offset)
     if abs(offset) > _COUPLING_TOLERANCE * max(1.0, *map(abs, terms)):
         raise InputError(
@@ -138,9 +139,7 @@ def extract(
         gravity=mechanism.gravity,
         bodies=tuple(kept.values()),
         loops=_inside(mechanism.loops, lambda loop: (loop.body_a, loop.body_b), kept.keys(), "loop", lost),
-        couplings=_inside(
-            mechanism.couplings, lambda coupling: [joint for joint, _ in coupling.factors], joints, "coupling", lost
-        ),
+        couplings=_inside(mechanism.couplings, lambda coupling: coupling.joints, joints, "coupling", lost),
         springs=_inside(mechanism.springs, lambda spring: (spring.body_a, spring.body_b), kept.keys(), "spring", lost),
         contact_points=tuple(point for point in mechanism.contact_points if point.body in kept),
     )
@@ -239,7 +238,12 @@ def merge(
         ),
         couplings=mechanism.couplings
         + tuple(
-            replace(x, name=prefix + x.name, factors=tuple((prefix + name, factor) for name, factor in x.factors))
+            replace(
+                x,
+                name=prefix + x.name,
+                factors=tuple((prefix + name, factor) for name, factor in x.factors),
+                argument=tuple((prefix + name, factor) for name, factor in x.argument),
+            )
             for x in other.couplings
         ),
         springs=mechanism.springs

@@ -167,6 +167,8 @@ def linear_closure(mechanism: Mechanism, reference: Floats, limit: int) -> Linea
     """Return the linear closure of the branch when there is one that holds exactly, else None."""
     if not mechanism.loops and not mechanism.couplings:
         return no_closure(mechanism)
+    if any(coupling.polynomial for coupling in mechanism.couplings):
+        return None
     found = _constant_ratios(mechanism, reference)
     if found is None:
         return None

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from setsu.errors import ModelFileError
 from setsu.model_files.xml_tree import Element
 
-__all__ = ["LARGEST_NUMBER", "Problems", "name_of", "number", "only_child", "shorten", "vector"]
+__all__ = ["LARGEST_NUMBER", "Problems", "name_of", "number", "only_child", "parse_number", "shorten", "vector"]
 
 # Products such as mass x length² must stay finite; nothing built is larger.
 LARGEST_NUMBER = 1e50
@@ -50,7 +50,7 @@ class Problems:
         raise ModelFileError(self.path, shown)
 
 
-def _parse(token: str) -> float | str:
+def parse_number(token: str) -> float | str:
     """Return the number a token spells, or what is wrong with it."""
     if not _NUMBER.fullmatch(token):
         hint = ""
@@ -82,7 +82,7 @@ def number(
             return 0.0
         return default
     what = f'<{element.tag} {key}="...">'
-    value = _parse(text.strip(" \t\r\n"))
+    value = parse_number(text.strip(" \t\r\n"))
     if isinstance(value, str):
         problems.add(element.line, f"{what}: {value}, expected a finite number")
         return default or 0.0
@@ -109,7 +109,7 @@ def vector(
     tokens = [token for token in _SPACE.split(text) if token]
     values = []
     for token in tokens[: length + 1]:
-        value = _parse(token)
+        value = parse_number(token)
         if isinstance(value, str):
             problems.add(element.line, f"{what}: {value}, expected {length} finite numbers")
             return fallback

@@ -17,63 +17,89 @@ from setsu.mechanism.record import Mechanism
 from setsu.mechanism.surgery import repaired
 from setsu.model_files.fields import LARGEST_NUMBER
 from setsu.model_files.report import LoadReport
+from setsu.model_files.sidecar import sidecar_beside, with_sidecar
 from setsu.model_files.urdf import mechanism_from_urdf
+from setsu.model_files.xacro_package import expanded
 from setsu.model_files.xml_tree import MAX_FILE_BYTES, parse_xml
 from setsu.spatial import finite_vector
 
 __all__ = ["load", "load_with_report"]
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
-EXTENSIONS = (".urdf", ".xml", ".mjcf", ".toml")
+EXTENSIONS = (".urdf", ".xml", ".mjcf", ".sdf", ".xacro", ".toml")
+TEXT_FORMATS = {"urdf": ".urdf", "mjcf": ".xml", "xml": ".xml", "sdf": ".sdf", "toml": ".toml"}
 
 StrPath = str | os.PathLike[str]
 
 
 def load(
-    path: StrPath,
+    path: StrPath | None = None,
     *,
+    text: str | None = None,
+    format: str | None = None,
+    mesh_folder: StrPath | None = None,
     floating_base: bool = False,
     gravity: ArrayLike | None = None,
     package_dirs: Sequence[StrPath] | StrPath = (),
     repair: bool = False,
     contact_points: bool | Material = False,
+    loops: StrPath | None = None,
+    snap_angles: bool = True,
 ) -> Mechanism:
-    """Return the mechanism in a model file: .urdf, .xml or .mjcf (MJCF, or URDF by its root element), .toml (native).
+    """Return the mechanism in a model file: .urdf, .xml or .mjcf (MJCF, or URDF by its root element), .sdf, .toml.
 
     Args:
-        path: the file.
+        path: the file; a .xacro file is expanded when the package xacro or xacrodoc is installed.
+        text: the model itself instead of a file, such as ROS's robot_description; `format` says what it is ("urdf",
+            "mjcf", "sdf" or "toml"), `mesh_folder` where its relative mesh names begin.
         floating_base: URDF only: put a free joint "root_joint" between the world and the root link.
-        gravity: m/s², world axes, (3,); None takes the file's own (MJCF, native), or (0, 0, -9.81) for URDF.
+        gravity: m/s², world axes, (3,); None takes the file's own (MJCF, SDF, native), or (0, 0, -9.81) for URDF.
         package_dirs: folders that hold (or are) the packages of `package://` mesh names.
         repair: replace inertias no real body can have by the nearest possible one; else they are kept, with a warning.
         contact_points: True or a Material: add contact points from the file's collision shapes, as
             `setsu.with_contact_points` does with more to choose from.
+        loops: a file of loops and couplings (TOML or YAML) for a robot whose own file has none; one called
+            NAME.loops.toml or NAME.loops.yaml beside NAME.urdf is found by itself.
+        snap_angles: take angles of URDF and SDF within 5e-11 rad of a multiple of pi/2 as exact.
+
+    What the file says about topology, mass or force and what the mechanism does not have is a ModelWarning, one each,
+    and listed in `Mechanism.missing`.
 
     Raises:
         ModelFileError: the file cannot be read; the message lists all problems with their lines.
 
-    >>> load("robot.urdf", floating_base=True).nv       # doctest: +SKIP
-    18
+    >>> load(text="<robot name='r'><link name='base'/></robot>", format="urdf").name
+    'r'
     """
     mechanism, _ = load_with_report(
         path,
+        text=text,
+        format=format,
+        mesh_folder=mesh_folder,
         floating_base=floating_base,
         gravity=gravity,
         package_dirs=package_dirs,
         repair=repair,
         contact_points=contact_points,
+        loops=loops,
+        snap_angles=snap_angles,
     )
     return mechanism
 
 
 def load_with_report(
-    path: StrPath,
+    path: StrPath | None = None,
     *,
+    text: str | None = None,
+    format: str | None = None,
+    mesh_folder: StrPath | None = None,
     floating_base: bool = False,
     gravity: ArrayLike | None = None,
     package_dirs: Sequence[StrPath] | StrPath = (),
     repair: bool = False,
     contact_points: bool | Material = False,
+    loops: StrPath | None = None,
+    snap_angles: bool = True,
 ) -> tuple[Mechanism, LoadReport]:
     """Like `load`, and also return what was ignored, repaired or doubtful in the file.
 
@@ -82,7 +108,14 @@ def load_with_report(
     """
     if not isinstance(contact_points, bool | Material):
         raise InputError(f"load: contact_points: expected True, False or a Material, got {contact_points!r:.80}")
-    mechanism, report = _read(path, floating_base, gravity, package_dirs, repair)
+    source = _source(path, text, format, mesh_folder)
+    if isinstance(package_dirs, (str, os.PathLike)):
+        package_dirs = [package_dirs]
+    mechanism, report = _read(source, floating_base, gravity, package_dirs, repair, snap_angles)
+    loop_file = sidecar_beside(source.name) if loops is None and text is None else loops
+    if loop_file is not None:
+        mechanism = with_sidecar(mechanism, os.fspath(loop_file))
+        report = dataclasses.replace(report, notes=(*report.notes, f"loops and couplings from {loop_file}"))
     shapes = sum(len(body.collisions) for body in mechanism.bodies if mechanism.frame(body.name).body >= 0)
     if contact_points is False or not shapes:
         return mechanism, report
@@ -92,27 +125,66 @@ def load_with_report(
     return touching, dataclasses.replace(report, notes=(*report.notes, note))
 
 
+@dataclasses.dataclass(frozen=True)
+class _Source:
+    """What is read: a name for messages that also says where meshes are, the content, the extension that fits it."""
+
+    name: str
+    data: bytes
+    extension: str
+    is_text: bool = False
+
+
+def _source(path: StrPath | None, text: str | None, format: str | None, mesh_folder: StrPath | None) -> _Source:
+    """Check what is to be loaded and read it."""
+    if text is None:
+        if path is None:
+            raise InputError("load: expected the path of a model file, or text=... with format=...")
+        for key, value in (("format", format), ("mesh_folder", mesh_folder)):
+            if value is not None:
+                raise InputError(f"load: {key} belongs to text=...; a file has its own")
+        name, data = _read_bytes(path)
+        extension = os.path.splitext(name)[1].lower()
+        return _Source(name, expanded(name), ".urdf") if extension == ".xacro" else _Source(name, data, extension)
+    if path is not None:
+        raise InputError("load: expected a path or text=..., got both")
+    if not isinstance(text, str):
+        raise InputError(f"load: text: expected a str, got {type(text).__name__}")
+    if format not in TEXT_FORMATS:
+        raise InputError(f"load: format: expected one of {', '.join(TEXT_FORMATS)} beside text, got {format!r}")
+    folder = os.fspath(mesh_folder) if mesh_folder is not None else os.curdir
+    return _Source(os.path.join(folder, f"text.{format}"), text.encode(), TEXT_FORMATS[format], True)
+
+
 def _read(
-    path: StrPath,
+    source: _Source,
     floating_base: bool,
     gravity: ArrayLike | None,
-    package_dirs: Sequence[StrPath] | StrPath,
+    package_dirs: Sequence[StrPath],
     repair: bool,
+    snap_angles: bool,
 ) -> tuple[Mechanism, LoadReport]:
-    """Let the reader of the file's format read it."""
-    name, data = _read_bytes(path)
-    if isinstance(package_dirs, (str, os.PathLike)):
-        package_dirs = [package_dirs]
-    extension = os.path.splitext(name)[1].lower()
+    """Let the reader of the format read it."""
+    name, data, extension = source.name, source.data, source.extension
     if extension == ".toml":
         return _from_native(data, name, floating_base, gravity, repair)
     root = parse_xml(data, name)
-    if root.tag == "mujoco" and extension != ".urdf":
+    if root.tag == "mujoco" and extension not in (".urdf", ".sdf"):
         if floating_base:
             raise InputError(f"{name}: floating_base is for URDF; an MJCF file says itself which bodies are free")
         from setsu.model_files.mjcf import mechanism_from_mjcf
 
-        return mechanism_from_mjcf(root, name, gravity=gravity, repair=repair)
+        text = data.decode("utf-8", "replace") if source.is_text else None
+        return mechanism_from_mjcf(root, name, gravity=gravity, repair=repair, text=text)
+    if root.tag == "sdf" or extension == ".sdf":
+        if root.tag != "sdf":
+            raise ModelFileError(name, [f"{name}:{root.line}: root element <{root.tag[:40]}>, expected <sdf>"])
+        if floating_base:
+            raise InputError(f"{name}: floating_base is for URDF; an SDF model floats unless a joint holds it")
+        from setsu.model_files.sdf import mechanism_from_sdf
+
+        options = {"package_dirs": package_dirs, "repair": repair, "snap_angles": snap_angles}
+        return mechanism_from_sdf(root, name, gravity=gravity, **options)
     if root.tag != "robot":
         expected = "<robot>" if extension == ".urdf" else "<mujoco> or <robot>"
         raise ModelFileError(name, [f"{name}:{root.line}: root element <{root.tag[:40]}>, expected {expected}"])
@@ -123,6 +195,7 @@ def _read(
         gravity=DEFAULT_GRAVITY if gravity is None else gravity,
         package_dirs=package_dirs,
         repair=repair,
+        snap_angles=snap_angles,
     )
 
 
@@ -143,8 +216,7 @@ def _read_bytes(path: StrPath) -> tuple[str, bytes]:
     extension = os.path.splitext(name)[1].lower()
     if extension not in EXTENSIONS:
         what = f'got the extension "{extension}"' if extension else "got no extension"
-        hint = "; run xacro on it first" if extension == ".xacro" else ""
-        raise ModelFileError(name, [f"{name}: {what}, expected one of {', '.join(EXTENSIONS)}{hint}"])
+        raise ModelFileError(name, [f"{name}: {what}, expected one of {', '.join(EXTENSIONS)}"])
     try:
         if not os.path.isfile(name):
             raise ModelFileError(name, [f"{name}: not a regular file, expected a model file"])
@@ -201,6 +273,7 @@ def _check_magnitudes(mechanism: Mechanism, path: str) -> None:
         entries.append((f'loop "{loop.name}"', (*loop.pose_a.translation, *loop.pose_b.translation)))
     for coupling in mechanism.couplings:
         entries.append((f'coupling "{coupling.name}"', (coupling.offset, *(factor for _, factor in coupling.factors))))
+        entries.append((f'coupling "{coupling.name}" polynomial', (*coupling.polynomial, coupling.reference)))
     for spring in mechanism.springs:
         numbers = (*spring.point_a, *spring.point_b, spring.stiffness, spring.rest_length, spring.damping)
         entries.append((f'spring "{spring.name}"', numbers))

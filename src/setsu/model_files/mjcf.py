@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,31 +16,30 @@ from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.record import Mechanism
 from setsu.model_files.fields import LARGEST_NUMBER, Problems
 from setsu.model_files.meshes import MeshFinder
-from setsu.model_files.mjcf_bodies import Switches, add_bodies, name_all
+from setsu.model_files.mjcf_actuators import add_actuators, add_keyframes
+from setsu.model_files.mjcf_bodies import Switches, add_bodies, add_sites, name_all
 from setsu.model_files.mjcf_equalities import add_equalities
+from setsu.model_files.mjcf_forces import add_fluid, add_tendons, compensation_is_actuated
 from setsu.model_files.mjcf_limits import check_before_compiling
+from setsu.model_files.mjcf_lines import Lines
 from setsu.model_files.mujoco_package import mujoco_package
 from setsu.model_files.reading import Reading
-from setsu.model_files.report import Actuator, LoadReport, Notes
+from setsu.model_files.report import LoadReport, Notes
 from setsu.model_files.xml_tree import Element
 
 __all__ = ["mechanism_from_mjcf"]
 
 # What has no counterpart in a mechanism: field of the compiled model -> element that makes it.
 IGNORED_COUNTS = {
-    "ntendon": "tendon",
     "nsensor": "sensor",
-    "nsite": "site",
     "ncam": "camera",
     "nlight": "light",
-    "nkey": "key",
     "npair": "contact/pair",
     "nexclude": "contact/exclude",
-    "nflex": "flex",
     "nskin": "skin",
-    "nplugin": "plugin",
-    "nplastic": "joint or tendon plasticity",
 }
+# The same, but it moves or pushes something.
+LOST_COUNTS = {"nflex": "flex", "nplugin": "plugin", "nplastic": "plasticity of joints or tendons"}
 READ_ARRAYS = (
     "body_pos", "body_quat", "body_mass", "body_inertia", "body_ipos", "body_iquat", "jnt_pos", "jnt_axis", "jnt_range",
     "dof_armature", "dof_damping", "dof_frictionloss", "jnt_stiffness", "qpos0", "qpos_spring", "eq_data", "geom_pos",
@@ -47,30 +49,45 @@ READ_ARRAYS = (
 
 
 def mechanism_from_mjcf(
-    root: Element, path: str, *, gravity: ArrayLike | None = None, repair: bool = False
+    root: Element, path: str, *, gravity: ArrayLike | None = None, repair: bool = False, text: str | None = None
 ) -> tuple[Mechanism, LoadReport]:
     """Make a mechanism of an MJCF file; `root` is its parsed document, which is checked before MuJoCo reads the file.
+
+    text: the model itself where there is no file; `path` then only says where relative names of meshes begin.
 
     Needs the package `mujoco` (pip install "setsu[mjcf]").
     """
     notes = Notes(path, "MJCF")
     reading = Reading(Problems(path), notes, MeshFinder(path), repair)
     check_before_compiling(root, path)
-    model, name, mesh_folder = _compile(path)
+    model, name, mesh_folder = _compile(path, text, notes)
     flags = _disabled(model)
     own_gravity = [0.0, 0.0, 0.0] if "gravity" in flags else model.opt.gravity.tolist()
     builder = MechanismBuilder(name, own_gravity if gravity is None else gravity)
+    lines = Lines(root)
     switches = Switches("spring" not in flags, "damper" not in flags, "frictionloss" not in flags)
     names = name_all(model)
     try:
-        reference = add_bodies(builder, model, names, switches, mesh_folder, reading)
+        reference = add_bodies(builder, model, names, switches, mesh_folder, lines, reading)
+        add_sites(builder, model, names)
+        tendons = add_tendons(builder, model, names, switches, lines, reading)
         if "equality" not in flags and "constraint" not in flags:
-            add_equalities(builder, model, names, reading)
+            add_equalities(builder, model, names, tendons, lines, reading)
+        add_fluid(builder, model, names, lines, reading)
+        actuators = add_actuators(builder, model, names, tendons, flags, lines, reading)
+        add_keyframes(builder, model, names, actuators)
         mechanism = builder.build()
     except InputError as error:
         raise ModelFileError(path, [f"{path}: {error}"]) from None
     notes.reference_configuration = tuple(reference)
-    _note_the_rest(model, root, names.joints, notes)
+    notes.actuators += mechanism.actuators
+    _note_the_rest(model, lines, notes)
+    mechanism = dataclasses.replace(
+        mechanism,
+        reference=tuple(reference),
+        compensation_by_actuators=compensation_is_actuated(model, names, lines, reading),
+    )
+    mechanism = dataclasses.replace(mechanism, missing=tuple(notes.missing))
     notes.notes += [f'<flag {flag}="disable">: taken over' for flag in sorted(flags & _FLAGS_WITH_EFFECT)]
     return mechanism, notes.finish()
 
@@ -78,12 +95,21 @@ def mechanism_from_mjcf(
 _FLAGS_WITH_EFFECT = {"gravity", "spring", "damper", "frictionloss", "equality", "constraint"}
 
 
-def _compile(path: str) -> tuple[Any, str, str]:
-    """Return MuJoCo's compiled model, its name and the folder of its meshes."""
+def _compile(path: str, text: str | None, notes: Notes) -> tuple[Any, str, str]:
+    """Return MuJoCo's compiled model, its name and the folder of its meshes; its warnings become ours."""
     mujoco = mujoco_package()
     try:
-        spec = mujoco.MjSpec.from_file(path)
-        model = spec.compile()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            # A relative path would be joined to the folder of the meshes a second time.
+            if text is None:
+                spec = mujoco.MjSpec.from_file(os.path.abspath(path))
+            else:
+                spec = mujoco.MjSpec.from_string(text)
+                spec.modelfiledir = os.path.dirname(os.path.abspath(path))
+            model = spec.compile()
+        for warning in caught:
+            notes.doubt(f"MuJoCo: {' '.join(str(warning.message).split())[:300]}")
         name, mesh_folder = spec.modelname or "mujoco", spec.compiler.meshdir or spec.meshdir or ""
     except Exception as error:  # MuJoCo raises ValueError, FatalError, TypeError and others for bad files
         text = " ".join(str(error).split()) or type(error).__name__
@@ -105,42 +131,18 @@ def _disabled(model: Any) -> set[str]:
     return {key.removeprefix("mjDSBL_").lower() for key, bit in bits.items() if model.opt.disableflags & bit}
 
 
-def _note_the_rest(model: Any, root: Element, joint_names: list[str], notes: Notes) -> None:
+def _note_the_rest(model: Any, lines: Lines, notes: Notes) -> None:
     """List what the file has and a mechanism does not."""
-    mujoco = mujoco_package()
     for field, what in IGNORED_COUNTS.items():
         count = int(getattr(model, field, 0))
         if count:
-            notes.ignore(what, _first_line(root, what.rpartition("/")[2]), count)
+            notes.ignore(what, lines.first(what.rpartition("/")[2]), count)
+    for field, what in LOST_COUNTS.items():
+        count = int(getattr(model, field, 0))
+        if count:
+            notes.lose(f"{what}: {count} of them are left out", lines.first(what))
     if int(model.body_geomnum[0]):
-        notes.ignore("worldbody/geom", _first_line(root, "geom"), int(model.body_geomnum[0]))
-    compensated = int(np.count_nonzero(model.body_gravcomp))
-    if compensated:
-        notes.ignore("body/@gravcomp", 0, compensated)
+        notes.ignore("worldbody/geom", lines.first("geom"), int(model.body_geomnum[0]))
     mocap = int(np.count_nonzero(np.asarray(model.body_mocapid) >= 0))
     if mocap:
         notes.notes.append(f"{mocap} mocap bodies are fixed where the file puts them")
-    for key in ("density", "viscosity"):
-        if getattr(model.opt, key):
-            notes.ignore(f"option/@{key}")
-    kinds = mujoco.mjtTrn
-    for index in range(len(model.actuator_trntype)):
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, index) or f"actuator{index + 1}"
-        kind = int(model.actuator_trntype[index])
-        number = int(model.actuator_trnid[index][0])
-        if kind in (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT):
-            target = f'joint "{joint_names[number]}"'
-        else:
-            target = f"{kinds(kind).name.removeprefix('mjTRN_').lower()} {number}"
-        notes.actuators.append(Actuator(name, target, tuple(float(ratio) for ratio in model.actuator_gear[index])))
-
-
-def _first_line(root: Element, tag: str) -> int:
-    """The line of the first element with this tag, 0 when it comes from an included file."""
-    waiting = [root]
-    while waiting:
-        element = waiting.pop()
-        if element.tag == tag:
-            return element.line
-        waiting.extend(reversed(element.children))
-    return 0

@@ -10,6 +10,7 @@ w x y z; a free joint's q is the pose in the world, and its linear velocity is i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +20,13 @@ from numpy.typing import NDArray
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.elements import WORLD
 from setsu.mechanism.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from setsu.model_files.mjcf_lines import Lines
 from setsu.model_files.mjcf_shapes import mjcf_placement, shapes_of_body
 from setsu.model_files.mujoco_package import mujoco_package
 from setsu.model_files.reading import Reading, checked_inertia, free_name
 from setsu.spatial import axis_angle_rotation, placement
 
-__all__ = ["MjcfNames", "Switches", "add_bodies", "name_all"]
+__all__ = ["MjcfNames", "Switches", "add_bodies", "add_sites", "joint_order", "name_all"]
 
 ANCHOR_TOLERANCE = 1e-12
 
@@ -35,6 +37,8 @@ class MjcfNames:
 
     bodies: list[str]
     joints: list[str]
+    sites: list[str]
+    tendons: list[str]
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,25 @@ def name_all(model: Any) -> MjcfNames:
         own = _name(model, mujoco.mjtObj.mjOBJ_JOINT, index)
         joints.append(own or free_name(f"{bodies[model.jnt_bodyid[index]]}_joint", given))
         given.add(joints[-1])
-    return MjcfNames(bodies, joints)
+    sites = _numbered(model, mujoco.mjtObj.mjOBJ_SITE, model.nsite, "site")
+    tendons = _numbered(model, mujoco.mjtObj.mjOBJ_TENDON, model.ntendon, "tendon")
+    return MjcfNames(bodies, joints, sites, tendons)
+
+
+def _numbered(model: Any, kind: Any, count: int, stem: str) -> list[str]:
+    """Names of one kind of element; those without get a number."""
+    given = {_name(model, kind, index) for index in range(count)}
+    return [_name(model, kind, index) or free_name(f"{stem}{index + 1}", given) for index in range(count)]
 
 
 def add_bodies(
-    builder: MechanismBuilder, model: Any, names: MjcfNames, switches: Switches, mesh_folder: str, reading: Reading
+    builder: MechanismBuilder,
+    model: Any,
+    names: MjcfNames,
+    switches: Switches,
+    mesh_folder: str,
+    lines: Lines,
+    reading: Reading,
 ) -> list[float]:
     """Add every body and return the file's reference configuration (qpos0) in the order of this mechanism."""
     reference: list[float] = []
@@ -87,10 +105,11 @@ def add_bodies(
             "inertia": checked_inertia(name, float(model.body_mass[body]), center, inertia, reading),
             "visuals": visuals,
             "collisions": collisions,
+            "gravity_compensation": float(model.body_gravcomp[body]),
         }
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         for index in range(first, first + count):
-            joint, anchor, at_zero, start = _joint(model, index, names.joints[index], switches, reading)
+            joint, anchor, at_zero, start = _joint(model, index, names.joints[index], switches, lines, reading)
             reference += start
             if isinstance(joint, Free):
                 T = np.eye(4)
@@ -110,8 +129,24 @@ def add_bodies(
     return reference
 
 
+def joint_order(model: Any) -> list[int]:
+    """MuJoCo's joints in the order of the mechanism: body by body."""
+    return [
+        joint
+        for body in range(1, model.nbody)
+        for joint in range(int(model.body_jntadr[body]), int(model.body_jntadr[body]) + int(model.body_jntnum[body]))
+    ]
+
+
+def add_sites(builder: MechanismBuilder, model: Any, names: MjcfNames) -> None:
+    """Add every site as a frame of its body."""
+    for index, name in enumerate(names.sites):
+        pose = mjcf_placement(model.site_pos[index], model.site_quat[index])
+        builder.add_site(name, names.bodies[int(model.site_bodyid[index])], pose)
+
+
 def _joint(
-    model: Any, index: int, name: str, switches: Switches, reading: Reading
+    model: Any, index: int, name: str, switches: Switches, lines: Lines, reading: Reading
 ) -> tuple[Joint, NDArray[np.float64], NDArray[np.float64], list[float]]:
     """Return the joint, its anchor in body axes, the placement that makes q MuJoCo's qpos, and the joint's qpos0."""
     mujoco = mujoco_package()
@@ -129,14 +164,19 @@ def _joint(
     for field, part, key in (("dof_dampingpoly", where, "damping"), ("jnt_stiffnesspoly", index, "stiffness")):
         # Fields that came with MuJoCo 3.5.
         if hasattr(model, field) and np.any(getattr(model, field)[part]):
-            reading.notes.ignore(f"joint/@{key}, terms of higher order")
+            reading.notes.lose(f'joint "{name}": {key} of higher order is not used', lines.of("joint", name))
     if switches.dampers:
         options["damping"] = (model.dof_damping[where] + _from_actuators(model, index, "actuator_damping")).tolist()
     stiffness = float(model.jnt_stiffness[index]) if switches.springs else 0.0
     if size > 1:
-        for key, value in (("stiffness", stiffness), ("range", model.jnt_limited[index])):
-            if value:
-                reading.notes.ignore(f"joint/@{key} of a ball or free joint")
+        if model.jnt_limited[index]:
+            low, high = np.degrees(model.jnt_range[index]).tolist()
+            what = f'joint "{name}": the range {low:g} to {high:g} degrees of a ball joint is not used'
+            reading.notes.lose(what, lines.of("joint", name))
+        if stiffness:
+            rest = model.qpos_spring[position : position + size + 1]
+            w, x, y, z = rest[-4:].tolist()
+            options |= {"stiffness": stiffness, "spring_rest": [*rest[:-4].tolist(), *_rotation_vector(w, x, y, z)]}
         start = model.qpos0[position : position + size + 1].tolist()
         start = [*start[:-4], *start[-3:], start[-4]]
         if size == 6:
@@ -160,6 +200,15 @@ def _joint(
     if reference != 0.0:
         at_zero[:3, :3] = axis_angle_rotation(axis, -reference)
     return Revolute(**options), anchor, at_zero, [reference]
+
+
+def _rotation_vector(w: float, x: float, y: float, z: float) -> list[float]:
+    """Rotation vector of a quaternion, rad; the short way round."""
+    sine = math.sqrt(x * x + y * y + z * z)
+    if sine == 0.0:
+        return [0.0, 0.0, 0.0]
+    factor = 2.0 * math.atan2(math.copysign(sine, w), abs(w)) / sine
+    return [factor * x, factor * y, factor * z]
 
 
 def _from_actuators(model: Any, joint: int, field: str) -> float:

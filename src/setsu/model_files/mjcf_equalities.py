@@ -1,4 +1,4 @@
-"""Equality constraints of a compiled MJCF model: connect and weld become loops, joint becomes a coupling."""
+"""Equality constraints of a compiled MJCF model: connect and weld become loops, joint and tendon become couplings."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.joints import Fixed, Spherical
 from setsu.model_files.mjcf_bodies import MjcfNames
+from setsu.model_files.mjcf_lines import Lines
 from setsu.model_files.mjcf_shapes import mjcf_placement
 from setsu.model_files.mujoco_package import mujoco_package
 from setsu.model_files.reading import Reading, free_name
@@ -18,8 +19,10 @@ from setsu.spatial import placement
 __all__ = ["add_equalities"]
 
 
-def add_equalities(builder: MechanismBuilder, model: Any, names: MjcfNames, reading: Reading) -> None:
-    """Add every active equality; what cannot be carried over is noted."""
+def add_equalities(
+    builder: MechanismBuilder, model: Any, names: MjcfNames, tendons: set[int], lines: Lines, reading: Reading
+) -> None:
+    """Add every active equality; what cannot be carried over is noted as missing."""
     mujoco = mujoco_package()
     kinds = mujoco.mjtEq
     taken = {*names.bodies, *names.joints}
@@ -32,8 +35,9 @@ def add_equalities(builder: MechanismBuilder, model: Any, names: MjcfNames, read
         given = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, index)
         name = free_name(given or f"{tag}{index + 1}", taken)
         taken.add(name)
-        if kind == kinds.mjEQ_JOINT:
-            _add_coupling(builder, model, index, name, names, reading)
+        line = lines.of(tag, given or "") or lines.first(tag)
+        if kind in (kinds.mjEQ_JOINT, kinds.mjEQ_TENDON):
+            _add_coupling(builder, model, index, name, names, tendons, line, reading)
         elif kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
             body_a, body_b, T_a, T_b = _ends(model, index, kind == kinds.mjEQ_WELD)
             if body_a == body_b:
@@ -42,7 +46,7 @@ def add_equalities(builder: MechanismBuilder, model: Any, names: MjcfNames, read
             joint = Fixed() if kind == kinds.mjEQ_WELD else Spherical()
             builder.add_loop(name, names.bodies[body_a], names.bodies[body_b], joint, T_a, T_b)
         else:
-            reading.notes.ignore(f"equality/{tag}")
+            reading.notes.lose(f'equality "{name}" of type {tag} is left out', line)
 
 
 def _ends(model: Any, index: int, is_weld: bool) -> tuple[int, int, NDArray[np.float64], NDArray[np.float64]]:
@@ -60,25 +64,72 @@ def _ends(model: Any, index: int, is_weld: bool) -> tuple[int, int, NDArray[np.f
 
 
 def _add_coupling(
-    builder: MechanismBuilder, model: Any, index: int, name: str, names: MjcfNames, reading: Reading
+    builder: MechanismBuilder,
+    model: Any,
+    index: int,
+    name: str,
+    names: MjcfNames,
+    tendons: set[int],
+    line: int,
+    reading: Reading,
 ) -> None:
-    """MuJoCo: y - y0 = c0 + c1 (x - x0) + c2 (x - x0)² + ...; the linear part is kept."""
+    """MuJoCo: y - y0 = c0 + c1 (x - x0) + ... + c4 (x - x0)⁴, x and y joint coordinates or lengths of fixed tendons."""
+    by_joint = int(model.eq_type[index]) == mujoco_package().mjtEq.mjEQ_JOINT
     first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-    c0, c1, *higher = (float(entry) for entry in model.eq_data[index][:5])
-    y0 = float(model.qpos0[model.jnt_qposadr[first]])
-    factors = {names.joints[first]: 1.0}
-    offset = -(y0 + c0)
-    text = f"{names.joints[first]} = {y0 + c0:g}"
-    if second >= 0:
-        x0 = float(model.qpos0[model.jnt_qposadr[second]])
-        if second == first:
-            reading.notes.ignore("equality/joint of a joint with itself")
+    sums: list[tuple[dict[str, float], float]] = []
+    for number in (first, second):
+        if number < 0:
+            continue
+        if by_joint:
+            sums.append(({names.joints[number]: 1.0}, float(model.qpos0[model.jnt_qposadr[number]])))
+            continue
+        terms = fixed_tendon(model, number, names) if number in tendons else None
+        if terms is None:
+            what = f'equality "{name}": the tendon "{names.tendons[number]}" is no sum of joint coordinates'
+            reading.notes.lose(f"{what}; the equality is left out", line)
             return
-        factors[names.joints[second]] = -c1
-        offset += c1 * x0
-        text = f"{names.joints[first]} = {c1:g} x {names.joints[second]} {-offset:+g}"
-        if any(higher):
-            terms = " ".join(f"{entry:g}" for entry in higher)
-            reading.notes.doubt(f'equality "{name}": polynomial terms of order 2 and up ({terms}) are ignored')
-    builder.add_coupling(name, factors, offset)
-    reading.notes.couplings.append(f"{text} (equality)")
+        sums.append((terms, float(model.tendon_length0[number])))
+    if second == first:
+        reading.notes.ignore("equality of a joint or tendon with itself", line)
+        return
+    numbers = [float(entry) for entry in model.eq_data[index][:5]]
+    (left, y0), (right, x0) = sums[0], sums[1] if len(sums) > 1 else ({}, 0.0)
+    shared = set(left) & set(right)
+    if not right or (not any(numbers[2:]) and shared):
+        c0, c1 = (numbers[0], numbers[1]) if right else (numbers[0], 0.0)
+        factors = {joint: left.get(joint, 0.0) - c1 * right.get(joint, 0.0) for joint in {**left, **right}}
+        builder.add_coupling(name, factors, -(y0 + c0) + c1 * x0)
+    elif shared:
+        what = f'equality "{name}": both tendons run over {", ".join(sorted(shared))}, with a polynomial between them'
+        reading.notes.lose(f"{what}; the equality is left out", line)
+        return
+    else:
+        builder.add_coupling(name, left, -y0, polynomial=numbers, argument=right, reference=x0)
+    reading.notes.couplings.append(f"{_text(left, y0, numbers, right, x0)} (equality)")
+
+
+def fixed_tendon(model: Any, tendon: int, names: MjcfNames) -> dict[str, float] | None:
+    """Joints and coefficients of a fixed tendon; None for a spatial one."""
+    wrap = mujoco_package().mjtWrap
+    terms: dict[str, float] = {}
+    first = int(model.tendon_adr[tendon])
+    for place in range(first, first + int(model.tendon_num[tendon])):
+        if int(model.wrap_type[place]) != wrap.mjWRAP_JOINT:
+            return None
+        joint = names.joints[int(model.wrap_objid[place])]
+        terms[joint] = terms.get(joint, 0.0) + float(model.wrap_prm[place])
+    return terms
+
+
+def _text(left: dict[str, float], y0: float, numbers: list[float], right: dict[str, float], x0: float) -> str:
+    """The relation as a line of the report."""
+
+    def words(terms: dict[str, float]) -> str:
+        return " + ".join(joint if factor == 1.0 else f"{factor:g} x {joint}" for joint, factor in terms.items())
+
+    if not right:
+        return f"{words(left)} = {y0 + numbers[0]:g}"
+    if not any(numbers[2:]):
+        inner = words(right) if len(right) == 1 and next(iter(right.values())) == 1.0 else f"({words(right)})"
+        return f"{words(left)} = {numbers[1]:g} x {inner} {y0 + numbers[0] - numbers[1] * x0:+g}"
+    return f"{words(left)} - {y0:g} = polynomial {' '.join(f'{c:g}' for c in numbers)} of {words(right)} - {x0:g}"

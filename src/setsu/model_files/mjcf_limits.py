@@ -31,6 +31,7 @@ LARGEST_COUNTS = {
 }
 COPYING_TAGS = ("replicate", "composite", "flexcomp")
 MAX_INCLUDED_FILES = 100
+CLASS_ATTRIBUTES = {"class", "childclass"}
 TEXT_ATTRIBUTES = {"name", "class", "childclass", "file", "content_type", "model", "prefix"}
 
 
@@ -82,6 +83,10 @@ def _check_document(root: Element, problems: Problems) -> None:
     while waiting:
         element, copies = waiting.pop()
         for key, text in element.attributes.items():
+            if key in CLASS_ATTRIBUTES and "%" in text:
+                # MuJoCo prints such a name as a format string, which ends the process.
+                what = f'<{element.tag} {key}="...">'
+                problems.add(element.line, f'{what}: got {shorten(text)}, expected a class name without "%"')
             if key not in TEXT_ATTRIBUTES:
                 _check_numbers(element, key, text, problems)
         if element.tag in COPYING_TAGS:

@@ -29,6 +29,14 @@ class Reading:
     notes: Notes
     meshes: MeshFinder
     repair: bool = False
+    snap_angles: bool = True
+
+    def angle(self, given: float, line: int) -> float:
+        """Return an angle (rad), a multiple of pi/2 made exact where it was rounded, which is counted."""
+        used = exact_angle(given) if self.snap_angles else given
+        if given != used:
+            self.notes.round_angle(line)
+        return used
 
 
 def exact_angle(angle: float) -> float:
@@ -45,17 +53,13 @@ def read_origin(element: Element | None, reading: Reading) -> NDArray[np.float64
     """Return the 4x4 placement of a URDF <origin xyz="..." rpy="...">; the identity when there is none.
 
     Angles within RIGHT_ANGLE_TOLERANCE of a multiple of pi/2 are taken as exact, so that the zeros of the geometry are
-    zeros; 1.5708 stays what it is.
+    zeros; 1.5708 stays what it is. `load(..., snap_angles=False)` keeps every angle.
     """
     if element is None:
         return np.eye(4)
     xyz = vector(element, "xyz", 3, reading.problems, (0.0, 0.0, 0.0))
     rpy = vector(element, "rpy", 3, reading.problems, (0.0, 0.0, 0.0))
-    exact = tuple(exact_angle(angle) for angle in rpy)
-    for given, used in zip(rpy, exact, strict=True):
-        if given != used:
-            reading.notes.round_angle(element.line)
-    return placement(xyz, rpy=exact)
+    return placement(xyz, rpy=tuple(reading.angle(angle, element.line) for angle in rpy))
 
 
 def checked_inertia(

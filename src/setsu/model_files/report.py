@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from setsu.errors import ModelWarning
+from setsu.mechanism.actuators import Actuator
 
-__all__ = ["Actuator", "Ignored", "LoadReport", "Notes"]
+__all__ = ["Ignored", "LoadReport", "Notes", "warn"]
 
 MAX_NAMES_IN_WARNING = 5
 
@@ -27,22 +29,12 @@ class Ignored:
 
 
 @dataclass(frozen=True)
-class Actuator:
-    """An actuator of an MJCF file: the joint (or other target) it drives, and its gear ratios (6 numbers)."""
-
-    name: str
-    target: str
-    gear: tuple[float, ...]
-
-    def __str__(self) -> str:
-        return f"{self.name}: drives {self.target}, gear {' '.join(f'{ratio:g}' for ratio in self.gear)}"
-
-
-@dataclass(frozen=True)
 class LoadReport:
     """What was ignored, repaired or doubtful in a model file; printable by str().
 
     ignored: elements and attributes without influence on the mechanism, each once.
+    missing: what moves, closes or pushes something in the file and is not in the mechanism, one text each; the load
+        warned of it, and `setsu check` does not certify the model.
     inertia_problems: one text per body whose inertia no real body can have.
     repaired: names of the bodies whose inertia was replaced by the nearest possible one (`repair=True`).
     missing_meshes: mesh file names as written that were not found.
@@ -55,6 +47,7 @@ class LoadReport:
     path: str
     format: str
     ignored: tuple[Ignored, ...] = ()
+    missing: tuple[str, ...] = ()
     inertia_problems: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
     missing_meshes: tuple[str, ...] = ()
@@ -65,6 +58,7 @@ class LoadReport:
 
     def __str__(self) -> str:
         parts: list[tuple[str, Iterable[object]]] = [
+            ("not in the model", self.missing),
             ("ignored", self.ignored),
             ("non-physical inertias", self.inertia_problems),
             ("repaired inertias", self.repaired),
@@ -96,6 +90,8 @@ class Notes:
     rounded_angles: int = 0
     rounded_angle_line: int = 0
     doubts: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    unlimited: list[tuple[str, int]] = field(default_factory=list)
     _ignored: dict[str, list[int]] = field(default_factory=dict)
 
     def ignore(self, what: str, line: int = 0, count: int = 1) -> None:
@@ -112,16 +108,28 @@ class Notes:
         """Note something that deserves a warning."""
         self.doubts.append(what)
 
+    def lose(self, what: str, line: int = 0) -> None:
+        """Note an element that moves, closes or pushes something and that the mechanism does not have."""
+        self.missing.append(f"line {line}: {what}" if line else what)
+
     def finish(self) -> LoadReport:
-        """Give the warnings, missing meshes in one, and return the report."""
-        for text in self.doubts:
-            warnings.warn(f"{self.path}: {text}", ModelWarning, stacklevel=4)
+        """Give the warnings, missing meshes and missing limits in one each, and return the report."""
+        if self.unlimited:
+            names = ", ".join(f'"{name}"' for name, _ in self.unlimited[:MAX_NAMES_IN_WARNING])
+            more = len(self.unlimited) - MAX_NAMES_IN_WARNING
+            what = "joint" if len(self.unlimited) == 1 else "joints"
+            others = f" and {more} more" if more > 0 else ""
+            self.doubt(f"line {self.unlimited[0][1]}: {what} {names}{others} without <limit>, taken as unlimited")
+        for text in [*self.doubts, *self.missing]:
+            where, _, rest = text.partition(": ") if text.startswith("line ") else ("", "", text)
+            place = f"{self.path}:{where.removeprefix('line ')}" if where else self.path
+            warn(f"{place}: {rest}")
         if self.missing_meshes:
             names = list(self.missing_meshes)
             more = len(names) - MAX_NAMES_IN_WARNING
             listed = ", ".join(names[:MAX_NAMES_IN_WARNING]) + (f" and {more} more" if more > 0 else "")
             text = f"{self.path}: {len(names)} mesh file(s) not found: {listed}; give package_dirs=[...] to say where"
-            warnings.warn(text, ModelWarning, stacklevel=4)
+            warn(text)
         notes = [*self.doubts, *self.notes]
         if self.rounded_angles:
             notes.append(
@@ -131,6 +139,7 @@ class Notes:
         return LoadReport(
             path=self.path,
             format=self.format,
+            missing=tuple(self.missing),
             ignored=tuple(Ignored(what, count, line) for what, (count, line) in self._ignored.items()),
             inertia_problems=tuple(self.inertia_problems),
             repaired=tuple(self.repaired),
@@ -140,3 +149,11 @@ class Notes:
             reference_configuration=self.reference_configuration,
             notes=tuple(notes),
         )
+
+
+def warn(text: str) -> None:
+    """Give a ModelWarning that points to the line that called the package."""
+    depth, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("setsu."):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(text, ModelWarning, stacklevel=depth)

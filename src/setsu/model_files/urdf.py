@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from setsu.model_files.reading import Reading, free_name
 from setsu.model_files.report import LoadReport, Notes
 from setsu.model_files.urdf_joints import UrdfJoint, read_joint
 from setsu.model_files.urdf_links import UrdfLink, read_link, read_materials
+from setsu.model_files.urdf_loops import add_closures, read_closures, refuse_unknown_topology
 from setsu.model_files.urdf_tree import order_links
 from setsu.model_files.xml_tree import Element
 
@@ -34,6 +36,7 @@ def mechanism_from_urdf(
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     repair: bool = False,
+    snap_angles: bool = True,
 ) -> tuple[Mechanism, LoadReport]:
     """Make a mechanism of a parsed URDF; ModelFileError with every problem when it is not a tree of valid links.
 
@@ -41,7 +44,7 @@ def mechanism_from_urdf(
     root link called "world" is the world itself.
     """
     notes = Notes(path, "URDF")
-    reading = Reading(Problems(path), notes, MeshFinder(path, package_dirs), repair)
+    reading = Reading(Problems(path), notes, MeshFinder(path, package_dirs), repair, snap_angles)
     problems = reading.problems
     if robot.tag != "robot":
         problems.add(robot.line, f"root element <{robot.tag[:40]}>, expected <robot>")
@@ -50,12 +53,16 @@ def mechanism_from_urdf(
     colors = read_materials(robot, reading)
     links = [read_link(element, colors, reading) for element in robot.take("link")]
     joints = [read_joint(element, reading) for element in robot.take("joint")]
+    closures = read_closures(robot, reading)
+    refuse_unknown_topology(robot, reading)
     if not links:
         problems.add(robot.line, f'robot "{name}": got no <link>, expected at least one')
     for what, line in robot.unused():
-        if "xacro:" in what:
+        if "xacro:" in what and not _is_cosmetic(what):
             problems.add(
-                line, f"<{what}>: an unexpanded xacro element, expected plain URDF; run xacro on the file first"
+                line,
+                f"<{what}>: an unexpanded xacro element, expected plain URDF; expand it with `xacro file > out.urdf`, "
+                'or load the .xacro file itself (pip install "setsu[xacro]")',
             )
         notes.ignore(what, line)
     ordered = order_links(links, joints, reading)
@@ -65,9 +72,20 @@ def mechanism_from_urdf(
     names = _add_bodies(builder, ordered, floating_base, reading)
     problems.check()
     _add_couplings(builder, ordered, reading)
+    add_closures(builder, closures, {link.name: joint for link, joint in ordered if joint is not None}, names, reading)
     problems.check()
     notes.notes += [f'link "{old}" is called "{new}" here' for old, new in names.items() if new not in (old, WORLD)]
-    return builder.build(), notes.finish()
+    mechanism = dataclasses.replace(
+        builder.build(),
+        independent=tuple(joint.name for joint in joints if joint.is_independent),
+        missing=tuple(notes.missing),
+    )
+    return mechanism, notes.finish()
+
+
+def _is_cosmetic(what: str) -> bool:
+    """Whether something nobody read belongs to the looks of a link."""
+    return any(part.split("[")[0] in ("visual", "collision", "material") for part in what.split("/")[:-1])
 
 
 def _add_bodies(

@@ -48,6 +48,7 @@ class UrdfJoint:
     placement: NDArray[np.float64]
     joint: Joint
     mimic: Mimic | None
+    is_independent: bool = False
 
 
 def read_joint(element: Element, reading: Reading) -> UrdfJoint:
@@ -80,18 +81,19 @@ def read_joint(element: Element, reading: Reading) -> UrdfJoint:
     except InputError as error:
         problems.add(element.line, str(error))
         joint = Fixed(name=name)
-    return UrdfJoint(
-        name, element.line, ends["parent"], ends["child"], placement, joint, _read_mimic(element, name, joint, reading)
-    )
+    mimic = _read_mimic(element, name, joint, reading)
+    # URDF+ says which joints the others follow.
+    independent = (element.get("independent") or "").strip().lower() in ("true", "1")
+    return UrdfJoint(name, element.line, ends["parent"], ends["child"], placement, joint, mimic, independent)
 
 
 def _read_limits(element: Element, name: str, kind: str, reading: Reading) -> dict[str, float]:
     """URDF asks for limits of revolute and prismatic joints; where they are missing the report says what was taken."""
-    problems, notes = reading.problems, reading.notes.notes
+    problems = reading.problems
     limit = only_child(element, "limit", problems)
     if limit is None:
         if kind != "continuous":
-            notes.append(f'joint "{name}" in line {element.line}: {kind} without <limit>, taken as unlimited')
+            reading.notes.unlimited.append((name, element.line))
         return {}
     options = {
         "effort_limit": number(limit, "effort", problems, inf, minimum=0.0, largest=inf),
@@ -100,6 +102,11 @@ def _read_limits(element: Element, name: str, kind: str, reading: Reading) -> di
     if kind != "continuous":
         options["lower"] = number(limit, "lower", problems, 0.0, largest=inf)
         options["upper"] = number(limit, "upper", problems, 0.0, largest=inf)
+        if options["lower"] > options["upper"]:
+            low, high = options.pop("lower"), options.pop("upper")
+            reading.notes.doubt(
+                f'line {limit.line}: joint "{name}": lower limit {low:g} above upper limit {high:g}; neither is used'
+            )
     return options
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,11 +43,23 @@ def read_materials(robot: Element, reading: Reading) -> Colors:
     """Return the colors (r g b a) of the named materials declared for the whole robot."""
     colors: Colors = {}
     for element in robot.take("material"):
-        name = name_of(element, reading.problems)
-        color = only_child(element, "color", reading.problems)
-        if color is not None:
-            colors[name] = vector(color, "rgba", 4, reading.problems)
+        with only_looks(element, reading):
+            name = name_of(element, reading.problems)
+            color = only_child(element, "color", reading.problems)
+            if color is not None:
+                colors[name] = vector(color, "rgba", 4, reading.problems)
     return colors
+
+
+@contextmanager
+def only_looks(element: Element, reading: Reading) -> Iterator[None]:
+    """Problems found inside concern the looks of a robot, not its dynamics: they become warnings."""
+    before = len(reading.problems.found)
+    yield
+    found = reading.problems.found[before:]
+    del reading.problems.found[before:]
+    for line, what in found:
+        reading.notes.doubt(f"line {line}: {what}; this <{element.tag}> may look wrong or be left out")
 
 
 def read_link(element: Element, colors: Colors, reading: Reading) -> UrdfLink:
@@ -74,16 +88,25 @@ def read_link(element: Element, colors: Colors, reading: Reading) -> UrdfLink:
 
 
 def _read_shape(element: Element, colors: Colors, reading: Reading) -> list[Shape]:
-    """Read a <visual> or <collision>; a list of one shape, empty when something is wrong with it."""
+    """Read a <visual> or <collision>; a list of one shape, empty, with a warning, when something is wrong with it."""
+    with only_looks(element, reading):
+        return _shape_in(element, colors, reading)
+    return []
+
+
+def _shape_in(element: Element, colors: Colors, reading: Reading) -> list[Shape]:
     problems = reading.problems
     element.get("name")
     pose = Pose.of(read_origin(only_child(element, "origin", problems), reading), f"line {element.line} <origin>")
     color: tuple[float, ...] = ()
+    # Of two materials the first is taken, which the warning says.
     material = only_child(element, "material", problems)
     if material is not None:
         own_color = only_child(material, "color", problems)
         name = material.get("name") or ""
-        color = colors.get(name, ()) if own_color is None else vector(own_color, "rgba", 4, problems)
+        color = (
+            colors.get(name, ()) if own_color is None else vector(own_color, "rgba", 4, problems, (0.5, 0.5, 0.5, 1.0))
+        )
         if own_color is not None:
             colors.setdefault(name, color)
     geometry = only_child(element, "geometry", problems, required=True)

@@ -74,6 +74,10 @@ def _rows(m: Mechanism, q: Floats) -> Floats:
         for k, loop in enumerate(m.loops):
             parts.append(_held(loop.joint, placement[:, k, :3, :3]) @ J[:, k])
     for coupling in m.couplings:
+        if coupling.polynomial:
+            raise InputError(
+                f'nodal_inverse_dynamics: coupling "{coupling.name}" is a polynomial; expected linear couplings'
+            )
         row = np.zeros(m.nv)
         for name, factor in coupling.factors:
             row[m.v_slices[m.joint_index(name)].start] = factor

@@ -89,7 +89,7 @@ def nodal_inverse_dynamics(
     for rows, seen in motion.parts():
         torque[rows] = seen.torques()
         wrenches = motion.exerted(rows, seen, tips, objects)
-        if mechanism.springs:
+        if mechanism.has_force_elements:
             pull = spring_torques(mechanism, seen)
             wrenches = pull if wrenches is None else wrenches + pull
         if wrenches is not None:

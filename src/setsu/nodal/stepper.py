@@ -219,7 +219,7 @@ class NodalStepper:
                 sits = self._grasps[id(thing)][1]
                 made += held_forces(m, thing, np.array([True]), squeeze, seen.points(), sits)
         wrenches = exerted_wrenches(m, seen, made) if made else None
-        if m.springs:
+        if m.has_force_elements:
             pull = spring_torques(m, seen)
             wrenches = pull if wrenches is None else wrenches + pull
         if wrenches is not None:

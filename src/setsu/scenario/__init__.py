@@ -8,6 +8,7 @@ from setsu.scenario.preparation import Prepared, prepare
 from setsu.scenario.reading import load, parse, with_values
 from setsu.scenario.running import run
 from setsu.scenario.schema import (
+    ActuatorTorque,
     BodyChange,
     CloseLoopEvent,
     ConstantTorque,
@@ -29,6 +30,7 @@ from setsu.scenario.schema import (
 )
 
 __all__ = [
+    "ActuatorTorque",
     "BodyChange",
     "CloseLoopEvent",
     "ConstantTorque",

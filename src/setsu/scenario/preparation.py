@@ -222,6 +222,11 @@ def _given(change: Any) -> dict[str, Any]:
 def _start(scenario: schema.Scenario, m: Mechanism, problems: _Problems) -> tuple[Floats, Floats]:
     start = scenario.start
     q, v = m.neutral(), np.zeros(m.nv)
+    if start.keyframe is not None:
+        if start.seed is not None:
+            problems.note(("start", "keyframe"), "expected a keyframe or a seed, got both")
+        elif problems.known(("start", "keyframe"), start.keyframe, m.keyframes, "keyframe"):
+            q, v = m.keyframe(start.keyframe).q, m.keyframe(start.keyframe).v
     if start.seed is not None:
         q = m.random_configuration(start.seed)
         # Another stream than the configuration's, so that neither depends on how many numbers the other draws.
@@ -253,6 +258,8 @@ def _torque(scenario: schema.Scenario, m: Mechanism, q0: Floats, problems: _Prob
         for index, value in numbers.items():
             law.constant[index] = value
         return dataclasses.replace(law, formulas=formulas, parameters=parameters)
+    if isinstance(given, schema.ActuatorTorque):
+        return _actuators(scenario, given, law, problems)
     if isinstance(given, schema.JointFeedbackTorque):
         coordinates = np.zeros(m.nv, dtype=np.int64)
         for body, q, v in zip(m.moving, m.q_slices, m.v_slices, strict=True):
@@ -278,6 +285,30 @@ def _torque(scenario: schema.Scenario, m: Mechanism, q0: Floats, problems: _Prob
             **gains,
         )
     return law
+
+
+def _actuators(
+    scenario: schema.Scenario, given: schema.ActuatorTorque, law: TorqueLaw, problems: _Problems
+) -> TorqueLaw:
+    """The law of the model's own actuators, their controls by name."""
+    m = law.mechanism
+    names = {actuator.name: index for index, actuator in enumerate(m.actuators)}
+    if not names:
+        problems.note(("torque", "kind"), f"{m.name} has no actuators, expected another kind of torque")
+    controls = np.zeros(len(names))
+    keyframe = m.keyframes.get(scenario.start.keyframe or "")
+    if keyframe is not None and len(keyframe.controls) == len(names):
+        controls = keyframe.control
+    formulas: dict[int, Formula] = {}
+    for name, value in given.control.items():
+        if not problems.known(("torque", "control", name), name, names, "actuator"):
+            continue
+        if isinstance(value, str):
+            with problems.at(("torque", "control", name)):
+                formulas[names[name]] = parse_formula(value, list(given.parameters), "formula")
+        else:
+            controls[names[name]] = value
+    return dataclasses.replace(law, controls=controls, control_formulas=formulas, parameters=given.parameters)
 
 
 def _numbers_and_formulas(

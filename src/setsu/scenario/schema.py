@@ -13,6 +13,7 @@ from msgspec import Meta
 from setsu.scenario.toml_lines import Origin
 
 __all__ = [
+    "ActuatorTorque",
     "BodyChange",
     "CloseLoopEvent",
     "ConstantTorque",
@@ -115,13 +116,15 @@ class Model(_Table, frozen=True, kw_only=True):
 class Start(_Table, frozen=True, kw_only=True):
     """[start]: coordinates `q` and velocities `v` by joint name (a number, or a list for joints with several).
 
-    Joints not named are neutral and at rest. seed: begin with the random configuration of that seed instead of the
-    neutral one, and with normal velocities of standard deviation `velocity_spread` (rad/s or m/s). close_loops: take
-    the nearest state that satisfies the loops, keeping the joints in `fixed`.
+    Joints not named are neutral and at rest. keyframe: begin with the state of this name in the model file instead, and
+    let its controls drive the actuators ([torque] kind = "actuators"). seed: begin with the random one of that
+    number instead of the neutral one, with normal velocities of standard deviation `velocity_spread` (rad/s or m/s).
+    close_loops: take the nearest state that satisfies the loops, keeping the joints in `fixed`.
     """
 
     q: dict[str, float | tuple[float, ...]] = {}
     v: dict[str, float | tuple[float, ...]] = {}
+    keyframe: str | None = None
     seed: Annotated[int, Meta(ge=0)] | None = None
     velocity_spread: NotNegative = 0.0
     close_loops: bool = False
@@ -142,6 +145,16 @@ class ExpressionTorque(_Table, frozen=True, kw_only=True, tag_field="kind", tag=
     """[torque] kind = "expression": `values` by joint name, texts in the time t (s) and the named `parameters`."""
 
     values: dict[str, float | str] = {}
+    parameters: dict[str, float] = {}
+
+
+class ActuatorTorque(_Table, frozen=True, kw_only=True, tag_field="kind", tag="actuators"):
+    """[torque] kind = "actuators": the model's own actuators; `control` by actuator name, texts in t and `parameters`.
+
+    Actuators not named have the control of the keyframe the run starts with, else 0.
+    """
+
+    control: dict[str, float | str] = {}
     parameters: dict[str, float] = {}
 
 
@@ -258,7 +271,7 @@ class Scenario(_Table, frozen=True, kw_only=True):
     title: str = ""
     model: Model
     start: Start = Start()
-    torque: NoTorque | ConstantTorque | ExpressionTorque | JointFeedbackTorque = NoTorque()
+    torque: NoTorque | ConstantTorque | ExpressionTorque | ActuatorTorque | JointFeedbackTorque = NoTorque()
     contacts: tuple[Contact, ...] = ()
     environment: World | None = None
     events: tuple[CloseLoopEvent | OpenLoopEvent, ...] = ()

@@ -10,6 +10,7 @@
     constant  tau = values                                      (2)
     expression  tau_j = formula_j(t, parameters)                (3)
     joint feedback  tau = K (q_d(t) - q) - D v [+ g(q)], cut off at ±limit      (4)
+    actuators  tau = actuator_torque(q, v, controls(t))         (5)
 
 Only joints with one coordinate can be named. Formulas may give numbers that are not finite: the caller looks.
 """
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.dynamics import gravity_torque
+from setsu.dynamics import actuator_torque, gravity_torque
 from setsu.mechanism import Mechanism
 from setsu.scenario.expressions import Formula
 
@@ -39,6 +40,7 @@ class TorqueLaw:
     constant (..., nv): (2). formulas: by velocity index, over t and `parameters` (numbers, or (runs,) arrays): (3).
     stiffness, damping, target (..., nv): (4), with the coordinate of each velocity in `coordinates` (nv,);
     target_formulas: by velocity index. feedback: whether (4) takes part.
+    controls (n_actuators,) and control_formulas: by number of the actuator (5).
     shared: whether "stiffness", "damping" are one number for all joints. held: joints held where they start.
     """
 
@@ -56,11 +58,13 @@ class TorqueLaw:
     shared: tuple[str, ...] = ()
     gravity_compensation: bool = False
     limit: float | None = None
+    controls: Floats | None = None
+    control_formulas: Mapping[int, Formula] = field(default_factory=dict)
 
     @property
     def is_constant(self) -> bool:
         """Whether the torque depends neither on time nor on the state."""
-        return not (self.formulas or self.feedback)
+        return not (self.formulas or self.feedback or self.controls is not None)
 
     def __call__(self, t: float, q: Floats, v: Floats, gravity: Callable[[Floats], Floats] | None = None) -> Floats:
         """Return the torques (..., nv), N m or N, at time t (s) in states q (..., nq), v (..., nv).
@@ -70,6 +74,11 @@ class TorqueLaw:
         if self.is_constant:
             return self.constant if self.constant.shape == v.shape else np.broadcast_to(self.constant, v.shape)
         known = {**self.parameters, "t": t}
+        if self.controls is not None:  # (5)
+            controls = np.array(np.broadcast_to(self.controls, (*v.shape[:-1], len(self.controls))))
+            for index, formula in self.control_formulas.items():
+                controls[..., index] = formula(known)
+            return actuator_torque(self.mechanism, q, v, controls)
         tau = np.empty(v.shape)
         tau[...] = self.constant
         with np.errstate(all="ignore"):
@@ -96,6 +105,8 @@ class TorqueLaw:
     def can_vary(self, path: str) -> bool:
         """Whether runs computed together may differ in this entry of the table [torque]."""
         head, _, name = path.partition(".")
+        if self.controls is not None:
+            return False
         if head == "parameters":
             return name in self.parameters
         index = single_velocities(self.mechanism).get(name)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.mechanism import Free, Mechanism, Spherical
+from setsu.mechanism import Mechanism
+from setsu.mechanism.velocity_names import coordinate_names, position_names
 from setsu.simulation.block import Block
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.setting_up import Settings
@@ -102,8 +103,8 @@ def _names(m: Mechanism, settings: Settings) -> dict[str, Any]:
         "step": settings.step,
         "joint_names": m.joint_names,
         "body_names": m.body_names,
-        "velocity_names": _axis_names(m, "nv"),
-        "coordinate_names": _axis_names(m, "nq"),
+        "velocity_names": coordinate_names(m),
+        "coordinate_names": position_names(m),
         "contact_names": contact_names(m, settings),
         "loop_names": tuple(loop.name for loop in m.loops),
     }
@@ -121,23 +122,4 @@ def point_names(m: Mechanism) -> tuple[str, ...]:
     for point in m.contact_points:
         seen[point.body] = seen.get(point.body, -1) + 1
         names.append(f"{point.body} {seen[point.body]}")
-    return tuple(names)
-
-
-def _axis_names(m: Mechanism, count: str) -> tuple[str, ...]:
-    """Names of coordinates or velocities: the joint's, with a suffix where it has several."""
-    names: list[str] = []
-    for body in m.moving:
-        number = getattr(body.joint, count)
-        if number == 1:
-            names.append(body.joint.name)
-            continue
-        suffixes: tuple[str, ...] = tuple(str(k) for k in range(number))
-        if isinstance(body.joint, Free):
-            suffixes = (
-                ("x", "y", "z", "qx", "qy", "qz", "qw") if count == "nq" else ("vx", "vy", "vz", "wx", "wy", "wz")
-            )
-        elif isinstance(body.joint, Spherical):
-            suffixes = ("qx", "qy", "qz", "qw") if count == "nq" else ("wx", "wy", "wz")
-        names.extend(f"{body.joint.name} {suffix}" for suffix in suffixes)
     return tuple(names)

@@ -29,7 +29,6 @@ from setsu.simulation.clock import (
     drive,
     freeze,
 )
-from setsu.simulation.compiled_springs import spring_ends, spring_power
 from setsu.simulation.stages import Rows, begin_stage, end_step, first_slope, keep_slope, remember_start, within_reach
 
 __all__ = ["TreeRecords", "TreeWork", "make_tree_work", "run_tree"]
@@ -47,16 +46,11 @@ class TreeWork(NamedTuple):
     """Kernels of the tree, bound to the rows, and what the energy ledger needs."""
 
     damping: Floats  # (nv,)
-    poses: Floats  # (N, n_bodies, 16); these two where springs between points have dampers
-    velocities: Floats  # (N, n_bodies, 6)
-    spring_body: Ints  # (springs, 2)
-    spring_point: Floats  # (springs, 2, 3)
-    spring_damping: Floats
-    end: Floats  # (5, 3) scratch
+    elements: Ints  # (1,) whether force elements act
+    element_power: Floats  # (N, 1) W, of their dampers and drag
     works: Floats  # (N, 4) J, since the last reset
     forward: Handle
-    body_poses: Handle
-    body_velocities: Handle
+    element_powers: Handle
 
 
 class TreeRecords(NamedTuple):
@@ -71,31 +65,22 @@ class TreeRecords(NamedTuple):
 
 def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, tuple[Any, ...]]:
     """Return the work space of a mechanism for rows under torques `total` (N, nv), and what must stay alive."""
-    n = len(rows.q)
-    dampers = bool(m.springs)
-    poses = np.zeros((n if dampers else 0, m.n_bodies, 16))
-    velocities = np.zeros((len(poses), m.n_bodies, 6))
-    forward = native_function(m, f"forward_dynamics{' springs' if m.springs else ''}")
-    bound = [forward.bind([rows.q, rows.v, total], [rows.a])]
-    none = np.zeros(7, dtype=np.int64)
-    if dampers:
-        bound.append(native_function(m, "body_poses").bind([rows.q], [poses]))
-        bound.append(native_function(m, "body_velocities").bind([rows.q, rows.v], [velocities]))
-    body, point = spring_ends(m)
+    n, elements = len(rows.q), m.has_force_elements
+    power = np.zeros((n, 1))
+    forward = native_function(m, f"forward_dynamics{' springs' if elements else ''}")
+    bound = (
+        forward.bind([rows.q, rows.v, total], [rows.a]),
+        native_function(m, "element_power").bind([rows.q, rows.v], [power]),
+    )
     work = TreeWork(
         damping=m.damping,
-        poses=poses,
-        velocities=velocities,
-        spring_body=body,
-        spring_point=point,
-        spring_damping=np.array([spring.damping for spring in m.springs], dtype=np.float64),
-        end=np.zeros((5, 3)),
+        elements=np.array([int(elements)]),
+        element_power=power,
         works=np.zeros((n, 4)),
         forward=bound[0].handle,
-        body_poses=bound[1].handle if dampers else none,
-        body_velocities=bound[2].handle if dampers else none,
+        element_powers=bound[1].handle,
     )
-    return work, tuple(bound)
+    return work, bound
 
 
 @part
@@ -128,17 +113,16 @@ def _evaluate(c, y, d, w, g):
 
 @part
 def _powers(y, d, w):
-    if len(w.spring_damping) > 0:
-        run_bound(w.body_poses)
-        run_bound(w.body_velocities)
+    if w.elements[0]:
+        run_bound(w.element_powers)
     for n in range(len(y.q)):
         power = y.powers[n]
         power[0], power[1], power[2] = 0.0, 0.0, 0.0
         for i in range(y.v.shape[1]):
             power[0] += d.total[n, i] * y.v[n, i]
             power[1] -= w.damping[i] * y.v[n, i] * y.v[n, i]
-        if len(w.spring_damping) > 0:
-            power[2] = spring_power(w, w.poses[n], w.velocities[n])
+        if w.elements[0]:
+            power[2] = w.element_power[n, 0]
 
 
 @part

@@ -19,12 +19,13 @@ from setsu.constraints import SurfaceContact, close_loops
 from setsu.dynamics import mass_matrix
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.mechanism.velocity_names import coordinate_names
 from setsu.scenario import Prepared
 from setsu.simulation import Recording
 from setsu.studio.export_panel import ExportPanel
 from setsu.studio.geometry import size_of, size_of_motion
 from setsu.studio.pose_panel import PosePanel
-from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told, velocity_names
+from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
@@ -302,7 +303,9 @@ class Studio:
         return self._load.value.startswith("let go")
 
     def _closed_start(self, m: Mechanism) -> Floats:
-        q = np.clip(m.neutral(), *_bounds(m)) if m.nq == m.nv else m.neutral()
+        # A keyframe "home" is where the file means the robot to start, else what it draws.
+        drawn = m.keyframes["home"].q if "home" in m.keyframes else m.reference_configuration()
+        q = np.clip(drawn, *_bounds(m)) if m.nq == m.nv else drawn
         return close_loops(m, q) if m.loops or m.couplings else q
 
     def _show(self, moment: Moment) -> None:
@@ -311,7 +314,7 @@ class Studio:
         self.scene.show(moment)
         self._summary.content = summary_table(m, moment)
         self._table.content = forces_table(m, moment)
-        self._matrix.content = matrix_picture(mass_matrix(m, moment.q), velocity_names(m))
+        self._matrix.content = matrix_picture(mass_matrix(m, moment.q), coordinate_names(m))
         self._tell_scale()
 
     def _show_recorded(self, index: int) -> None:

@@ -13,7 +13,7 @@ from setsu.mechanism import Mechanism
 from setsu.studio.colors import hex_color, joint_color
 from setsu.studio.state import Moment
 
-__all__ = ["box", "forces_table", "matrix_picture", "summary_table", "told", "velocity_names"]
+__all__ = ["box", "forces_table", "matrix_picture", "summary_table", "told"]
 
 Floats = NDArray[np.float64]
 
@@ -107,15 +107,6 @@ def matrix_picture(matrix: Floats, names: tuple[str, ...]) -> str:
         f'<svg class="setsu-matrix" viewBox="0 0 240 240" style="width:min(100%,260px);display:block;margin:4px 0;'
         f'font-family:system-ui,sans-serif">{"".join(squares)}</svg><span style="color:#6b737c">{text}</span></div>'
     )
-
-
-def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return one name per velocity: the joint's, numbered where it has several."""
-    names = []
-    for body in mechanism.moving:
-        count = body.joint.nv
-        names += [body.joint.name] if count == 1 else [f"{body.joint.name} {k}" for k in range(count)]
-    return tuple(names)
 
 
 def _table(name: str, rows: str) -> str:

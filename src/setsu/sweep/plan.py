@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from setsu import __version__
 from setsu.errors import ModelFileError, SetsuError
 from setsu.mechanism import Mechanism
+from setsu.mechanism.velocity_names import coordinate_names, position_names
 from setsu.scenario import Prepared, Scenario, prepare, with_values
 from setsu.scenario.reading import as_data
 from setsu.sweep.batch import can_batch
@@ -94,12 +95,8 @@ def value_of(parameter: Parameter, number: float) -> Any:
 
 
 def axis_names(m: Mechanism, count: str) -> tuple[str, ...]:
-    """Names of coordinates ("nq") or velocities ("nv"): the joint's, with [k] where it has several."""
-    return tuple(
-        body.joint.name if getattr(body.joint, count) == 1 else f"{body.joint.name}[{k}]"
-        for body in m.moving
-        for k in range(getattr(body.joint, count))
-    )
+    """Names of coordinates ("nq") or velocities ("nv")."""
+    return position_names(m) if count == "nq" else coordinate_names(m)
 
 
 def _contact_names(ready: Prepared) -> tuple[str, ...]:

@@ -172,7 +172,7 @@ nan = float("nan")
         (lambda _: Cylindrical(damping=(1, 2, 3)), "damping: expected one number or 2, got 3"),
         (lambda _: Revolute(lower=1.0, upper=0.0), "lower <= upper limit, got 1.0 > 0.0"),
         (lambda _: Revolute(lower=float("inf")), "leave a position free"),
-        (lambda _: Spherical(stiffness=1.0), "no joint spring"),
+        (lambda _: Spherical(stiffness=(1.0, 2.0, 3.0)), "one stiffness for its three turns"),
         (lambda _: Universal((1, 0, 0), second_axis=(2, 0, 0)), "not parallel"),
         (lambda _: Shape("cone", (1, 1)), "Shape kind: expected one of box, .* got 'cone'"),
         (lambda _: Shape("box", (1, 1)), "Shape box size: expected 3 numbers"),
