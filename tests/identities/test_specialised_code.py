@@ -25,7 +25,10 @@ def test_kernel(kernel: str, name: str) -> None:
     given = {"q": x.q, "q0": x.q, "q1": x.q[::-1], "v": x.v, "a": x.a, "tau": x.tau, "step": 0.3 * x.v}
     if kernel == "nodal_central":
         given["q0"] = 0.1 - x.q[::-1]
-    given |= {"q2": x.q, "q3": x.q[::-1], "rate": np.ones((len(x.q), 1))}
+    given |= {"q2": x.q, "q3": x.q[::-1], "q4": x.q, "rate": np.ones((len(x.q), 1))}
+    rng = np.random.default_rng(6)
+    given |= {name: rng.normal(size=(len(x.q), 12 * m.n_bodies)) for name in ("rates", "curves")}
+    given["weights"] = rng.normal(size=(len(x.q), 8))
     given |= {"external": x.external, "point": np.tile([0.1, -0.4, 0.2], (len(x.q), 1))}
     target = m.n_bodies - 1 if "jacobian" in kernel else -1
     condition = 1.0

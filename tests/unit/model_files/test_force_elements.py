@@ -162,7 +162,7 @@ WARNED = [
     (f'<tendon><fixed name="short" limited="true" range="0 1">{OVER_X}', 'tendon "short": its limits 0 to 1'),
     (f'<tendon><fixed name="dry" frictionloss="1">{OVER_X}', 'tendon "dry": its friction'),
     ('<actuator><intvelocity name="servo" joint="x" actrange="-1 1"/></actuator>', '"servo": dyntype="integrator"'),
-    ('<actuator><muscle name="biceps" joint="x"/></actuator>', 'actuator "biceps"'),
+    ('<actuator><muscle name="biceps" joint="x" lengthrange="0.1 1"/></actuator>', 'actuator "biceps"'),
     ('<actuator><motor name="tug" site="s1" refsite="s2"/></actuator>', "transmission by a site with refsite"),
 ]
 PLAIN = """<worldbody><body name="a"><joint name="x" axis="0 1 0"/><geom name="ring" type="cylinder" size=".05 .1"/>

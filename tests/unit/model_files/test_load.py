@@ -44,8 +44,8 @@ def test_native_inertias_are_reported_and_repaired(tmp_path):
     [
         ("gone.urdf", "no such file"),
         ("folder", "a folder, expected a model file"),
-        ("robot.stl", 'got the extension ".stl", expected one of .urdf, .xml, .mjcf, .toml'),
-        ("robot.urdf.xacro", "run xacro on it first"),
+        ("robot.stl", 'got the extension ".stl", expected one of .urdf, .xml, .mjcf, .sdf, .xacro, .toml'),
+        ("robot.urdf.xacro", "needs the package xacrodoc or xacro"),
         ("robot", "got no extension"),
     ],
 )
