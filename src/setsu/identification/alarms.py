@@ -333,12 +333,24 @@ def _of(solution: Solution, rows: Rows) -> Floats:
     return x if rows.W.shape[1] == len(x) else x[np.diag(solution.estimate.covariance) > 0.0]
 
 
+def _log_ends(solution: Solution, rows: Rows) -> NDArray[np.intp]:
+    """Places in the rows where another log begins: joined logs have a gap of ten samples between them."""
+    time = solution.motion.time
+    gaps = np.flatnonzero(np.diff(time) > 7.0 * np.median(np.diff(time))) + 1
+    return np.searchsorted(rows.samples, gaps)
+
+
 def _outliers(model: TorqueModel, solution: Solution) -> list[Alarm]:
     count, worst, when, joint = 0, 0.0, 0.0, ""
     for name, rows, rest in zip(model.rows, solution.rows, _rests(solution), strict=True):
-        scale = robust_scale(rest)
         floor = 1e-9 * float(np.abs(rows.y).max(initial=0.0))
-        size = np.abs(rest) / max(scale, floor, 1e-300)
+        # Logs have noise of their own: one with a payload has more.
+        size = np.concatenate(
+            [
+                np.abs(part) / max(robust_scale(part), floor, 1e-300)
+                for part in np.split(rest, _log_ends(solution, rows))
+            ]
+        )
         far = size > _OUTLIER
         # A few samples far from the rest, which itself is quiet: a wrong model is wrong everywhere.
         if far.sum() == 0 or far.mean() > 0.03:

@@ -52,6 +52,7 @@ _CLEAR = 3.0
 """Stribeck friction of less than so many σ leaves its velocity open; it is then kept where it is."""
 
 _SHORTEST, _BOUNDED = 0.01, 3.0
+_OPEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -223,8 +224,8 @@ class Regression:
                 x, left = self._descend(x, moving)
         if left > _NEARLY_STILL:
             raise InputError(
-                f"identify: delay, Stribeck velocities or gains did not settle (still moving by {left:.2g} σ); identify "
-                "fewer of them, or give a longer log"
+                f"identify: delay, Stribeck velocities or gains did not settle (still moving by {left:.2g} σ); "
+                "identify fewer of them, or give a longer log"
             )
         if self.stribeck:
             # A Stribeck velocity that ended at the edge of what the motion shows is not known: it keeps its value.
@@ -236,6 +237,8 @@ class Regression:
         if not nonlinear:
             x[moving] = found.parameters
         found = Estimate(x[moving], found.covariance, found.variance, found.correlation)
+        if self.gains:
+            self._refuse_open_gains(_widened(found, moving, x))
         _, motion, measured, predicted = self.rows(x)
         return Solution(self.names, _widened(found, moving, x), rows, motion, measured, predicted)
 
@@ -302,28 +305,43 @@ class Regression:
     def _first_gains(self, x: Floats) -> Floats:
         """Y β + Y_L π + known = signal/κ is linear in (β, π, 1/κ): a start for the signals' own errors."""
         inverse = self.places["signal"]
-        rows, _, measured, _ = self.rows(x)
-        changed = []
+        rows, _, measured, predicted = self.rows(x)
+        A, y = [], []
         for j, r in enumerate(rows):
             W = r.W.copy()
             # At κ = 1 the column of κ_j is the torque itself; the signal takes its place on the left.
             W[:, inverse] = 0.0
             W[:, inverse.start + j] = -measured[r.samples, j]
-            known = r.y - measured[r.samples, j]
-            # r.y = measured - f + F x, so that what is left of it is minus the known torque and the column of κ.
-            changed.append(Rows(W, known - r.W[:, inverse] @ x[inverse], r.samples))
-        try:
-            found = estimate(changed).parameters
-        except np.linalg.LinAlgError:
-            found = None
-        if found is None or not np.isfinite(found).all() or not np.all(found[inverse] > 0.0):
+            known = r.y - measured[r.samples, j] - r.W[:, inverse] @ x[inverse]
+            # Weights by the size of the mechanism's own torques: by the residual, all zero would be best.
+            weight = 1.0 / max(float(np.sqrt(np.mean(predicted[r.samples, j] ** 2))), 1e-300)
+            A.append(weight * W)
+            y.append(weight * known)
+        left = np.concatenate(A)
+        moving = np.flatnonzero(np.linalg.norm(left, axis=0) > 0.0)
+        size = np.linalg.norm(left[:, moving], axis=0)
+        found = np.linalg.lstsq(left[:, moving] / size, np.concatenate(y), rcond=1e-10)[0] / size
+        start = x.copy()
+        start[moving] = found
+        if not np.all(start[inverse] > 0.0):
             raise InputError(
                 "identify: the drives' gains do not follow from these logs; expected at least two, one of them with a "
-                "payload of known mass (setsu.Payload), since gains and inertias share one scale"
+                "payload of known mass, centre and inertia (setsu.Payload), since gains and inertias share one scale"
             )
-        x = found.copy()
-        x[inverse] = 1.0 / found[inverse]
-        return x
+        start[inverse] = 1.0 / start[inverse]
+        return start
+
+    def _refuse_open_gains(self, found: Estimate) -> None:
+        """Gains and inertias share one scale: without a known payload it stays open."""
+        where = self.places["signal"]
+        share = found.std[where] / np.abs(found.parameters[where])
+        if not np.all(share < _OPEN):
+            j = int(np.argmax(share))
+            raise InputError(
+                f'identify: the gain of drive "{self.model.rows[j]}" stays open (σ is {100 * share[j]:.0f} % of it); '
+                "expected two logs or more, one of them with a payload of known mass, better of known centre and "
+                "inertia too (setsu.Payload), since gains and inertias share one scale"
+            )
 
     def _first_stribeck(self, x: Floats) -> Floats:
         """Choose every joint's Stribeck velocity among a few, by the residual of the linear problem."""
