@@ -74,10 +74,13 @@ if TYPE_CHECKING:
     )
     from setsu.errors import InputError, ModelFileError, ModelWarning, SetsuError
     from setsu.identification import (
+        Alarm,
         ExcitationTrajectory,
         Fit,
         MeasuredMotion,
+        Payload,
         PhysicallyConsistent,
+        RecursiveFit,
         Validation,
         excitation_trajectory,
         identify,
@@ -149,6 +152,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Alarm",
     "Body",
     "Citation",
     "CloseLoop",
@@ -192,6 +196,7 @@ __all__ = [
     "MovedCut",
     "NamedNumber",
     "OpenLoop",
+    "Payload",
     "PhysicallyConsistent",
     "Planar",
     "Plane",
@@ -199,6 +204,7 @@ __all__ = [
     "Pose",
     "Prismatic",
     "Recording",
+    "RecursiveFit",
     "RepairedMechanism",
     "RerootedMechanism",
     "Revolute",

@@ -150,6 +150,8 @@ def generate(
         raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
     if language == "fmu" and function != "forward_dynamics":
         raise InputError(f'generate: an FMU is made of "forward_dynamics", got {function!r}')
+    if language == "fmu":
+        _refuse_dry_friction(mechanism)
     if precision not in _PRECISIONS:
         raise InputError(f"generate: precision: expected {' or '.join(_PRECISIONS)}, got {precision!r}")
     if precision == "single" and language != "c":
@@ -186,6 +188,18 @@ def generate(
         operations=trace.operations,
         unit=unit,
     )
+
+
+def _refuse_dry_friction(m: Mechanism) -> None:
+    """A unit's integrator cannot hold a joint still: what `simulate` keeps in place would creep there."""
+    joints = [body.joint for body in m.moving] + [loop.joint for loop in m.loops]
+    rubbing = [joint.name for joint in joints if np.any(np.asarray(joint.coulomb) > 0.0)]
+    if rubbing:
+        raise InputError(
+            f"generate: an FMU cannot hold joints by dry friction as simulate does, and {m.name} has some: coulomb of "
+            f"{', '.join(rubbing[:5])}{' ...' if len(rubbing) > 5 else ''}; set it to 0 "
+            "(setsu.with_parameters) or use damping"
+        )
 
 
 def _test_tolerance(traced: TracedFunction, function: str, signature: Signature, states: list[Floats]) -> float:

@@ -9,6 +9,7 @@ from setsu.identification.motion_log import read_log
 from setsu.identification.payload import IdentifiedPayload, Payload
 from setsu.identification.physically_consistent import PhysicallyConsistent
 from setsu.identification.pseudo_inertia import pseudo_inertia
+from setsu.identification.recursive import RecursiveFit
 from setsu.identification.with_parameters import with_parameters
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "MeasuredMotion",
     "Payload",
     "PhysicallyConsistent",
+    "RecursiveFit",
     "Validation",
     "excitation_trajectory",
     "hold_still",
