@@ -66,8 +66,8 @@ def identify(
     drive_gains
         The tau columns are signals of the drives, such as currents: identify torque per signal. Needs a payload.
     payload
-        What the mechanism carries in a log: LOG=BODY for an unknown one, LOG=BODY:MASS for one of known mass in kg, with
-        LOG the number of the log from 1. May be given several times.
+        What the mechanism carries in a log: LOG=BODY for an unknown one, LOG=BODY:MASS for one of known mass in kg,
+        LOG being the number of the log from 1. May be given several times.
     loss
         squares, or huber, which makes less of outliers; squares when not given.
     accept

@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 
 _SMALLEST_KEPT, _LARGEST_LEFT, _GAP = 1e-8, 1e-11, 1e4
 _LARGEST_FACTOR = 100.0
+_MOST_EXCHANGES = 20
 
 
 @dataclass(frozen=True)
@@ -112,18 +113,21 @@ def numeric_relations(W: ClosedRegressor, order: Sequence[int], rank: int, floor
             independent.append(column)
             basis = np.vstack([basis, rest / length])
     place = {column: k for k, column in enumerate(order)}
-    for _ in range(20 * max(rank, 1)):
+    exchanges = 0
+    while True:
         kept = set(independent)
         dependent = [column for column in order if column not in kept]
         if not independent or not dependent:
             return independent, np.zeros((len(independent), len(dependent)))
         size = np.linalg.norm(rows[:, independent], axis=0)
         K = np.linalg.lstsq(rows[:, independent] / size, rows[:, dependent], rcond=None)[0] / size[:, None]
-        if np.abs(K).max() <= _LARGEST_FACTOR:
+        # Every exchange enlarges the volume of the columns: there is an end to them.
+        if np.abs(K).max() <= _LARGEST_FACTOR or exchanges >= _MOST_EXCHANGES * rank:
             break
         a, b = np.unravel_index(int(np.argmax(np.abs(K))), K.shape)
         independent[a] = dependent[b]
         independent.sort(key=place.__getitem__)
+        exchanges += 1
     K = np.where(np.abs(K) < 1e-9 * max(1.0, float(np.abs(K).max())), 0.0, K)
     return independent, K * W.units[dependent] / W.units[independent][:, None]
 

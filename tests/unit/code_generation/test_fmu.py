@@ -3,6 +3,7 @@
 import subprocess
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import fmpy
 import numpy as np
@@ -13,6 +14,7 @@ from fmpy.fmi3 import FMU3Slave
 from fmpy.validation import validate_fmu
 
 import setsu
+from setsu.code_generation.fmu_description import model_description, variables_of
 from setsu.command_line import main
 from setsu.sample_mechanisms import (
     five_bar,

@@ -150,10 +150,9 @@ def test_recursive_fit_follows_a_load_that_is_picked_up() -> None:
 def test_excitation_keeps_clear() -> None:
     """The hand of a planar arm must stay above a table."""
     m = samples.planar_arm(2)
-    tip = m.body_names[-1]
 
     def clearance(q: np.ndarray) -> np.ndarray:
-        return 0.6 + np.array([np.asarray(setsu.body_pose(m, one, tip))[2, 3] for one in q])
+        return 0.6 + np.asarray(setsu.body_poses(m, q))[:, -1, 2, 3]
 
     motion = setsu.excitation_trajectory(m, duration=4.0, trials=40, clearance=clearance)
     assert clearance(motion.q).min() >= 0.0
