@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.dynamics.bearings import bearing_friction, settle_friction
 from setsu.dynamics.catalogue import fast_function, native_function, require_mass, require_mechanism
 from setsu.dynamics.massless import idle_velocities, massless_motion
+from setsu.elementary import solve_positive
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
@@ -215,7 +216,7 @@ def _forward_by_unit_vectors(
     bias = bare_inverse_dynamics(m, checked_q, checked_v, np.zeros(m.nv), wrenches)
     M = _unit_vector_mass_matrix(m, checked_q)
     try:
-        return np.asarray(np.linalg.solve(M, (torque - bias)[..., None])[..., 0], dtype=np.float64)
+        return solve_positive(M, torque - bias)
     except np.linalg.LinAlgError:
         idle = next(filter(None, map(idle_velocities, M.reshape(-1, m.nv, m.nv))), tuple(range(m.nv)))
         raise InputError(f"forward_dynamics: {massless_motion(m, idle, ' in this configuration')}") from None

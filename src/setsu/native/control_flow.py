@@ -1,7 +1,7 @@
 """Loops whose course depends on numbers (solvers, time loops), compiled by Numba and calling our native kernels.
 
 `compiled` is numba.njit without reference counting, with a cache on disk that can never be stale: it lies in a folder
-named after a hash of all sources beside compiled functions, whereas Numba alone looks at the one file a function
+named after a hash of all sources that the function's file imports, whereas Numba alone looks at the one file a function
 stands in.
 `run_bound` calls a kernel that was bound to fixed arrays (NativeFunction.bind) from inside such code, by address.
 
@@ -10,20 +10,23 @@ Importing this module loads Numba (most of a second): modules that use it are im
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import shutil
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, codegen, compiler, event, types
+from numba.core import cgutils, codegen, compiler, event, registry, types
 from numba.extending import intrinsic
 
-from setsu.native.processor import processor_identity
+from setsu.errors import InputError
+from setsu.native.processor import Target, target
 from setsu.native.toolchain import cache_folder
 
 __all__ = ["compiled", "part", "run_bound", "run_code"]
@@ -32,42 +35,81 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Numba's own annotations know neither its settings nor all options of njit.
 _NUMBA: Any = numba
+# Of each file, over versions and processor levels.
 _KEPT_FOLDERS = 8
+_PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def _compiled_fingerprint() -> str:
-    """Hash of all sources in folders that hold compiled functions, of Numba's version and of the processor.
+def _aim_numba(at: Target) -> None:
+    """Make Numba compile for a chosen level: it has one target per process, read from the environment."""
+    if at.level == "native":
+        return
+    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = at.name, at.features
+    _NUMBA.config.reload_config()
+    _, name, features = registry.cpu_target.target_context.codegen().magic_tuple()
+    if (name, features) != (at.name, at.features):
+        raise InputError(
+            f"SETSU_PROCESSOR={at.level}: Numba already compiles for {name} in this process; import setsu before "
+            "compiling other functions, or set NUMBA_CPU_NAME and NUMBA_CPU_FEATURES too"
+        )
 
-    Numba freezes the numbers a function imports: those may come from these folders only.
+
+_aim_numba(target())
+
+
+@cache
+def _holds_compiled_functions(folder: Path) -> bool:
+    return any(b"native.control_flow import" in file.read_bytes() for file in folder.glob("*.py"))
+
+
+@cache
+def _imported(path: Path) -> tuple[bytes, frozenset[Path]]:
+    """Text of a source file and those that it imports from folders that hold compiled functions.
+
+    Numbers that Numba freezes into a function may come from these folders only.
     """
-    package = Path(__file__).resolve().parent.parent
-    sources = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
-    folders = {path.parent for path, text in sources.items() if b"native.control_flow import" in text}
+    text, found = path.read_bytes(), set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "setsu":
+            module = _PACKAGE.joinpath(*(node.module or "").split(".")[1:])
+            inside = {module / f"{name.name}.py" for name in node.names}
+            found |= {file for file in (module.with_suffix(".py"), module / "__init__.py", *inside) if file.exists()}
+    return text, frozenset(file for file in found if _holds_compiled_functions(file.parent))
+
+
+def _sources_of(path: Path) -> dict[Path, bytes]:
+    """The file, all that it imports, directly or not, and what makes the code: this folder, elementary functions."""
+    waiting, sources = {path, _PACKAGE / "elementary.py", *Path(__file__).resolve().parent.glob("*.py")}, {}
+    while waiting:
+        file = waiting.pop()
+        sources[file], imported = _imported(file)
+        waiting |= imported - sources.keys()
+    return sources
+
+
+@cache
+def _folder_of(path: Path) -> str:
+    """The folder of the code of one source file, "" where none can be written; those of former versions go.
+
+    Its name is a hash of all sources that can decide the code, of Numba's version and of the processor: Numba alone
+    looks at the one file a function stands in, but freezes the numbers and inlines the functions that this imports.
+    """
     digest = hashlib.sha256()
-    for path, text in sources.items():
-        if path.parent in folders or path.parent.name == "native":
-            digest.update(str(path.relative_to(package)).encode() + b"\0" + text + b"\0")
-    for words in (numba.__version__, sys.version, processor_identity()):
+    for file, text in sorted(_sources_of(path).items()):
+        digest.update(str(file).encode() + b"\0" + text + b"\0")
+    for words in (numba.__version__, sys.version, target().identity):
         digest.update(words.encode() + b"\0")
-    return digest.hexdigest()
-
-
-def _prepared_folder() -> str:
-    """The folder of this version's code; those of former versions go, the least recently used first."""
-    base = cache_folder() / "control_flow"
-    folder = base / _compiled_fingerprint()[:32]
+    base = cache_folder() / "control_flow" / f"{path.parent.name}.{path.stem}"
+    folder = base / digest.hexdigest()[:32]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-        others = sorted((path.stat().st_mtime, path) for path in base.iterdir() if path.is_dir())
-        for _, path in others[:-_KEPT_FOLDERS]:
-            shutil.rmtree(path, ignore_errors=True)
+        others = sorted((other.stat().st_mtime, other) for other in base.iterdir() if other.is_dir())
+        for _, other in others[:-_KEPT_FOLDERS]:
+            shutil.rmtree(other, ignore_errors=True)
     except OSError:
         return ""
     return str(folder) if os.access(folder, os.W_OK) else ""
-
-
-_FOLDER = _prepared_folder()
 
 
 class _Notice(event.Listener):
@@ -79,7 +121,8 @@ class _Notice(event.Listener):
         ours = event.data["dispatcher"].py_func.__module__.startswith("setsu.")
         if ours and not self.given and sys.stderr.isatty():
             self.given = True
-            where = f" It is kept in {_FOLDER}." if _FOLDER else ""
+            kept = _folder_of(Path(event.data["dispatcher"].py_func.__code__.co_filename).resolve())
+            where = f" It is kept in {kept}." if kept else ""
             print(f"setsu: making code for this processor, once; up to half a minute.{where}", file=sys.stderr)
 
     def on_end(self, event: Any) -> None:
@@ -88,23 +131,21 @@ class _Notice(event.Listener):
 
 event.register("numba:compile", _Notice())
 
-_OPTIONS = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "nsz", "arcp"},
-    "_nrt": False,
-}
+# No fast-math flag: each would let LLVM choose other roundings on other processors.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 def compiled(function: Function) -> Function:
     """Compile a function of scalars and arrays when first called from Python; it may not make arrays itself.
 
-    Divisions by zero give inf or NaN as in NumPy; products and sums may be contracted, nothing is reordered.
+    Divisions by zero give inf or NaN as in NumPy. Every operation is rounded by itself and nothing is reordered: the
+    same bits on every processor, as long as it calls no function of the C library (`compiled_elementary` has ours).
     """
     settings, njit = _NUMBA.config, _NUMBA.njit
-    before, settings.CACHE_DIR = settings.CACHE_DIR, _FOLDER
+    folder = _folder_of(Path(function.__code__.co_filename).resolve())
+    before, settings.CACHE_DIR = settings.CACHE_DIR, folder
     try:
-        return njit(cache=bool(_FOLDER), no_cfunc_wrapper=True, **_OPTIONS)(function)
+        return njit(cache=bool(folder), no_cfunc_wrapper=True, **_OPTIONS)(function)
     finally:
         settings.CACHE_DIR = before
 
