@@ -99,6 +99,22 @@ def need_compiler():
         fail("the tests compile generated C and found no C compiler.\n  On Debian or Ubuntu:  sudo apt install gcc")
 
 
+def need_cross_compiler():
+    """Single-precision C is compiled for a Cortex-M4F: find a cross compiler, or install Debian's where allowed."""
+    if shutil.which("arm-none-eabi-gcc"):
+        return
+    if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
+        print("Installing a compiler for Cortex-M ...", flush=True)
+        subprocess.run(["apt-get", "update", "-qq"])
+        packages = ["gcc-arm-none-eabi", "libnewlib-arm-none-eabi"]
+        subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages])
+    if not shutil.which("arm-none-eabi-gcc"):
+        fail(
+            "the tests compile generated C for a Cortex-M4F and found no arm-none-eabi-gcc.\n"
+            "  On Debian or Ubuntu:  sudo apt install gcc-arm-none-eabi libnewlib-arm-none-eabi"
+        )
+
+
 def need_browser():
     """The studio is tested in a real browser: find Chromium, or install Debian's where that is allowed."""
     names = ("chromium", "chromium-browser", "google-chrome")
@@ -159,6 +175,7 @@ def main():
         return demo(*words)
     if command == "test":
         need_compiler()
+        need_cross_compiler()
         need_browser()
         return test(*words)
     if command == "bench":

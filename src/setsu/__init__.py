@@ -75,10 +75,13 @@ if TYPE_CHECKING:
     )
     from setsu.errors import InputError, ModelFileError, ModelWarning, SetsuError
     from setsu.identification import (
+        Alarm,
         ExcitationTrajectory,
         Fit,
         MeasuredMotion,
+        Payload,
         PhysicallyConsistent,
+        RecursiveFit,
         Validation,
         excitation_trajectory,
         identify,
@@ -169,7 +172,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+<<<<<<< HEAD
     "Actuator",
+=======
+    "Alarm",
+>>>>>>> parameters
     "Body",
     "Citation",
     "CloseLoop",
@@ -217,6 +224,7 @@ __all__ = [
     "NamedNumber",
     "NodalStepper",
     "OpenLoop",
+    "Payload",
     "PhysicallyConsistent",
     "Planar",
     "Plane",
@@ -224,6 +232,7 @@ __all__ = [
     "Pose",
     "Prismatic",
     "Recording",
+    "RecursiveFit",
     "RepairedMechanism",
     "RerootedMechanism",
     "Revolute",

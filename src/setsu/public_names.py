@@ -71,10 +71,13 @@ _NAMES = {
         "SetsuError",
     ),
     "setsu.identification": (
+        "Alarm",
         "ExcitationTrajectory",
         "Fit",
         "MeasuredMotion",
+        "Payload",
         "PhysicallyConsistent",
+        "RecursiveFit",
         "Validation",
         "excitation_trajectory",
         "identify",

@@ -67,7 +67,10 @@ def fmu_files(
     }
     if closed is not None:
         closing = _closing_signature(m, signature)
-        texts |= {f"{closing.name}.c": c_source(closing, closed.closing), f"{closing.name}.h": c_header(closing)}
+        texts |= {
+            f"{closing.name}.c": c_source(closing, closed.closing),
+            f"{closing.name}.h": c_header(closing, closed.closing.operations),
+        }
     sources = [name for name in texts if name.endswith(".c")]
     rates = range(m.nv) if closed is None else closed.rates
     variables = variables_of(m, INNER_STEP, rates, _start(m, closed))

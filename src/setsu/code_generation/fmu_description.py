@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
+from setsu.errors import InputError
 from setsu.mechanism import Cylindrical, Free, Joint, Mechanism, Planar, Prismatic, Spherical
 
 __all__ = ["FmuVariable", "build_description", "model_description", "variables_of"]
@@ -51,10 +53,43 @@ def variables_of(m: Mechanism, inner_step: float, rates: Sequence[int], start: S
         (f"v_start_{name}", "parameter", unit, f"velocity of {name} at the start", 0.0) for name, unit in velocities
     ]
     rows.append(("inner_step", "parameter", "s", "largest step of the integrator inside", inner_step))
+    names = _unique([row[0] for row in rows])
     return [
         FmuVariable(name, number, causality, unit, text, start)
-        for number, (name, causality, unit, text, start) in enumerate(rows)
+        for number, (name, (_, causality, unit, text, start)) in enumerate(zip(names, rows, strict=True))
     ]
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Return legal names, each once: joints "start_x" and "x" would both have a variable q_start_x."""
+    taken: set[str] = set()
+    result = []
+    for name in (legal_text(name) for name in names):
+        new, number = name, 2
+        while new in taken or (number > 2 and new in names):
+            new, number = f"{name}_{number}", number + 1
+        taken.add(new)
+        result.append(new)
+    return result
+
+
+def legal_text(text: str) -> str:
+    """Return text without characters that XML 1.0 has no place for, or that would break a line."""
+    return "".join(c if c.isprintable() and ord(c) not in (0xFFFE, 0xFFFF) else "_" for c in text)
+
+
+def validated(text: str, what: str) -> str:
+    """Return a description that is well-formed XML with names that are legal and unique; else the unit is not made."""
+    try:
+        root = ElementTree.fromstring(text.encode())
+    except ElementTree.ParseError as error:
+        raise InputError(f"generate: FMU: {what} is no well-formed XML ({error})") from None
+    listed = root.find("ModelVariables")
+    names = [] if listed is None else [variable.get("name", "") for variable in listed]
+    again = sorted({name for name in names if names.count(name) > 1 or not name})
+    if again:
+        raise InputError(f"generate: FMU: {what} names variables twice or not at all: {', '.join(again)}")
+    return text
 
 
 def _coordinates(joint: Joint) -> list[tuple[str, str]]:
@@ -91,7 +126,9 @@ def model_description(
 ) -> str:
     """Return the text of modelDescription.xml for FMI "2.0" or "3.0"."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    common = f'modelName={quoteattr(name)} generationTool={quoteattr(_TOOL)} variableNamingConvention="flat"'
+    common = (
+        f'modelName={quoteattr(legal_text(name))} generationTool={quoteattr(_TOOL)} variableNamingConvention="flat"'
+    )
     ability = (
         f'modelIdentifier="{identifier}" canHandleVariableCommunicationStepSize="true" '
         'canBeInstantiatedOnlyOncePerProcess="false"'
@@ -115,7 +152,7 @@ def model_description(
     for variable in variables:
         lines += _variable2(variable) if version == "2.0" else _variable3(variable)
     lines += ["  </ModelVariables>", "  <ModelStructure>", *_structure(version, variables), "  </ModelStructure>"]
-    return "\n".join([*lines, "</fmiModelDescription>", ""])
+    return validated("\n".join([*lines, "</fmiModelDescription>", ""]), "modelDescription.xml")
 
 
 def build_description(identifier: str, sources: list[str]) -> str:
@@ -153,7 +190,7 @@ def _variable2(variable: FmuVariable) -> list[str]:
     return [
         f'    <ScalarVariable name={quoteattr(variable.name)} valueReference="{variable.reference}" '
         f'causality="{variable.causality}" variability="{_variability(variable)}"{initial} '
-        f"description={quoteattr(variable.description)}>",
+        f"description={quoteattr(legal_text(variable.description))}>",
         f'      <Real unit="{variable.unit}"{start}/>',
         "    </ScalarVariable>",
     ]
@@ -165,7 +202,7 @@ def _variable3(variable: FmuVariable) -> list[str]:
     return [
         f'    <Float64 name={quoteattr(variable.name)} valueReference="{variable.reference}" '
         f'causality="{variable.causality}" variability="{_variability(variable)}"{initial} '
-        f'description={quoteattr(variable.description)} unit="{variable.unit}"{start}/>'
+        f'description={quoteattr(legal_text(variable.description))} unit="{variable.unit}"{start}/>'
     ]
 
 

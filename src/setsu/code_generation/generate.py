@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
 from setsu.code_generation.programs import TracedFunction, traced_function, traced_unit
 from setsu.code_generation.python_source import python_source
 from setsu.constraints.massless import refuse_unheld
+from setsu.dynamics import mass_matrix
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError, nearest_names
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from setsu.code_generation.fmu import FmuFiles
 
 __all__ = ["GeneratedCode", "generate"]
+
+Floats = NDArray[np.float64]
 
 _TITLES = {
     "inverse_dynamics": "Joint torques for a motion",
@@ -63,7 +69,9 @@ _MEANINGS = {
 }
 _LANGUAGES = ("c", "python", "fmu")
 _FMI_VERSIONS = ("2.0", "3.0")
+_PRECISIONS = ("double", "single")
 _TEST_TOLERANCE = 1e-11
+_SINGLE_ROUNDING = 80.0
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,7 @@ def generate(
     language: str = "c",
     *,
     fmi_version: str = "2.0",
+    precision: str = "double",
     actuated: Sequence[str] | None = None,
     body: str | None = None,
 ) -> GeneratedCode:
@@ -118,6 +127,7 @@ def generate(
         language: "c" (C99), "python", or "fmu": a Functional Mock-up Unit for co-simulation around "forward_dynamics",
             torques in, coordinates and velocities out; `write` puts NAME.fmu into a folder.
         fmi_version: of the unit, "2.0" or "3.0".
+        precision: "double", or "single" for C with floats throughout, for processors that have hardware for these only.
         actuated: for mechanisms with loops or couplings, the joints that drive them, in the order of the arguments; as
             many as there are degrees of freedom, the first independent joints when not given.
         body: for Jacobians, the body the point belongs to.
@@ -140,6 +150,12 @@ def generate(
         raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
     if language == "fmu" and function != "forward_dynamics":
         raise InputError(f'generate: an FMU is made of "forward_dynamics", got {function!r}')
+    if language == "fmu":
+        _refuse_dry_friction(mechanism)
+    if precision not in _PRECISIONS:
+        raise InputError(f"generate: precision: expected {' or '.join(_PRECISIONS)}, got {precision!r}")
+    if precision == "single" and language != "c":
+        raise InputError(f'generate: precision "single" is for C, got the language {language!r}')
     if fmi_version not in _FMI_VERSIONS:
         raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
     if mechanism.nv == 0:
@@ -151,12 +167,12 @@ def generate(
         traced, closed = traced_unit(mechanism, actuated)
     else:
         traced = traced_function(mechanism, function, actuated, body)
-    signature = _signature(mechanism, function, traced)
+    signature = _signature(mechanism, function, traced, precision == "single")
     trace = traced.trace
     if language == "python":
         return GeneratedCode(signature.name, language, python_source(signature, trace), "", "", trace.operations)
     states, results = traced.test_vectors()
-    source, header = c_source(signature, trace), c_header(signature)
+    source, header = c_source(signature, trace), c_header(signature, trace.operations)
     unit = None
     if language == "fmu":
         # Compiling and packing need modules that nothing else here does.
@@ -168,13 +184,37 @@ def generate(
         language=language,
         source=source,
         header=header,
-        test=c_test(signature, states, results, _TEST_TOLERANCE),
+        test=c_test(signature, states, results, _test_tolerance(traced, function, signature, states)),
         operations=trace.operations,
         unit=unit,
     )
 
 
-def _signature(m: Mechanism, function: str, traced: TracedFunction) -> Signature:
+def _refuse_dry_friction(m: Mechanism) -> None:
+    """A unit's integrator cannot hold a joint still: what `simulate` keeps in place would creep there."""
+    joints = [body.joint for body in m.moving] + [loop.joint for loop in m.loops]
+    rubbing = [joint.name for joint in joints if np.any(np.asarray(joint.coulomb) > 0.0)]
+    if rubbing:
+        raise InputError(
+            f"generate: an FMU cannot hold joints by dry friction as simulate does, and {m.name} has some: coulomb of "
+            f"{', '.join(rubbing[:5])}{' ...' if len(rubbing) > 5 else ''}; set it to 0 "
+            "(setsu.with_parameters) or use damping"
+        )
+
+
+def _test_tolerance(traced: TracedFunction, function: str, signature: Signature, states: list[Floats]) -> float:
+    """Rounding allowed in the self-test, relative to the largest result: c κ(M) ε in single precision."""
+    if not signature.single:
+        return _TEST_TOLERANCE
+    condition = 1.0
+    if function.startswith("forward_dynamics"):
+        q = states[0]
+        if q.shape[-1] == traced.mechanism.nq:
+            condition = float(np.linalg.cond(mass_matrix(traced.mechanism, q)).max())
+    return _SINGLE_ROUNDING * float(np.finfo(np.float32).eps) * condition
+
+
+def _signature(m: Mechanism, function: str, traced: TracedFunction, single: bool) -> Signature:
     def entry(name: str, length: int) -> tuple[str, int, str]:
         named = traced.actuated if name in ("q", "v", "a", "tau") else ()
         return name, length, _MEANINGS[name] + (f"; of {_one_line(', '.join(named))}" if named else "")
@@ -184,6 +224,7 @@ def _signature(m: Mechanism, function: str, traced: TracedFunction) -> Signature
         title=f"{_TITLES[function]}: {_one_line(m.name)}{traced.remark}",
         inputs=tuple(entry(name, length) for name, length in traced.inputs),
         outputs=tuple(entry(name, len(values)) for name, values in traced.trace.outputs.items()),
+        single=single,
     )
 
 
@@ -193,5 +234,5 @@ def _identifier(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A name as it may stand in a comment."""
-    return re.sub(r"[^ -~]|\*/|/\*|\"|\\", "_", text)
+    """A name as it may stand in a comment; no trigraphs either, which old compilers read there too."""
+    return re.sub(r"[^ -~]|\*/|/\*|\"|\\|\?(?=\?)", "_", text)

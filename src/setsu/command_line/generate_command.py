@@ -21,6 +21,7 @@ def generate(
     *,
     language: str = "c",
     fmi_version: str = "2.0",
+    precision: str = "double",
     actuated: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     body: str | None = None,
     out: Path | None = None,
@@ -41,6 +42,8 @@ def generate(
         c (C99: source, header, self-test), python, or fmu (a Functional Mock-up Unit of forward_dynamics).
     fmi_version
         Version of the Functional Mock-up Interface: 2.0 or 3.0; 2.0 when not given.
+    precision
+        Of generated C: double, or single for processors with floats only; double when not given.
     actuated
         Joint that drives a mechanism with loops or couplings; given several times, in the order of the arguments.
     body
@@ -61,7 +64,13 @@ def generate(
         raise InputError("generate: an FMU is a file: say where it shall go with --out FOLDER")
     mechanism, _ = load_model(file, floating_base, package)
     code = generate_code(
-        mechanism, chosen, language, fmi_version=fmi_version, actuated=list(actuated) or None, body=body
+        mechanism,
+        chosen,
+        language,
+        fmi_version=fmi_version,
+        precision=precision,
+        actuated=list(actuated) or None,
+        body=body,
     )
     paths = code.write(out) if out is not None else []
     count = code.operations

@@ -12,6 +12,7 @@ Refuses joints with quaternions, loops and couplings, and joints whose limits le
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ _ANGLE, _ANGULAR_SPEED = np.pi, 2.0
 _TRAVEL, _SPEED = 0.5, 0.5
 _NO_LIMIT = 1e6
 _JUDGED_SAMPLES = 120
+_COLLISION = 1e12
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def excitation_trajectory(
     trials: int = 600,
     friction: str = "coulomb+viscous",
     drive_inertia: bool = True,
+    clearance: Callable[[Floats], ArrayLike] | None = None,
 ) -> ExcitationTrajectory:
     """Return a periodic motion, at rest at its ends and within the joints' limits, from which `identify` learns most.
 
@@ -106,6 +109,8 @@ def excitation_trajectory(
         margin: share of the range and of the speed to stay away from the limits.
         trials: candidates to judge.
         friction, drive_inertia: what `identify` shall find besides inertias.
+        clearance: function of configurations (T, nq) that returns (T,) distances, negative in collision, by any
+            collision checker; the motion keeps it above zero.
 
     Joints without limits move within ±pi rad or ±0.5 m, at 2 rad/s or 0.5 m/s at most.
 
@@ -121,7 +126,7 @@ def excitation_trajectory(
     if not 0.0 <= margin < 0.5:
         raise InputError(f"excitation_trajectory: margin: expected a number from 0 to 0.5, got {margin!r}")
     lower, upper, speed = _limits(mechanism, margin)
-    judge = _Judge(torque_model(mechanism, friction, bool(drive_inertia)), float(duration))
+    judge = _Judge(torque_model(mechanism, friction, bool(drive_inertia)), float(duration), clearance)
     rng = np.random.default_rng(seed)
     n = mechanism.nv
 
@@ -143,6 +148,11 @@ def excitation_trajectory(
     series = candidate(x)
     time = np.linspace(0.0, duration, max(2, round(duration * rate) + 1))
     q, v, a = series(time), series(time, 1), series(time, 2)
+    if clearance is not None and (least := judge.least_clearance(q)) < 0.0:
+        raise InputError(
+            f"excitation_trajectory: no motion without collision was found in {trials} trials (least clearance "
+            f"{least:.3g}); give more trials, another seed, a larger margin or narrower joint limits"
+        )
     return ExcitationTrajectory(
         mechanism=mechanism,
         series=series,
@@ -158,18 +168,36 @@ def excitation_trajectory(
 class _Judge:
     """Condition number of a motion, raised in proportion where torques exceed the effort limits."""
 
-    def __init__(self, model: TorqueModel, duration: float) -> None:
-        self._model = model
+    def __init__(
+        self, model: TorqueModel, duration: float, clearance: Callable[[Floats], ArrayLike] | None = None
+    ) -> None:
+        self._model, self._clearance = model, clearance
         # Irregular times: equal steps would alias the harmonics of the regressor.
         steps = np.random.default_rng(1).random(_JUDGED_SAMPLES)
         self._time = (np.arange(_JUDGED_SAMPLES) + steps) * duration / _JUDGED_SAMPLES
+        self._fine = np.linspace(0.0, duration, 3 * _JUDGED_SAMPLES)
         effort = model.mechanism.effort_limit
         self._effort = np.where(effort > 0.0, effort, np.inf)
 
     def __call__(self, series: FourierMotion) -> float:
         states = self._states(series)
         effort = np.abs(inverse_dynamics(self._model.mechanism, *states)).max(axis=0)
-        return self._condition(*states) * max(1.0, float((effort / self._effort).max())) ** 4
+        score = self._condition(*states) * max(1.0, float((effort / self._effort).max())) ** 4
+        if self._clearance is None:
+            return score
+        # Any collision is worse than any condition number, and a deep one worse than a shallow one.
+        depth = -self.least_clearance(series(self._fine))
+        return score if depth < 0.0 else _COLLISION * (1.0 + depth)
+
+    def least_clearance(self, q: Floats) -> float:
+        """Return the least distance along a motion."""
+        assert self._clearance is not None
+        distances = np.asarray(self._clearance(q), dtype=np.float64)
+        if distances.shape != (len(q),) or np.isnan(distances).any():
+            raise InputError(
+                f"excitation_trajectory: clearance: expected {len(q)} distances, got shape {distances.shape}"
+            )
+        return float(distances.min())
 
     def condition(self, series: FourierMotion) -> float:
         return self._condition(*self._states(series))

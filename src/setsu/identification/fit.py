@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError, nearest_names
+from setsu.identification.alarms import Alarm
 from setsu.identification.motion import SmoothMotion
+from setsu.identification.payload import IdentifiedPayload
 from setsu.identification.physically_consistent import PhysicallyConsistent
 from setsu.identification.torque_model import TorqueModel
 
-__all__ = ["Fit", "Validation"]
+__all__ = ["Fit", "Further", "Validation"]
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +33,20 @@ class Validation:
 
 
 @dataclass(frozen=True)
+class Further:
+    """Unknowns beside base parameters: names ("delay", "fs_elbow", "vs_elbow", "gain_elbow"), values, std; SI units."""
+
+    names: tuple[str, ...]
+    values: Floats
+    std: Floats
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.names:
+            raise InputError(f"Fit.further: unknown {name!r}{nearest_names(name, self.names)}")
+        return float(self.values[self.names.index(name)])
+
+
+@dataclass(frozen=True)
 class Fit:
     """Identified parameters.
 
@@ -39,8 +55,10 @@ class Fit:
     essential_parameters (b,): estimated with those alone, the others zero. r2: share of the torque's variance that
     is explained, per joint; r2_unseen: the same for fifths of the time predicted from the rest. noise: standard
     deviation of the residual per joint, N m or N; correlation: samples per independent sample of it. condition_number:
-    of the regressor with columns of length one. motion, measured: what was compared, (T, joints).
-    physically_consistent: full parameters of bodies that can exist; true if every pseudo-inertia is positive definite.
+    of the regressor with columns of length one. motion, measured, predicted: what was compared, (T, joints), logs one
+    after the other. physically_consistent: full parameters of bodies that can exist; true if every pseudo-inertia is
+    positive definite; r2_consistent: R² with these. further: delay, Stribeck friction, drive gains. payloads: what was
+    found of them. alarms: what is wrong with the data, empty for a clean log; notes: alarms that were accepted.
     """
 
     model: TorqueModel
@@ -48,17 +66,23 @@ class Fit:
     friction: str
     motion: SmoothMotion
     measured: Floats
+    predicted: Floats
     parameters: Floats
     std: Floats
     covariance: Floats
     essential: NDArray[np.bool_]
     essential_parameters: Floats
+    further: Further
+    payloads: tuple[IdentifiedPayload, ...]
     noise: Floats
     correlation: Floats
     condition_number: float
     r2: Floats
     r2_unseen: Floats
+    r2_consistent: Floats
     physically_consistent: PhysicallyConsistent
+    alarms: tuple[Alarm, ...] = ()
+    notes: tuple[Alarm, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,7 +95,7 @@ class Fit:
         return self.model.base_prior
 
     def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parameters: str = "least_squares") -> Floats:
-        """Return the torques (..., nv) of a motion, friction and springs included.
+        """Return the torques (..., nv) of a motion, friction and springs included, without payload and delay.
 
         q, v, a: (..., nq), (..., nv), (..., nv). parameters: "least_squares", "essential", "consistent" or "prior".
         With loops or couplings the torques are those on the independent coordinates.
@@ -79,7 +103,18 @@ class Fit:
         model = self.model
         arrays = [np.asarray(x, dtype=np.float64) for x in (q, v, a)]
         beta = self._chosen(parameters)
-        return model.regressor(*arrays) @ beta + model.known_torque(*arrays)
+        return model.regressor(*arrays) @ beta + model.known_torque(*arrays) + self._stribeck(arrays[0], arrays[1])
+
+    def _stribeck(self, q: Floats, v: Floats) -> Floats:
+        """Return the Stribeck part of the friction, (..., rows)."""
+        from setsu.constraints.states import coordinate_names
+
+        total = np.zeros_like(v)
+        for d, name in enumerate(coordinate_names(self.model.mechanism)):
+            if f"fs_{name}" in self.further.names:
+                fs, vs = self.further[f"fs_{name}"], self.further[f"vs_{name}"]
+                total[..., d] = fs * np.sign(v[..., d]) * np.exp(-np.minimum((v[..., d] / vs) ** 2, 700.0))
+        return self.model.freedom.reduce_torque(q, total)
 
     def validate(
         self,

@@ -17,6 +17,8 @@ model lacks) would make σ too small; c_j sums the autocorrelation up to its fir
 Removal: while some parameter is smaller than `least_ratio` times its σ, the smallest in that sense is set to zero and
 the others are estimated again.                                                               (4)
 
+Robust: weights min(1, 1.345 s/|rest|) with s from the median of |rest|, repeated (Huber 1964).    (6)
+
 Rank: columns scaled to length one; singular values below `weakest` times the largest mean that the motion does not
 excite some combination, and its largest members are named.                                   (5)
 
@@ -31,7 +33,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Estimate", "Rows", "correlation_length", "essential", "estimate", "unexcited"]
+__all__ = ["Estimate", "Rows", "correlation_length", "essential", "estimate", "robust_scale", "unexcited"]
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +41,7 @@ _ROUNDS = 20
 _STILL = 1e-6
 # Columns this much shorter than the longest are rounding, whatever their units.
 _NOTHING = 1e-12
+_HUBER, _ROBUST_ROUNDS = 1.345, 20
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,32 @@ class Estimate:
         return np.sqrt(np.diag(self.covariance))
 
 
-def estimate(joints: list[Rows]) -> Estimate:
-    """Solve (1)-(2)."""
+def estimate(joints: list[Rows], robust: bool = False) -> Estimate:
+    """Solve (1)-(2); robust: rows far off weigh less (6)."""
+    found = _estimate(joints)
+    for _ in range(_ROBUST_ROUNDS if robust else 0):
+        weighed = [_weighed(rows, found.parameters) for rows in joints]
+        new = _estimate(weighed)
+        moved = np.abs(new.parameters - found.parameters).max(initial=0.0)
+        found = new
+        if moved <= _STILL * np.abs(found.parameters).max(initial=0.0):
+            break
+    return found
+
+
+def robust_scale(rest: Floats) -> float:
+    """Return the standard deviation that the median of |rest| stands for, if that is normally distributed."""
+    return 1.4826 * float(np.median(np.abs(rest - np.median(rest)))) if len(rest) else 0.0
+
+
+def _weighed(rows: Rows, beta: Floats) -> Rows:
+    rest = rows.y - rows.W @ beta
+    size = np.abs(rest) / max(robust_scale(rest), 1e-300)
+    weight = np.sqrt(np.minimum(1.0, _HUBER / np.maximum(size, 1e-300)))
+    return Rows(rows.W * weight[:, None], rows.y * weight, rows.samples)
+
+
+def _estimate(joints: list[Rows]) -> Estimate:
     b = joints[0].W.shape[1]
     total = sum(len(rows.y) for rows in joints)
     variance = np.array([max(float(np.var(rows.y)), 1e-300) for rows in joints])

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics import integrate
 from setsu.errors import InputError
-from setsu.identification.spline import DEGREE, FEWEST_SAMPLES, smooth
+from setsu.identification.payload import Payload
+from setsu.identification.spline import DEGREE, FEWEST_SAMPLES, SmoothedSignal, smooth
 from setsu.mechanism import Mechanism, lock_joints
 
-__all__ = ["MeasuredMotion", "SmoothMotion", "hold_still", "measured_motion", "smooth_motion"]
+__all__ = ["MeasuredMotion", "MotionCurves", "SmoothMotion", "hold_still", "measured_motion", "smooth_motion"]
 
 Floats = NDArray[np.float64]
 
@@ -23,13 +24,19 @@ _GAP = 5.0
 
 @dataclass(frozen=True)
 class MeasuredMotion:
-    """Time (T,) s, coordinates (T, nq), torques (T, nv), velocities (T, nv) or None; `source`: file or "identify"."""
+    """Time (T,) s, coordinates (T, nq), torques (T, nv), velocities (T, nv) or None; `source`: file or "identify".
+
+    payload: what the mechanism carried. wrenches: (T, n_bodies, 6) measured external wrenches on the bodies' origins,
+    world axes, N and N m: contacts of a walking robot.
+    """
 
     source: str
     time: Floats
     q: Floats
     tau: Floats
     v: Floats | None
+    payload: Payload | None = None
+    wrenches: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,8 @@ def measured_motion(
     *,
     source: str = "identify",
     place: Callable[[int], str] = "sample {}".format,
+    payload: Payload | None = None,
+    wrenches: ArrayLike | None = None,
 ) -> MeasuredMotion:
     """Check shapes, finiteness and time stamps.
 
@@ -81,7 +90,14 @@ def measured_motion(
             label = name if name == "t" else f"{name}{column + 1}"
             raise InputError(f"{source}, {place(row)}: {label} is {table[row, column]}, expected finite numbers")
     _check_stamps(source, stamps, place)
-    return MeasuredMotion(source, stamps, coordinates, torques, velocities)
+    if payload is not None and not isinstance(payload, Payload):
+        raise InputError(f"{source}: payload: expected a setsu.Payload, got {type(payload).__name__}")
+    forces = None if wrenches is None else _array(source, "external_wrenches", wrenches)
+    if forces is not None and (forces.shape != (T, m.n_bodies, 6) or not np.isfinite(forces).all()):
+        raise InputError(
+            f"{source}: external_wrenches: expected finite numbers of shape {(T, m.n_bodies, 6)}, got {forces.shape}"
+        )
+    return MeasuredMotion(source, stamps, coordinates, torques, velocities, payload, forces)
 
 
 def _check_stamps(source: str, time: Floats, place: Callable[[int], str]) -> None:
@@ -125,59 +141,91 @@ def hold_still(
     ]
 
 
+class MotionCurves:
+    """The splines of a measured motion, read at the sample times or a delay before them."""
+
+    def __init__(self, mechanism: Mechanism, motion: MeasuredMotion, knot_distance: float | None) -> None:
+        m, time = mechanism, motion.time
+        if len(time) < FEWEST_SAMPLES:
+            raise InputError(f"{motion.source}: expected at least {FEWEST_SAMPLES} samples, got {len(time)}")
+        self.mechanism, self.motion = m, motion
+        if motion.v is not None:
+            self._v = smooth(time, motion.v, knot_distance)
+            self._singles = _single_curves(m, motion, self._v.knot_distance)
+            self.knot_distance = self._v.knot_distance
+            self.velocity_noise = self._v.noise_of_derivative(0)
+            self.position_noise = np.zeros(m.nv)
+            for in_v, curve in zip(m.v_slices, self._singles, strict=True):
+                if curve is not None:
+                    self.position_noise[in_v] = curve.noise
+        else:
+            quaternions = [body.joint.name for body in m.moving if body.joint.nq != body.joint.nv]
+            if quaternions:
+                raise InputError(
+                    f'identify: joint "{quaternions[0]}" has quaternion coordinates; '
+                    "its velocities do not follow from splines of q: give v"
+                )
+            self._q = smooth(time, motion.q, knot_distance)
+            self.knot_distance = self._q.knot_distance
+            self.position_noise, self.velocity_noise = self._q.noise, self._q.noise_of_derivative(1)
+
+    def at(self, delay: float = 0.0, samples: NDArray[np.intp] | None = None) -> SmoothMotion:
+        """Return the motion `delay` seconds before the samples of the torques.
+
+        samples: their numbers; when not given all but the ends, where splines are loose.
+        """
+        m, motion, time = self.mechanism, self.motion, self.motion.time
+        margin = 0.5 * DEGREE * self.knot_distance
+        inside = (time - delay >= time[0] + margin) & (time - delay <= time[-1] - margin)
+        inner = np.flatnonzero(inside) if samples is None else samples
+        if len(inner) < 2:
+            raise InputError(
+                f"{motion.source}: {time[-1] - time[0]:.3g} s are too short for splines with knots "
+                f"{self.knot_distance:.3g} s apart; give a longer log or a smaller knot_distance"
+            )
+        shifted = time[inner] - delay
+        if motion.v is None:
+            q, v, a = (self._q(shifted, order) for order in range(3))
+        else:
+            v, a = self._v(shifted), self._v(shifted, 1)
+            q = integrate(m, motion.q[inner], -delay * v, 1.0)
+            for in_q, curve in zip(m.q_slices, self._singles, strict=True):
+                if curve is not None:
+                    q[:, in_q] = curve(shifted)
+        return SmoothMotion(
+            time=time[inner],
+            q=q,
+            v=v,
+            a=a,
+            tau=motion.tau[inner],
+            samples=inner,
+            velocity_noise=self.velocity_noise,
+            position_noise=self.position_noise,
+            knot_distance=self.knot_distance,
+        )
+
+    def coordinate_rates(self) -> Floats | None:
+        """Return dq/dt (T, nv) of joints without quaternions, nan elsewhere; None when v was not measured."""
+        if self.motion.v is None:
+            return None
+        rates = np.full((len(self.motion.time), self.mechanism.nv), np.nan)
+        for in_v, curve in zip(self.mechanism.v_slices, self._singles, strict=True):
+            if curve is not None:
+                rates[:, in_v] = curve(self.motion.time, 1)
+        return rates
+
+
 def smooth_motion(mechanism: Mechanism, motion: MeasuredMotion, knot_distance: float | None) -> SmoothMotion:
     """Return coordinates, velocities and accelerations of the fitted splines; ends, where they are loose, left out."""
-    m, time = mechanism, motion.time
-    if len(time) < FEWEST_SAMPLES:
-        raise InputError(f"{motion.source}: expected at least {FEWEST_SAMPLES} samples, got {len(time)}")
-    if motion.v is not None:
-        fit = smooth(time, motion.v, knot_distance)
-        v, a = fit(time), fit(time, 1)
-        q, position_noise = _smooth_coordinates(m, motion, fit.knot_distance)
-        velocity_noise = fit.noise_of_derivative(0)
-    else:
-        quaternions = _quaternion_joints(m)
-        if quaternions:
-            raise InputError(
-                f'identify: joint "{quaternions[0]}" has quaternion coordinates; '
-                "its velocities do not follow from splines of q: give v"
-            )
-        fit = smooth(time, motion.q, knot_distance)
-        q, v, a = fit(time), fit(time, 1), fit(time, 2)
-        position_noise, velocity_noise = fit.noise, fit.noise_of_derivative(1)
-    margin = 0.5 * DEGREE * fit.knot_distance
-    inner = np.flatnonzero((time >= time[0] + margin) & (time <= time[-1] - margin))
-    if len(inner) < 2:
-        raise InputError(
-            f"{motion.source}: {time[-1] - time[0]:.3g} s are too short for splines with knots "
-            f"{fit.knot_distance:.3g} s apart; give a longer log or a smaller knot_distance"
-        )
-    return SmoothMotion(
-        time=time[inner],
-        q=q[inner],
-        v=v[inner],
-        a=a[inner],
-        tau=motion.tau[inner],
-        samples=inner,
-        velocity_noise=velocity_noise,
-        position_noise=position_noise,
-        knot_distance=fit.knot_distance,
-    )
+    return MotionCurves(mechanism, motion, knot_distance).at()
 
 
-def _smooth_coordinates(m: Mechanism, motion: MeasuredMotion, knot_distance: float) -> tuple[Floats, Floats]:
-    """Smooth the coordinates of joints without quaternions; the others are taken as measured, of length one."""
-    q = integrate(m, motion.q, np.zeros(m.nv), 0.0)
-    noise = np.zeros(m.nv)
-    for joint, in_q, in_v in zip((body.joint for body in m.moving), m.q_slices, m.v_slices, strict=True):
-        if joint.nq == joint.nv:
-            fit = smooth(motion.time, motion.q[:, in_q], knot_distance)
-            q[:, in_q], noise[in_v] = fit(motion.time), fit.noise
-    return q, noise
-
-
-def _quaternion_joints(m: Mechanism) -> list[str]:
-    return [body.joint.name for body in m.moving if body.joint.nq != body.joint.nv]
+def _single_curves(m: Mechanism, motion: MeasuredMotion, knot_distance: float) -> list[SmoothedSignal | None]:
+    """Splines of the coordinates of joints without quaternions, joint by joint; the others are taken as measured."""
+    return [
+        smooth(motion.time, motion.q[:, in_q], knot_distance) if body.joint.nq == body.joint.nv else None
+        for body, in_q in zip(m.moving, m.q_slices, strict=True)
+    ]
 
 
 def _array(source: str, name: str, value: ArrayLike) -> Floats:

@@ -33,8 +33,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.errors import InputError
-
 __all__ = ["nearest_consistent", "possible_prior", "pseudo_inertia"]
 
 Floats = NDArray[np.float64]
@@ -67,11 +65,15 @@ _S = _basis()
 
 @dataclass(frozen=True)
 class Consistent:
-    """Parameters π (P,) of (1), the change of the base parameters in their σ (root mean square), Newton steps."""
+    """Parameters π (P,) of (1), the change of the base parameters in their σ (root mean square), Newton steps.
+
+    settled: whether these were enough; data that contradict all bodies may lead on for ever.
+    """
 
     parameters: Floats
     deviation: float
     steps: int
+    settled: bool = True
 
 
 def pseudo_inertia(parameters: Floats) -> Floats:
@@ -127,8 +129,10 @@ def nearest_consistent(
     while True:
         pi, taken = problem.descend(pi, share, _EXACT if share == 1.0 else _ROUGH)
         steps += taken
-        if share == 1.0:
-            return Consistent(pi, float(np.sqrt(2.0 * problem.misfit(pi) / len(beta))), steps)
+        # Data that no bodies explain lead along the edge of what can exist; any point there says as much.
+        if share == 1.0 or taken == _STEPS:
+            deviation = float(np.sqrt(2.0 * problem.misfit(pi) / len(beta)))
+            return Consistent(pi, deviation, steps, taken < _STEPS)
         share = min(1.0, _GROWTH * share)
 
 
@@ -197,7 +201,7 @@ class _Problem:
             if t <= _SHORTEST or decrement <= tolerance:
                 return pi, step
             pi, f = pi + t * move, trial
-        raise InputError(f"identify: physically consistent parameters were not found in {_STEPS} Newton steps")
+        return pi, _STEPS
 
 
 def _scaled_inverse(C: Floats) -> Floats:

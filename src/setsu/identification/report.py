@@ -37,7 +37,7 @@ def write_report(fit: Fit, folder: Path, validation: Validation | None = None) -
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError("save_report needs matplotlib: pip install setsu[plots]") from None
-    predicted = fit.predict(fit.motion.q, fit.motion.v, fit.motion.a)
+    predicted = fit.predicted
     figures = {
         "torques": _torques(Figure, fit, fit.motion.time, fit.measured, predicted, fit.r2),
         "residuals": _residuals(Figure, fit, predicted),

@@ -33,7 +33,7 @@ from setsu.dynamics import inertial_parameters, inverse_dynamics, regressor
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.errors import InputError, nearest_names
 from setsu.identification.freedom import Freedom, freedom_of
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Free, Mechanism
 from setsu.minimum_parameters import MinimumParameters, minimum_parameters
 from setsu.minimum_parameters.parameter_names import parameter_names
 
@@ -41,7 +41,7 @@ __all__ = ["TorqueModel", "torque_model"]
 
 Floats = NDArray[np.float64]
 
-FRICTION_TERMS = ("viscous", "coulomb", "offset")
+FRICTION_TERMS = ("viscous", "coulomb", "offset", "stribeck")
 _SYMBOLS = {"drive": "Ia", "viscous": "fv", "coulomb": "fc", "offset": "t0"}
 # A column whose part outside the others is below this share of its length is a combination of them.
 _DEPENDENT = 1e-9
@@ -112,13 +112,26 @@ def torque_model(mechanism: Mechanism, friction: str, drive_inertia: bool, q: Fl
     """
     if mechanism.loops or mechanism.couplings:
         return _torque_model(mechanism, friction, drive_inertia, q)
-    return _tree_model(mechanism, friction, drive_inertia)
+    return _tree_model(_Same(mechanism), friction, drive_inertia)
+
+
+class _Same:
+    """A mechanism as a key that only itself is equal to: equal ones may differ in named lengths, which models carry."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+
+    def __hash__(self) -> int:
+        return id(self.mechanism)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.mechanism is self.mechanism
 
 
 @lru_cache(maxsize=8)
-def _tree_model(mechanism: Mechanism, friction: str, drive_inertia: bool) -> TorqueModel:
+def _tree_model(same: _Same, friction: str, drive_inertia: bool) -> TorqueModel:
     """Kept for a few mechanisms: planning a motion, identifying and validating ask for the same model."""
-    return _torque_model(mechanism, friction, drive_inertia, None)
+    return _torque_model(same.mechanism, friction, drive_inertia, None)
 
 
 def _torque_model(mechanism: Mechanism, friction: str, drive_inertia: bool, q: Floats | None) -> TorqueModel:
@@ -126,12 +139,13 @@ def _torque_model(mechanism: Mechanism, friction: str, drive_inertia: bool, q: F
         raise InputError(f"identify: {mechanism.name} has no moving joint")
     # Friction by load is no linear function of the parameters.
     refuse_bearings(mechanism, "identify")
-    terms = (*(("drive",) if drive_inertia else ()), *friction_terms(friction))
+    words = friction_terms(friction)
+    terms = (*(("drive",) if drive_inertia else ()), *(word for word in words if word != "stribeck"))
     names = list(parameter_names(mechanism))
     names += [f"{_SYMBOLS[term]}_{joint}" for term in terms for joint in coordinate_names(mechanism)]
     friction_values = {"drive": mechanism.armature, "viscous": mechanism.damping, "coulomb": mechanism.coulomb}
     prior = [inertial_parameters(mechanism)]
-    prior += [friction_values.get(term, np.zeros(mechanism.nv)) for term in terms]
+    prior += [friction_values.get(term, np.zeros(mechanism.nv)) * driven(mechanism) for term in terms]
     freedom = freedom_of(mechanism)
     base = minimum_parameters(mechanism, exact=False, q=freedom.closed_near(q))
     independent, K, base_names = _with_terms(mechanism, freedom, terms, names, base)
@@ -150,13 +164,24 @@ def friction_terms(friction: str) -> tuple[str, ...]:
     for word in words:
         if word not in FRICTION_TERMS:
             raise InputError(f"identify: friction: unknown term {word!r}{nearest_names(word, FRICTION_TERMS)}")
+    if "stribeck" in words and "coulomb" not in words:
+        raise InputError('identify: friction: "stribeck" is a part of dry friction: expected "coulomb" beside it')
     return tuple(term for term in FRICTION_TERMS if term in words)
 
 
 def _full_regressor(m: Mechanism, terms: tuple[str, ...], q: Floats, v: Floats, a: Floats) -> Floats:
     parts = {"drive": a, "viscous": v, "coulomb": np.sign(v), "offset": np.ones_like(v)}
-    diagonal = np.eye(m.nv)
+    diagonal = np.diag(driven(m))
     return np.concatenate([regressor(m, q, v, a), *(parts[term][..., None] * diagonal for term in terms)], axis=-1)
+
+
+def driven(m: Mechanism) -> Floats:
+    """Return one for velocities that a drive or bearing acts on, zero for those of free bodies, (nv,)."""
+    result = np.ones(m.nv)
+    for body, where in zip(m.moving, m.v_slices, strict=True):
+        if isinstance(body.joint, Free):
+            result[where] = 0.0
+    return result
 
 
 def _with_terms(

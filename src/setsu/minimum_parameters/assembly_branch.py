@@ -2,7 +2,8 @@
 
 A linkage may close in several ways (a parallelogram also crosses over), and each way has its own minimum parameters.
 The branch is that of a given configuration. Points of it are found by small steps along the directions the loops leave
-free, closed again each time; steps that come near a singular position, where branches meet, are taken back.
+free, on in one direction so that they spread, closed again each time; a step that comes near a singular position, where
+branches meet, is taken back and the walk turns round.
 
 | symbol | meaning |
 |---|---|
@@ -48,7 +49,14 @@ from setsu.spatial import axis_to_z_rotation
 from setsu.symbolic.exact_numbers import ExactRing, Value
 from setsu.symbolic.trigonometric_polynomials import TooManyTermsError
 
-__all__ = ["branch_points", "free_velocities", "linear_closure", "loop_residuals", "reference_configuration"]
+__all__ = [
+    "RESIDUALS",
+    "branch_points",
+    "free_velocities",
+    "linear_closure",
+    "loop_residuals",
+    "reference_configuration",
+]
 
 Floats = NDArray[np.float64]
 
@@ -86,20 +94,25 @@ def branch_points(mechanism: Mechanism, start: Floats, count: int, seed: int) ->
         return np.array([integrate(mechanism, mechanism.neutral(), step, 1.0) for step in spread])
     J, distance, rank = free_velocities(system, start)
     q, points = start, []
+    heading = rng.standard_normal(mechanism.nv)
     for _ in range(40 * count):
-        step = J @ (_STEP * rng.standard_normal(J.shape[1]))
+        # On in one direction, with a little of a new one: the points spread over the branch, not around its start.
+        heading = heading + 0.5 * np.linalg.norm(heading) / np.sqrt(mechanism.nv) * rng.standard_normal(mechanism.nv)
+        along = J @ (np.linalg.pinv(J) @ heading)
+        length = np.linalg.norm(along / system.velocity_units) or 1.0
+        step = along * (_STEP * np.sqrt(J.shape[1]) * (0.5 + rng.uniform()) / length)
         new = _closed_nearby(system, integrate(mechanism, q, step, 1.0))
-        if new is None:
-            continue
-        J_new, distance_new, rank_new = free_velocities(system, new)
-        moved = np.linalg.norm((new - q)[: mechanism.nq])
-        jumped = moved > 3.0 * np.linalg.norm(step) + 1e-6
-        if rank_new != rank or distance_new < _KEPT_DISTANCE * distance or jumped:
-            continue
-        q, J = new, J_new
-        points.append(q)
-        if len(points) == count:
-            return np.array(points)
+        if new is not None:
+            J_new, distance_new, rank_new = free_velocities(system, new)
+            moved = np.linalg.norm((new - q)[: mechanism.nq])
+            jumped = moved > 3.0 * np.linalg.norm(step) + 1e-6
+            if rank_new == rank and distance_new >= _KEPT_DISTANCE * distance and not jumped:
+                q, J, heading = new, J_new, along
+                points.append(q)
+                if len(points) == count:
+                    return np.array(points)
+                continue
+        heading = -along + 0.3 * np.linalg.norm(along) / np.sqrt(mechanism.nv) * rng.standard_normal(mechanism.nv)
     raise InputError(
         f'minimum_parameters of "{mechanism.name}": found only {len(points)} closed configurations near the reference; '
         "give another q, away from singular positions"
@@ -254,7 +267,7 @@ def loop_residuals(mechanism: Mechanism, ring: ExactRing, constants: dict, q: li
     for k, loop in enumerate(mechanism.loops):
         T = placed[16 * k : 16 * (k + 1)]
         R, p = [*T[0:3], *T[4:7], *T[8:11]], [T[3], T[7], T[11]]
-        make = _RESIDUALS.get(type(loop.joint))
+        make = RESIDUALS.get(type(loop.joint))
         if make is None:
             return None
         result.append(make(loop.joint, ring, R, p))
@@ -296,7 +309,7 @@ def _cross_kept(joint: Joint, ring: ExactRing, R: list[Value]) -> list[Value]:
     return [_dot(first, _rotate(R, second)) + -1 * _dot(first, second)]
 
 
-_RESIDUALS: dict[type[Joint], Callable[[Joint, ExactRing, list[Value], list[Value]], list[Value]]] = {
+RESIDUALS: dict[type[Joint], Callable[[Joint, ExactRing, list[Value], list[Value]], list[Value]]] = {
     Revolute: lambda joint, ring, R, p: [*p, *_axis_kept(joint, ring, R)],
     Prismatic: lambda joint, ring, R, p: [*_along_axis(joint, ring, p), *_no_turn(R)],
     Cylindrical: lambda joint, ring, R, p: [*_along_axis(joint, ring, p), *_axis_kept(joint, ring, R)],

@@ -1,6 +1,7 @@
 """The geometry of a mechanism as exact numbers of any ring: what kernels read instead of the float tables.
 
-How floats become exact, within 1e-12 of a metre or of a half-angle tangent:
+How floats become exact, within 1e-12 of a metre (of the mechanism's length, if that is less) or of a half-angle
+tangent:
 
 * a length of up to 12 digits is that decimal fraction (0.333 is 333/1000), any other the simplest fraction in reach
   (0.1 + 0.2 is 3/10);
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.system import constraint_system
 from setsu.mechanism import Mechanism
 from setsu.mechanism.native_text import named_symbols
 from setsu.mechanism.tables import Kind
@@ -39,8 +41,10 @@ _SHORT_DECIMAL = 12
 """Digits of a decimal that a person or a drawing has given; rounding errors leave 15 and more."""
 
 
-def rational(number: float, tolerance: float = TOLERANCE) -> Fraction:
-    """Return a short decimal as it is, of any other number the simplest fraction within `tolerance` (relative above 1).
+def rational(number: float, tolerance: float = TOLERANCE, scale: float = 1.0) -> Fraction:
+    """Return a short decimal as it is, of any other number the simplest fraction within `tolerance` times `scale`.
+
+    Numbers above the scale are met within `tolerance` of themselves.
 
     >>> rational(0.1 + 0.2), rational(-0.0996031)
     (Fraction(3, 10), Fraction(-996031, 10000000))
@@ -48,7 +52,7 @@ def rational(number: float, tolerance: float = TOLERANCE) -> Fraction:
     text = repr(float(number))
     if sum(character.isdigit() for character in text.split("e")[0].lstrip("-0.")) <= _SHORT_DECIMAL:
         return Fraction(text)
-    reach = Fraction(tolerance) * max(1, abs(Fraction(number)))
+    reach = Fraction(tolerance) * max(Fraction(scale), abs(Fraction(number)))
     return _simplest(Fraction(number) - reach, Fraction(number) + reach)
 
 
@@ -77,11 +81,11 @@ def rational_angle(angle: float) -> tuple[Fraction, Fraction]:
     return c, s
 
 
-def rational_rotation(R: NDArray[np.float64]) -> list[Fraction]:
+def rational_rotation(R: NDArray[np.float64], tolerance: float = TOLERANCE) -> list[Fraction]:
     """Return an exact rotation (nine fractions, row by row) near a rotation matrix."""
     quaternion = quaternion_from_rotation(np.asarray(R)).tolist()
     largest = max(quaternion, key=abs)
-    x, y, z, w = (rational(entry / largest) for entry in quaternion)
+    x, y, z, w = (rational(entry / largest, tolerance) for entry in quaternion)
     s = 2 / (x * x + y * y + z * z + w * w)
     return [
         1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),
@@ -141,13 +145,19 @@ class _NotPolynomialError(Exception):
 
 
 def exact_constants(
-    mechanism: Mechanism, ring: ExactRing, lengths: Mapping[str, Value], angles: Mapping[str, Angle]
+    mechanism: Mechanism,
+    ring: ExactRing,
+    lengths: Mapping[str, Value],
+    angles: Mapping[str, Angle],
+    tolerance: float = TOLERANCE,
 ) -> dict[str, Any]:
     """Return the columns of the tables that hold geometry as exact numbers: rotation, translation, axes, ties, gravity.
 
-    lengths, angles: the named quantities that stay names; others stand for their values.
+    lengths, angles: the named quantities that stay names; others stand for their values. tolerance: how near fractions
+    come to the floats.
     """
     tables, frames = mechanism.tables, mechanism.frames
+    scale = min(1.0, constraint_system(mechanism).length)
 
     def embed(number: float) -> Value:
         if isinstance(number, NamedNumber):
@@ -157,10 +167,10 @@ def exact_constants(
                 )
             except (_NotPolynomialError, ZeroDivisionError):
                 pass
-        return ring.number(rational(float(number)))
+        return ring.number(rational(float(number), tolerance, scale))
 
     def matrix(R: NDArray[np.float64]) -> list[Value]:
-        return [ring.number(entry) for entry in rational_rotation(R)]
+        return [ring.number(entry) for entry in rational_rotation(R, tolerance)]
 
     def frame(T: NDArray[np.float64], before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[list, list]:
         """Exact beforeᵀ R after and beforeᵀ p of a placement."""

@@ -1,7 +1,7 @@
 """Linear relations of the energies' rows on loops whose closure needs roots, by points modulo primes.
 
     1. rank and pivot columns of the rows at random closed points modulo p = 2^61 - 1
-    2. the same rank must come out in floating point on the branch meant; when it does not, the closure has several
+    2. the same rank must come out at real states of the branch meant; when it does not, the closure has several
        branches modulo p as well (a parallelogram and its crossed form), and those that are linear are excluded
     3. K modulo several primes, joined by the Chinese remainder theorem, as fractions where they are short enough and
        agree with floating point; as decimals otherwise
@@ -28,7 +28,7 @@ from setsu.minimum_parameters.assembly_branch import free_velocities, independen
 from setsu.minimum_parameters.coordinates import LinearClosure
 from setsu.minimum_parameters.field_points import FieldSampler, UnsolvedLoopsError
 from setsu.minimum_parameters.linear_relations import PRIME, Relations, pivot_columns
-from setsu.minimum_parameters.numeric_relations import numeric_relations
+from setsu.minimum_parameters.numeric_relations import ClosedRegressor
 from setsu.symbolic.flint_package import flint
 
 __all__ = ["PRIMES", "SPARE", "field_relations", "rational_from_residue", "relations_from_residues"]
@@ -42,15 +42,18 @@ _OTHER_STARTS = 24
 
 
 def field_relations(
-    mechanism: Mechanism, reference: Floats, W: Floats, order: Sequence[int], limit: int
+    mechanism: Mechanism, reference: Floats, W: ClosedRegressor, order: Sequence[int], limit: int, wanted: int
 ) -> Relations | None:
-    """Return the relations on the reference's branch, or None for loops without a formula in the field."""
-    wanted, _, _ = numeric_relations(W, order)
+    """Return the relations on the reference's branch, or None for loops without a formula in the field.
+
+    wanted: rank on the branch of real states; None as well when no other comes out in the field.
+    """
     try:
-        found = _relations(mechanism, reference, W, order, len(wanted), [])
+        found = _relations(mechanism, reference, W, order, wanted, [])
         if found is None:
             excluded = other_branches(mechanism, reference, limit)
-            found = _relations(mechanism, reference, W, order, len(wanted), excluded)
+            if excluded:
+                found = _relations(mechanism, reference, W, order, wanted, excluded)
     except UnsolvedLoopsError:
         return None
     return found
@@ -59,7 +62,7 @@ def field_relations(
 def _relations(
     mechanism: Mechanism,
     reference: Floats,
-    W: Floats,
+    W: ClosedRegressor,
     order: Sequence[int],
     wanted: int,
     excluded: list[LinearClosure],
@@ -80,7 +83,7 @@ def _relations(
 
 
 def relations_from_residues(
-    rows: Callable[[int], list[list[int]]], independent: list[int], dependent: list[int], W: Floats
+    rows: Callable[[int], list[list[int]]], independent: list[int], dependent: list[int], W: ClosedRegressor
 ) -> Relations:
     """Return K from rows modulo every prime (given by its number), joined and turned into fractions (step 3)."""
     residues: dict[tuple[int, int], int] = {}
@@ -108,12 +111,14 @@ def _solve(
 def _factors(
     residues: dict[tuple[int, int], int],
     modulus: int,
-    W: Floats,
+    W: ClosedRegressor,
     independent: Sequence[int],
     dependent: Sequence[int],
 ) -> dict[tuple[int, int], Any]:
-    size = np.linalg.norm(W[:, list(independent)], axis=0)
-    K = np.linalg.lstsq(W[:, list(independent)] / size, W[:, list(dependent)], rcond=None)[0] / size[:, None]
+    left, right = W.rows[:, list(independent)], W.rows[:, list(dependent)]
+    size = np.linalg.norm(left, axis=0)
+    K = np.linalg.lstsq(left / size, right, rcond=None)[0] / size[:, None]
+    K = K * W.units[list(dependent)] / W.units[list(independent)][:, None]
     factors: dict[tuple[int, int], Any] = {}
     for a, i in enumerate(independent):
         for b, j in enumerate(dependent):

@@ -3,6 +3,7 @@
 import subprocess
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import fmpy
 import numpy as np
@@ -13,6 +14,7 @@ from fmpy.fmi3 import FMU3Slave
 from fmpy.validation import validate_fmu
 
 import setsu
+from setsu.code_generation.fmu_description import model_description, variables_of
 from setsu.command_line import main
 from setsu.sample_mechanisms import (
     five_bar,
@@ -273,3 +275,37 @@ def test_a_life_of_a_unit_is_clean_under_sanitizers(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     run = subprocess.run([str(folder / "driver")], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "0\n"), run.stderr
+
+
+def _two_joints(first: str, second: str, joint: type = setsu.Revolute) -> setsu.Mechanism:
+    builder = setsu.MechanismBuilder("names")
+    builder.add_body("a", joint=setsu.Revolute((0, 1, 0), first), mass=1.0, inertia=np.eye(3))
+    last = setsu.Spherical(second) if joint is setsu.Spherical else joint((0, 1, 0), second)
+    builder.add_body("b", "a", last, setsu.placement((0.3, 0, 0)), mass=1.0, inertia=np.eye(3))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "joint"),
+    [("start_x", "x", setsu.Revolute), ("b_qx", "b", setsu.Spherical), ("a\x01b", "tab\tname", setsu.Revolute)],
+)
+def test_names_of_variables_are_unique_and_legal(first: str, second: str, joint: type) -> None:
+    """Joints "start_x" and "x" both ask for q_start_x; control characters have no place in XML."""
+    m = _two_joints(first, second, joint)
+    variables = variables_of(m, 1e-3, range(m.nv), m.neutral().tolist())
+    names = [variable.name for variable in variables]
+    assert len(set(names)) == len(names)
+    text = model_description("2.0", m.name, "names", "{0}", variables, [])
+    listed = ElementTree.fromstring(text.encode()).find("ModelVariables")
+    assert listed is not None
+    assert [variable.get("name") for variable in listed] == names
+    assert all(name.isprintable() for name in names)
+
+
+def test_dry_friction_is_refused_by_joint() -> None:
+    """`simulate` holds such a joint; the unit's integrator would let it creep."""
+    arm = setsu.sample_mechanisms.planar_arm(2)
+    values = {"coulomb": [0.0, 0.5]}
+    rubbing = setsu.with_parameters(arm, setsu.inertial_parameters(arm), values)
+    with pytest.raises(setsu.InputError, match=r"dry friction.*joint2"):
+        setsu.generate(rubbing, "forward_dynamics", "fmu")

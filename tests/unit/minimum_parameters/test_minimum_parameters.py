@@ -132,10 +132,10 @@ def test_random_trees_exact_and_numeric_agree(seed: int) -> None:
     assert max(exact.torque_error(), numeric.torque_error()) <= 1e-12
 
 
-def test_spatial_loops_fall_back_to_floating_point() -> None:
+def test_spatial_loops_are_decided_in_extended_precision() -> None:
     p = setsu.minimum_parameters(samples.spatial_slider_crank())
-    assert p.method == "numeric"
-    assert p.torque_error() <= 1e-10
+    assert (p.method, p.count) == ("extended", 11)
+    assert p.torque_error() <= 1e-12
 
 
 def test_texts() -> None:
