@@ -172,11 +172,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-<<<<<<< HEAD
     "Actuator",
-=======
     "Alarm",
->>>>>>> parameters
     "Body",
     "Citation",
     "CloseLoop",
