@@ -23,7 +23,8 @@ from setsu.constraints.contact_forces import OPEN, STICKING, solve_contacts
 from setsu.constraints.contact_paradox import refuse_unsettled
 from setsu.constraints.contact_problem import ContactProblem
 from setsu.constraints.held_motion import HeldMotion, hold
-from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces
+from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.redundancy import EXACT, redundancy
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, Linearisation
 from setsu.dynamics import bias_torque, joint_wrenches, mass_matrix
@@ -31,6 +32,7 @@ from setsu.dynamics.equations import bare_inverse_dynamics
 
 __all__ = ["DenseMotion", "States", "held_tolerance", "loop_joint_forces"]
 
+_RIGID = 1e-7  # part of a contact direction's motion that loops leave, below which they leave none
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -50,10 +52,13 @@ class States(NamedTuple):
 
 
 def held_tolerance(system: ConstraintSystem, error: Floats) -> Floats:
-    """Return the relative size below which singular values of the rows are zero, (...).
+    """Return the relative size below which singular values of the kept rows are zero, (...).
 
-    Off the closed configuration by some error, redundant rows differ by about that much: nothing below is meaningful.
+    Those of loops and couplings vanish at singular configurations only. Contacts may hold what others hold: off the
+    closed configuration by some error such rows differ by about that much, and nothing below is meaningful.
     """
+    if not system.contacts:
+        return np.full(error.shape[:-1], EXACT)
     base = 16.0 * _EPSILON * max(system.mechanism.nv, system.n_rows, 4)
     n = system.n_loop_rows
     moved = np.abs(error[..., :n] / system.row_units[:n]).max(axis=-1, initial=0.0)
@@ -110,9 +115,11 @@ class DenseMotion:
             M = M + np.swapaxes(F, -1, -2) @ (t.armature[:, None] * F)
             self.free_force = self.free_force - t.armature * rows.motion.free_velocity_term
         self.force = tau - bias + transposed_times(self.free_jacobian, self.free_force)
-        # Frictionless contacts that hold for ever are rows like those of loops.
+        # Frictionless bilateral contacts are rows like those of loops.
         self.always = np.flatnonzero(system.bilateral & (system.friction == 0.0))
-        self.held_rows = np.concatenate([np.arange(system.n_held), system.n_held + self.always])
+        kept = redundancy(system).kept
+        self.held_rows = np.concatenate([np.flatnonzero(kept), system.n_held + self.always])
+        self.left_out = np.flatnonzero(~kept)
         self.changing = np.flatnonzero(~(system.bilateral & (system.friction == 0.0)))
         self.held: HeldMotion = hold(
             M,
@@ -132,7 +139,11 @@ class DenseMotion:
         force, mode, z_contact, pushed_contact = self._contacts(z, stick_speed, at_rest)
         z = z + z_contact
         a = held.acceleration(z)
-        multipliers = held.multipliers(z - pushed - pushed_contact)
+        multipliers = np.zeros((len(self.q), system.n_held + len(self.always)))
+        places = np.concatenate(
+            [self.held_rows[: len(self.held_rows) - len(self.always)], system.n_held + np.arange(len(self.always))]
+        ).astype(np.int64)
+        multipliers[:, places] = held.multipliers(z - pushed - pushed_contact)
         if self.system.loops.armature.any():
             drive = system.loops.armature * times(self.free_jacobian, a)
             self.free_force = self.free_force - drive
@@ -140,8 +151,10 @@ class DenseMotion:
         contact_force = np.zeros((len(self.q), len(system.contacts), 3))
         contact_force[:, self.changing] = force
         wrenches = self._wrenches(multipliers, contact_force, a, "world")
+        left_out = self.jacobian[..., self.left_out, :]
+        open_rows = open_directions(held, left_out, places, self.left_out, multipliers.shape[-1])
         multipliers = least_internal_forces(
-            system, rows, self.q, held, multipliers, wrenches.loop, wrenches.joint, self.always
+            system, rows, self.q, open_rows, multipliers, wrenches.loop, wrenches.joint, self.always
         )
         wrenches = self._wrenches(multipliers, contact_force, a, frame)
         touching = np.ones(contact_force.shape[:-1], dtype=bool)
@@ -180,10 +193,15 @@ class DenseMotion:
         J = (basis @ self.contact_jacobian[:, which]).reshape(count, 3 * c, system.mechanism.nv)
         Y = held.push(np.swapaxes(J, -1, -2))
         Z = held.free_part(Y)
+        # Directions that loops hold already: what is left of them is rounding, and no compliance.
+        size, left = (np.sqrt((columns * columns).sum(-2)) for columns in (Y, Z))
+        gives = left > _RIGID * size
+        Z = Z * gives[..., None, :]
         B = (np.swapaxes(Z, -1, -2) @ Z).reshape(count, c, 3, c, 3)  # (2)
         b = transposed_times(Y, z).reshape(count, c, 3)
         b = b + times(basis, rows.contact_velocity_term[:, which])
         b[..., 0] += rows.velocity_term[:, system.n_held + which] - dot(normal, rows.contact_velocity_term[:, which])
+        b = b * gives.reshape(b.shape)
         friction, bilateral = system.friction[which], system.bilateral[which]
         names = tuple(system.contacts[k].name for k in which)
         solution = solve_contacts(B, b, friction, bilateral, moving)
@@ -206,7 +224,9 @@ class DenseMotion:
         return _Wrenches(loop, body, joint_wrenches(system.mechanism, self.q, self.v, a, total, frame=frame))
 
     def _residual(self, a: Floats, touching: NDArray[np.bool_]) -> Floats:
-        held = np.concatenate([np.ones((len(a), self.system.n_held), dtype=bool), touching], axis=-1)
+        kept = np.zeros(self.system.n_held, dtype=bool)
+        kept[self.held_rows[: len(self.held_rows) - len(self.always)]] = True
+        held = np.concatenate([np.broadcast_to(kept, (len(a), len(kept))), touching], axis=-1)
         left = times(self.rows.jacobian, a) + self.rows.velocity_term
         return np.abs(np.where(held, left, 0.0)).max(axis=-1, initial=0.0)
 

@@ -99,7 +99,7 @@ def _solve_small(A, b, n):
 @part
 def contact_friction(t, s, x, F, w):
     """Add friction of sliding contacts (1), (2) to the pushed forces w.y; -1, or JAMMED plus a contact's number."""
-    nv, held = len(s.v), len(t.row_kind) + len(t.coupling_offset)
+    nv, held = len(s.v), len(t.held)
     n, touching = 0, 0
     for c in range(len(t.contact_body)):
         if x.mode[c] == FREE:

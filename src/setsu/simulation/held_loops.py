@@ -6,6 +6,7 @@ Closing is a plastic impact (transitions.py (1), (2)) before the step that follo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
 from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.redundancy import redundancy, warn_of_left_out
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import inverse_dynamics, mass_matrix
 from setsu.errors import InputError
@@ -58,8 +60,9 @@ class HeldLoops:
         if not self.count:
             return
         jacobian, error = self._system.jacobian_and_error(q)
-        rate, closed = jacobian @ v, self._closed()
-        for row in np.flatnonzero(closed):
+        rate = jacobian @ v
+        warn_of_left_out(self._system, error, "simulate", 5)
+        for row in np.flatnonzero(self._held()):
             if abs(error[row]) > LARGEST_START_ERROR:
                 raise InputError(
                     f"simulate: q0 violates {self._system.names[row]}, {opening(self._system, error, int(row))}; "
@@ -81,7 +84,7 @@ class HeldLoops:
             if change.here:
                 self._join_here(q, change.name)
             self._refuse_gap(change, t, q)
-            M, G = mass_matrix(self._mechanism, q), self._system.jacobian_and_error(q)[0][self._closed()]
+            M, G = mass_matrix(self._mechanism, q), self._system.jacobian_and_error(q)[0][self._held()]
             metric = MassMetric(M, G)
             jump, impulse = -metric.nearest(G @ v), -metric.impulse(G @ v)
             lost = float(0.5 * jump @ M @ jump)
@@ -91,10 +94,10 @@ class HeldLoops:
         return EventReport(t, kind, change.name, jump, impulse, lost)
 
     def errors(self, times: Floats, q: Floats) -> Floats:
-        """Return the largest error of closed rows at states (T, nq), (T,), m or rad."""
+        """Return the largest error of the rows that hold at states (T, nq), (T,), m or rad."""
         worst = np.zeros(len(times))
-        for which, system, closed in self._each_period(times):
-            worst[which] = np.abs(system.position_error(q[which])[:, closed]).max(axis=1, initial=0.0)
+        for which, system, held in self._each_period(times):
+            worst[which] = np.abs(system.position_error(q[which])[:, held]).max(axis=1, initial=0.0)
         return worst
 
     def forces(
@@ -109,12 +112,12 @@ class HeldLoops:
         if not m.loops:
             return loops, external
         missing = inverse_dynamics(m, q, v, a, wrench) - torque
-        for which, system, closed in self._each_period(times):
+        for which, system, held in self._each_period(times):
             rows, k = system.linearise(q[which], v[which]), system.n_loop_rows
             for place, t in enumerate(np.flatnonzero(which)):
-                G = rows.jacobian[place][closed]
+                G = rows.jacobian[place][held]
                 multipliers = np.zeros(system.n_rows)
-                multipliers[closed] = np.linalg.lstsq(G.T, missing[t], rcond=1e-9)[0]
+                multipliers[held] = np.linalg.lstsq(G.T, missing[t], rcond=1e-9)[0]
                 np.add.at(loops[t], system.loops.row_loop, rows.loop_wrench[place] * multipliers[:k, None])
             none = np.zeros((int(which.sum()), len(system.contacts), 3))
             external[which] += system.body_wrenches(rows, loops[which], none)
@@ -130,19 +133,28 @@ class HeldLoops:
             closed[row] = names[loop] not in self._open
         return closed
 
+    def _held(self) -> NDArray[np.bool_]:
+        """Which rows hold and do not follow from others: closed loops are judged as a mechanism of their own."""
+        held, m = self._closed(), self._mechanism
+        closed = tuple(loop for loop in m.loops if loop.name not in self._open)
+        active = constraint_system(replace(m, loops=closed) if self._open else m)
+        places = np.flatnonzero(held[: self._system.n_held])
+        held[places[~redundancy(active).kept]] = False
+        return held
+
     def _mark_open(self) -> None:
-        self.compiled.work.pages.open[:] = ~self._closed()
+        self.compiled.work.pages.open[:] = ~self._held()
 
     def _remember(self, t: float) -> None:
-        self._periods.append((t, self._system, self._closed()))
+        self._periods.append((t, self._system, self._held()))
 
     def _each_period(self, times: Floats) -> Any:
-        """Which of the times belong to each period, its system and its closed rows."""
+        """Which of the times belong to each period, its system and the rows that hold in it."""
         starts = [*(period[0] for period in self._periods), np.inf]
-        for k, (_, system, closed) in enumerate(self._periods):
+        for k, (_, system, held) in enumerate(self._periods):
             which = (times >= starts[k]) & (times < starts[k + 1])
             if which.any():
-                yield which, system, closed
+                yield which, system, held
 
     def _join_here(self, q: Floats, name: str) -> None:
         self._mechanism = joined_here(self._mechanism, q, name)
@@ -151,7 +163,7 @@ class HeldLoops:
         tables.rotation_b[:], tables.origin_b[:] = t.rotation_b, t.origin_b
 
     def _refuse_gap(self, change: CloseLoop, t: float, q: Floats) -> None:
-        error = np.where(self._closed(), self._system.position_error(q), 0.0)[: self._system.n_loop_rows]
+        error = np.where(self._held(), self._system.position_error(q), 0.0)[: self._system.n_loop_rows]
         worst = int(np.abs(error).argmax())
         if abs(error[worst]) > LARGEST_START_ERROR:
             raise InputError(

@@ -18,7 +18,19 @@ from setsu.simulation.compiled_springs import spring_ends
 from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
 
-__all__ = ["FREE", "JAMMED", "MASSLESS", "SLIDE", "STICK", "UNSUITABLE", "Modes", "MotionSpace", "Work", "motion_space"]
+__all__ = [
+    "BROKEN",
+    "FREE",
+    "JAMMED",
+    "MASSLESS",
+    "SLIDE",
+    "STICK",
+    "UNSUITABLE",
+    "Modes",
+    "MotionSpace",
+    "Work",
+    "motion_space",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,6 +40,7 @@ FREE, SLIDE, STICK = 0, 1, 2
 UNSUITABLE = 1_000_001
 MASSLESS = 1_000_002
 JAMMED = 2_000_000
+BROKEN = 3_000_000
 
 
 class Modes(NamedTuple):
@@ -49,6 +62,7 @@ class Modes(NamedTuple):
     sparse: Ints  # (1,) whether loops and couplings alone are active, so that sparse factors will do
     sparse_ready: Ints  # (1,) whether these are of the present configuration
     rows_ready: Ints  # (1,) whether the rows of loops and couplings are
+    limit: Floats  # (rows of loops and couplings,) error (m or rad) beyond which a run must not go on
 
 
 class Work(NamedTuple):
@@ -73,7 +87,9 @@ class Work(NamedTuple):
     guards: Floats  # (2 p + stops + n,)
     smallest: Floats  # (1,)
     violation: Floats  # (1,)
-    redundant: Floats  # (1,) 1 where rows that move something depend on others
+    redundant: Floats  # (1,) 1 where active rows depend on others, or nearly so
+    passing: Ints  # (1,) evaluations in a row near a singular configuration
+    held_force: Floats  # (nv,) Gᵀ λ of loops and couplings, of the last state that was not near a singular one
     critical: Floats  # (1,) coefficient of friction at which a contact begins to jam
     slide: Floats  # (p, 3) directions of sliding contacts
     drag: Floats  # (p, nv)
@@ -109,6 +125,7 @@ class MotionSpace(NamedTuple):
     sparse: SparseFactor
     arguments: tuple[Book, ...]
     kept: tuple[Any, ...]
+    broken: int = BROKEN  # statuses from here on: a loop or coupling is open beyond its limit
 
 
 def motion_space(
@@ -118,7 +135,10 @@ def motion_space(
     m = system.mechanism
     tables, state = row_tables(system), row_state(system)
     used = system.loops.has_joint_forces or tables.armature.any() or (friction.loop_axis >= 0).any()
-    tables = tables._replace(free_used=np.array([int(used)]))
+    network = loop_network(system, tables)
+    pivot_scale = np.empty(len(tables.held))
+    pivot_scale[network.place] = 1.0 / np.sqrt(network.typical)
+    tables = tables._replace(free_used=np.array([int(used)]), pivot_scale=pivot_scale)
     kernels, kept = bound_kernels(system, state)
     p, n_stops, n_dry = len(system.contacts), len(stops), len(friction)
     most = system.n_rows + n_stops + n_dry + 2 * p
@@ -139,6 +159,7 @@ def motion_space(
         sparse=np.zeros(1, dtype=np.int64),
         sparse_ready=np.zeros(1, dtype=np.int64),
         rows_ready=np.zeros(1, dtype=np.int64),
+        limit=np.full(system.n_held, np.inf),
     )
     tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
     moved, total = np.zeros(m.nq), np.zeros(1)
@@ -168,6 +189,8 @@ def motion_space(
         smallest=np.zeros(1),
         violation=np.zeros(1),
         redundant=np.zeros(1),
+        passing=np.zeros(1, dtype=np.int64),
+        held_force=np.zeros(m.nv),
         critical=np.zeros(1),
         slide=np.zeros((p, 3)),
         drag=np.zeros((p, m.nv)),
@@ -190,6 +213,5 @@ def motion_space(
         mechanical=energy.handle,
     )
     factored = factor_space(m.nv, most)
-    network = loop_network(m, tables)
     parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
     return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy))

@@ -11,6 +11,7 @@ impulse is within the friction cone and slides otherwise: |p_t| = K p_n.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +20,10 @@ from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
 from setsu.constraints.massless import refuse_unheld_motion
+from setsu.constraints.redundancy import redundancy, refuse_locked, warn_of_left_out
 from setsu.dynamics import body_poses, mass_matrix
 from setsu.dynamics.catalogue import require_mass
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode, tangential
@@ -37,6 +39,10 @@ Floats = NDArray[np.float64]
 
 LARGEST_START_ERROR = 1e-6
 """Violation (m, rad, or per second) of a constraint at t = 0 that is mended without a word."""
+LARGEST_MENDED_ERROR = 1e-5
+"""The same that is mended with a warning."""
+LARGEST_LEFT_OUT = 1e-3
+"""Error (m or rad) of a redundant row with which a run begins, with a warning: the others are closed."""
 _MOST_SWITCHES = 50  # and four for every contact, stop and joint
 
 
@@ -51,9 +57,16 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
     refuse_unheld_motion(motion.mechanism, "simulate", M, rows.jacobian)
     held, names = motion.system.n_held, motion.system.names
     rates = rows.jacobian @ v
+    refuse_locked(motion.system, "simulate")
+    kept = redundancy(motion.system).kept
     for row in range(held):
         gap = f", {opening(motion.system, rows.error, row)}"
-        _refuse_violation(names[row], float(rows.error[row]), float(rates[row]), v, gap)
+        if kept[row]:
+            _refuse_violation(names[row], float(rows.error[row]), float(rates[row]), v, gap)
+        elif abs(rows.error[row]) > LARGEST_LEFT_OUT:
+            _refuse_violation(names[row], float(rows.error[row]), 0.0, v, gap)
+    warn_of_left_out(motion.system, rows.error, "simulate", 6)
+    motion.watch(q)
     for k, contact in enumerate(motion.contacts):
         distance, rate = float(rows.error[held + k]), float(rates[held + k])
         if contact.bilateral or distance < -LARGEST_START_ERROR:
@@ -102,12 +115,19 @@ def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
 
 def _refuse_violation(name: str, error: float, rate: float, v: Floats, gap: str = "") -> None:
     """InputError for an error (m or rad) or rate of a row; gap: how far the loop of the row is open."""
-    if abs(error) > LARGEST_START_ERROR:
+    if abs(error) > LARGEST_MENDED_ERROR:
         raise InputError(
-            f"simulate: q0 violates {name}{gap or f' by {error:.6g} m'}; expected at most {LARGEST_START_ERROR:g} "
+            f"simulate: q0 violates {name}{gap or f' by {error:.6g} m'}; expected at most {LARGEST_MENDED_ERROR:g} "
             "m or rad: see setsu.close_loops"
         )
-    if abs(rate) > LARGEST_START_ERROR * (1.0 + float(np.abs(v).max())):
+    if abs(error) > LARGEST_START_ERROR:
+        warnings.warn(
+            f"simulate: q0 violates {name}{gap or f' by {error:.6g} m'}; it is moved to the nearest configuration that "
+            "does not",
+            ModelWarning,
+            stacklevel=6,
+        )
+    if abs(rate) > LARGEST_MENDED_ERROR * (1.0 + float(np.abs(v).max())):
         raise InputError(
             f"simulate: v0 violates {name} at a rate of {rate:.6g} (m/s or rad/s); expected velocities that keep it: "
             "see setsu.consistent_velocity"
@@ -273,6 +293,7 @@ def change_loop(
     changed.modes, changed.stops = list(motion.modes), motion.stops
     if closing:
         _refuse_gap(changed, state, change)
+    changed.watch(state.q)
     changed.prime(state.q, state.v)
     before = float(motion.energy(state.q, state.v))
     metric, G = changed.impact_metric(state.q, state.v)
@@ -289,7 +310,8 @@ def change_loop(
 
 def _refuse_gap(motion: ConstrainedMotion, state: Evaluation, change: CloseLoop) -> None:
     error = motion.system.position_error(state.q)
-    worst = int(np.argmax(np.abs(error[: motion.system.n_loop_rows])))
+    kept = redundancy(motion.system).kept[: motion.system.n_loop_rows]
+    worst = int(np.argmax(np.where(kept, np.abs(error[: len(kept)]), 0.0)))
     if abs(error[worst]) > LARGEST_START_ERROR:
         raise InputError(
             f"simulate: CloseLoop at t = {state.t:.9g} s: {motion.system.names[worst]} is open by {error[worst]:.6g} "
