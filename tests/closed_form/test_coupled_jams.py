@@ -53,8 +53,8 @@ def test_a_ladder_whose_cones_see_each_other_stops_at_once(friction: float, rate
     assert np.abs(np.diff(run.energy)).max() < 1e-12
     # The impulses are within the cones: n, t1, t2 of foot and head.
     for normal, *tangent in jam.impulse.reshape(-1, 3):
-        assert normal > 0.0
-        assert np.hypot(*tangent) <= friction * normal * (1.0 + 1e-6)
+        assert normal > -1e-15  # one of the two may do it alone
+        assert np.hypot(*tangent) <= friction * normal * (1.0 + 1e-6) + 1e-15
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit", "rk4", "rk8"])

@@ -47,7 +47,8 @@ class Factor(NamedTuple):
     diagonal: Floats  # (nv,) reciprocals of the diagonal of L
     G: Floats  # (most, nv) active rows
     B: Floats  # (most, nv) column j of B P as a row: R above, reflections below
-    scale: Floats  # (most,) S; zero before factoring where the present row gives it
+    given: Floats  # (most,) S where it is known, zero where the present row gives it
+    scale: Floats  # (most,) S of the factored rows
     weight: Floats  # (most,) of each reflection
     order: Ints  # (most,) P
     size: Ints  # (2,) rows, r
@@ -66,6 +67,7 @@ def factor_space(nv: int, most: int) -> Factor:
         diagonal=np.zeros(nv),
         G=np.zeros((most, nv)),
         B=np.zeros((most, nv)),
+        given=np.zeros(most),
         scale=np.zeros(most),
         weight=np.zeros(most),
         order=np.zeros(most, dtype=np.int64),
@@ -183,7 +185,7 @@ def _prepare_least_norm(F):
 
 @part
 def factor(F: Factor, M: Floats, k: int, most: int, cut: float) -> bool:
-    """Factor M (nv, nv; may be overwritten) and the k rows in F.G, scaled by F.scale.
+    """Factor M (nv, nv; may be overwritten) and the k rows in F.G, scaled by F.given.
 
     Returns False when a motion they leave free has no mass.
     """
@@ -241,9 +243,8 @@ def _push_rows(F, k):
         F.t[i] = math.sqrt(F.t[i])
         largest = max(largest, F.t[i])
     for i in range(k):
-        if F.scale[i] == 0.0:
-            # Rows that are rounding alone stay small.
-            F.scale[i] = 1.0 / max(F.t[i], _IDLE * largest, 1e-300)
+        # Rows that are rounding alone stay small.
+        F.scale[i] = F.given[i] if F.given[i] > 0.0 else 1.0 / max(F.t[i], _IDLE * largest, 1e-300)
         for d in range(nv):
             F.B[i, d] *= F.scale[i]
 

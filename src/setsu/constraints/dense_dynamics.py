@@ -18,20 +18,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints import extended_newton_euler
+from setsu.constraints import dry_friction, extended_newton_euler
 from setsu.constraints.contact_forces import OPEN, STICKING, solve_contacts
 from setsu.constraints.contact_paradox import refuse_unsettled
 from setsu.constraints.contact_problem import ContactProblem
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.prescribed import NOT_DRIVEN, Driven
 from setsu.constraints.redundancy import EXACT, redundancy
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, Linearisation
 from setsu.dynamics import bias_torque, joint_wrenches, mass_matrix
 from setsu.dynamics.equations import bare_inverse_dynamics
+from setsu.errors import InputError
 
-__all__ = ["DenseMotion", "States", "held_tolerance", "loop_joint_forces"]
+__all__ = ["DenseMotion", "States", "contact_basis", "held_tolerance", "kept_rows", "loop_joint_forces"]
 
+_ROUNDS = 200
 _RIGID = 1e-7  # part of a contact direction's motion that loops leave, below which they leave none
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -65,6 +68,15 @@ def held_tolerance(system: ConstraintSystem, error: Floats) -> Floats:
     return np.minimum(base + 10.0 * moved, 1e-4)
 
 
+def kept_rows(system: ConstraintSystem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that always hold: kept ones of loops and couplings, then frictionless bilateral contacts (b,).
+
+    The latter, which are rows like those of loops, are also returned as numbers of contacts.
+    """
+    always = np.flatnonzero(system.bilateral & (system.friction == 0.0))
+    return np.concatenate([np.flatnonzero(redundancy(system).kept), system.n_held + always]), always
+
+
 def loop_joint_forces(system: ConstraintSystem, rows: Linearisation) -> Floats:
     """Return damper, dry friction and spring forces of the loop joints along their free axes, (..., f)."""
     t = system.loops
@@ -92,6 +104,7 @@ class DenseMotion:
         states: States,
         method: str,
         batch: tuple[int, ...],
+        driven: Driven = NOT_DRIVEN,
     ) -> None:
         q, v, tau, loop_torque, external = states
         self.system, self.q, self.v, self.external, self.batch = system, q, v, external, batch
@@ -115,17 +128,18 @@ class DenseMotion:
             M = M + np.swapaxes(F, -1, -2) @ (t.armature[:, None] * F)
             self.free_force = self.free_force - t.armature * rows.motion.free_velocity_term
         self.force = tau - bias + transposed_times(self.free_jacobian, self.free_force)
-        # Frictionless bilateral contacts are rows like those of loops.
-        self.always = np.flatnonzero(system.bilateral & (system.friction == 0.0))
-        kept = redundancy(system).kept
-        self.held_rows = np.concatenate([np.flatnonzero(kept), system.n_held + self.always])
-        self.left_out = np.flatnonzero(~kept)
-        self.changing = np.flatnonzero(~(system.bilateral & (system.friction == 0.0)))
+        self.held_rows, self.always = kept_rows(system)
+        self.left_out = np.flatnonzero(~redundancy(system).kept)
+        self.changing = np.setdiff1d(np.arange(len(system.contacts)), self.always)
+        self.driven = driven
+        drives = np.broadcast_to(np.eye(m.nv)[driven.velocity], (len(q), len(driven.names), m.nv))
         self.held: HeldMotion = hold(
             M,
-            self.jacobian[..., self.held_rows, :],
-            rows.velocity_term[..., self.held_rows],
-            system.row_size(rows)[..., self.held_rows, :],
+            np.concatenate([self.jacobian[..., self.held_rows, :], drives], axis=-2),
+            np.concatenate(
+                [rows.velocity_term[..., self.held_rows], np.tile(-driven.motion[:, 2], (len(q), 1))], axis=-1
+            ),
+            np.concatenate([system.row_size(rows)[..., self.held_rows, :], drives], axis=-2),
             held_tolerance(system, rows.error),
             m,
             "constrained_dynamics",
@@ -143,7 +157,9 @@ class DenseMotion:
         places = np.concatenate(
             [self.held_rows[: len(self.held_rows) - len(self.always)], system.n_held + np.arange(len(self.always))]
         ).astype(np.int64)
-        multipliers[:, places] = held.multipliers(z - pushed - pushed_contact)
+        n_rows = len(places)
+        found = held.multipliers(z - pushed - pushed_contact)
+        multipliers[:, places] = found[:, :n_rows]
         if self.system.loops.armature.any():
             drive = system.loops.armature * times(self.free_jacobian, a)
             self.free_force = self.free_force - drive
@@ -175,7 +191,46 @@ class DenseMotion:
             "touching": touching,
             "sticking": sticking,
             "constraint_wrenches": wrenches.body,
+            "prescribed_torque": found[:, n_rows:],
         }
+
+    def friction_at_rest(
+        self,
+        axes: NDArray[np.int64],
+        resting: NDArray[np.bool_],
+        limit: Floats,
+        stick_speed: float,
+        at_rest: NDArray[np.bool_] | None,
+    ) -> Floats:
+        """Return the friction (N, r) along axes (r,) of joints, numbered as velocities and then axes of loop joints.
+
+        resting: (N, r), whether friction holds an axis up to its limit (r,); it is zero for the others.
+        """
+        nv, held = self.system.mechanism.nv, self.held
+        F = np.swapaxes(self.free_jacobian, -1, -2)
+        columns = np.concatenate([np.broadcast_to(np.eye(nv), (len(F), nv, nv)), F], axis=-1)[..., axes]
+        bias = np.concatenate([np.zeros((len(F), nv)), self.rows.motion.free_velocity_term], axis=-1)[:, axes]
+        Y = held.push(columns)
+        Z = held.free_part(Y)
+        A = np.swapaxes(Z, -1, -2) @ Z
+        z = held.free_part(held.push(self.force)[..., None])[..., 0] + held.forced_part
+        force = np.zeros(resting.shape)
+        for _ in range(_ROUNDS if self.changing.size else 1):
+            # Contacts answer to friction, and friction to contacts: in turn, until neither changes.
+            moved = self._contacts(z + times(Z, force), stick_speed, at_rest)[2]
+            b, before = transposed_times(Y, z + moved) + bias, force
+            force = np.zeros(resting.shape)
+            for n, mine in enumerate(resting):
+                own = np.flatnonzero(mine)
+                force[n, own] = dry_friction.friction_at_rest(A[n][np.ix_(own, own)], b[n, own], limit[own])
+            if np.abs(force - before).max(initial=0.0) <= 1e-12 * np.abs(force).max(initial=0.0):
+                return force
+        if self.changing.size:
+            raise InputError(
+                "constrained_dynamics: no balance of dry friction in joints at rest with friction of contacts was "
+                "found; expected smaller coefficients, or `coulomb` of joints that move"
+            )
+        return force
 
     def _contacts(
         self, z: Floats, stick_speed: float, at_rest: NDArray[np.bool_] | None
@@ -187,7 +242,7 @@ class DenseMotion:
             zeros = np.zeros((count, 0, 3))
             return zeros, np.zeros((count, 0), dtype=np.int64), np.zeros(z.shape), np.zeros(z.shape)
         normal, velocity = rows.normal[:, which], rows.contact_velocity[:, which]
-        basis, moving = _contact_basis(normal, velocity, stick_speed)
+        basis, moving = contact_basis(normal, velocity, stick_speed)
         if at_rest is not None:
             moving = ~at_rest[:, which] & (length_of(velocity) > 0.0)
         J = (basis @ self.contact_jacobian[:, which]).reshape(count, 3 * c, system.mechanism.nv)
@@ -231,8 +286,8 @@ class DenseMotion:
         return np.abs(np.where(held, left, 0.0)).max(axis=-1, initial=0.0)
 
 
-def _contact_basis(normal: Floats, velocity: Floats, stick_speed: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """Rows n, t1, t2 of each contact, t1 along the sliding velocity where there is one, and whether it slides."""
+def contact_basis(normal: Floats, velocity: Floats, stick_speed: float) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return rows n, t1, t2 of each contact, t1 along the sliding velocity if there is one, and whether it slides."""
     sliding = velocity - normal * dot(normal, velocity)[..., None]
     speed = length_of(sliding)
     # Some direction normal to n: the coordinate axis n has least of, made tangential.

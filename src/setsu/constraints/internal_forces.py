@@ -112,6 +112,7 @@ def open_directions(held: HeldMotion, left_out: Floats, places: Ints, others: In
         held: the factored rows, which stand at `places` among all. left_out: redundant rows (N, r, nv), at `others`.
     """
     N, n = held.scale.shape
+    ours = len(places)  # rows behind these are of driven joints
     kept = held.Vt * (held.s_inverse > 0.0)[..., None]
     free = np.eye(n) - np.swapaxes(kept, -1, -2) @ kept
     most = round(float(np.trace(free, axis1=-2, axis2=-1).max(initial=0.0)))
@@ -119,11 +120,11 @@ def open_directions(held: HeldMotion, left_out: Floats, places: Ints, others: In
     if most:
         values, vectors = np.linalg.eigh(free)
         chosen = vectors[..., -most:] * (values[..., None, -most:] > 0.5)
-        result[:, places, :most] = chosen / held.scale[..., None]
+        result[:, places, :most] = (chosen / held.scale[..., None])[:, :ours]
     for k, row in enumerate(others):
         # A redundant row is some combination of the kept ones: one unit of it, less that.
         result[:, row, most + k] = 1.0
-        result[:, places, most + k] = -held.multipliers(held.push(left_out[..., k, :]))
+        result[:, places, most + k] = -held.multipliers(held.push(left_out[..., k, :]))[:, :ours]
     return result
 
 

@@ -23,7 +23,7 @@ from setsu.constraints.compiled_factor import acceleration, cut_rank, factor, mu
 from setsu.constraints.compiled_rows import fill_rates, fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
-from setsu.simulation.compiled_projection import SMALLEST_PIVOT, gather, mass
+from setsu.simulation.compiled_projection import SMALLEST_PIVOT, gather, mass, stop_gap
 from setsu.simulation.compiled_springs import spring_power
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
 from setsu.simulation.motion_space import BROKEN, FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
@@ -66,7 +66,7 @@ def _guards(t, s, x, w):
         normal_force = w.multiplier[row]
         w.normal_force[c] = normal_force
         row += 1
-        room = FORCE_ROOM * (1.0 + abs(normal_force))
+        room = FORCE_ROOM * (w.force_size[0] + abs(normal_force))
         w.guards[2 * c] = math.inf if t.bilateral[c] else normal_force + room
         w.guards[2 * c + 1] = math.inf
         if x.mode[c] == STICK:
@@ -79,7 +79,7 @@ def _guards(t, s, x, w):
                 w.guards[2 * c + 1] = t.friction[c] * abs(normal_force) - size + room
         elif t.friction[c] > 0.0:
             for i in range(3):
-                f[i] = -t.friction[c] * normal_force * w.slide[slides, i]
+                f[i] = -t.friction[c] * w.press[c] * normal_force * w.slide[slides, i]
             slides += 1
             speed = 0.0
             for i in range(3):
@@ -92,11 +92,11 @@ def _guards(t, s, x, w):
         if x.stop_held[i]:
             force = w.multiplier[stops]
             stops += 1
-            w.guards[place + i] = force + FORCE_ROOM * (1.0 + abs(force))
-        elif x.stop_sign[i] * s.v[x.stop_velocity[i]] < 0.0:
-            w.guards[place + i] = x.stop_sign[i] * (s.q[x.stop_coordinate[i]] - x.stop_limit[i]) + GAP_ROOM
+            w.guards[place + i] = force + FORCE_ROOM * (w.force_size[0] + abs(force))
         else:
-            w.guards[place + i] = math.inf
+            j = x.stop_axis[i]
+            rate = s.free_rate[j] if j >= 0 else s.v[x.stop_velocity[i]]
+            w.guards[place + i] = stop_gap(s, x, i) + GAP_ROOM if x.stop_sign[i] * rate < 0.0 else math.inf
         smallest = min(smallest, w.guards[place + i])
     place += len(x.stop_held)
     for i in range(len(x.dry_held)):
@@ -112,7 +112,7 @@ def _guard_of_joint(s, x, w, i, row):
     if x.dry_held[i]:
         force = w.multiplier[row]
         w.dry_force[i] = force
-        return x.dry_limit[i] - abs(force) + FORCE_ROOM * (1.0 + abs(force))
+        return x.dry_limit[i] - abs(force) + FORCE_ROOM * (x.dry_limit[i] + abs(force))
     d, j = x.dry_velocity[i], x.dry_axis[i]
     if d >= 0:
         rate, change = s.v[d], w.a[d]

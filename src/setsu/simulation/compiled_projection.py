@@ -23,7 +23,7 @@ from setsu.simulation.compiled_friction import tangents
 from setsu.simulation.motion_space import FREE, MASSLESS, STICK, UNSUITABLE
 from setsu.simulation.sparse_motion import HANDED_OVER, sparse_projection, take_increment
 
-__all__ = ["SMALLEST_PIVOT", "active_rows", "gather", "mass", "project"]
+__all__ = ["SMALLEST_PIVOT", "active_rows", "gather", "mass", "project", "stop_gap"]
 
 SMALLEST_PIVOT = 1e-6
 """Pivot, in parts of a typical one, below which a row is too near others for a correction along it to mean anything."""
@@ -46,6 +46,14 @@ def _rest_row(s, x, i, row):
 
 
 @part
+def stop_gap(s, x, i):
+    """Distance of a joint from its stop, m or rad."""
+    j = x.stop_axis[i]
+    place = s.free_coordinate[j] if j >= 0 else s.q[x.stop_coordinate[i]]
+    return x.stop_sign[i] * (place - x.stop_limit[i])
+
+
+@part
 def gather(t, s, x, F, w):
     """Copy the active rows into F.G with velocity terms in w.gamma and errors in w.error; how many there are."""
     nv, held = len(s.v), len(t.row_kind) + len(t.coupling_offset)
@@ -53,7 +61,7 @@ def gather(t, s, x, F, w):
     for row in range(held + len(t.contact_body)):
         if t.place[row] < 0 if row < held else x.mode[row - held] == FREE:
             continue
-        F.scale[k] = t.pivot_scale[k] if row < held else 0.0
+        F.given[k] = t.pivot_scale[k] if row < held else 0.0
         for d in range(nv):
             F.G[k, d] = s.G[row, d]
         w.gamma[k], w.error[k] = s.gamma[row], s.error[row]
@@ -65,11 +73,14 @@ def gather(t, s, x, F, w):
         k += 1
     for i in range(len(x.stop_held)):
         if x.stop_held[i]:
+            j = x.stop_axis[i]
             for d in range(nv):
-                F.G[k, d] = 0.0
-            F.G[k, x.stop_velocity[i]] = x.stop_sign[i]
-            w.gamma[k], F.scale[k] = 0.0, 0.0
-            w.error[k] = x.stop_sign[i] * (s.q[x.stop_coordinate[i]] - x.stop_limit[i])
+                F.G[k, d] = x.stop_sign[i] * s.free[j, d] if j >= 0 else 0.0
+            w.gamma[k], F.given[k], w.error[k] = 0.0, 0.0, stop_gap(s, x, i)
+            if j >= 0:
+                w.gamma[k] = x.stop_sign[i] * s.free_gamma[j]
+            else:
+                F.G[k, x.stop_velocity[i]] = x.stop_sign[i]
             k += 1
     for i in range(len(x.dry_held)):
         if x.dry_held[i]:
@@ -77,13 +88,13 @@ def gather(t, s, x, F, w):
             if x.dry_axis[i] >= 0:
                 w.gamma[k] = s.free_gamma[x.dry_axis[i]]
             w.gamma[k] += 2.0 * w.rate[0] * speed
-            F.scale[k] = 0.0
+            F.given[k] = 0.0
             k += 1
     for c in range(len(t.contact_body)):
         if x.mode[c] == STICK:
             tangents(s.contact_normal[c], w.T)
             for i in range(2):
-                w.gamma[k], w.error[k], F.scale[k] = 0.0, 0.0, 0.0
+                w.gamma[k], w.error[k], F.given[k] = 0.0, 0.0, 0.0
                 for d in range(nv):
                     F.G[k, d] = 0.0
                 for j in range(3):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from setsu.constraints.assembly import opening
 from setsu.constraints.bearing_loads import all_bearing_limits
 from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.dry_friction import friction_at_rest
 from setsu.constraints.internal_forces import gather_loop_wrenches
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import coordinate_names
@@ -26,7 +27,7 @@ from setsu.dynamics.bearings import settle_friction
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
-from setsu.simulation.contact_modes import ContactMode, JamError, Mode
+from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode
 from setsu.simulation.internal_forces import InternalForces
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
@@ -65,11 +66,11 @@ class ConstrainedMotion:
         joint_stops: bool = False,
     ) -> None:
         self.declared, self.torque, self.baumgarte = mechanism, torque, baumgarte
-        self.stops = JointStops(mechanism, joint_stops)
-        self.open_loops = frozenset(open_loops)
+        self.open_loops, self.joint_stops = frozenset(open_loops), joint_stops
         closed = tuple(loop for loop in mechanism.loops if loop.name not in self.open_loops)
         active = replace(mechanism, loops=closed) if self.open_loops else mechanism
         self.friction = JointFriction(active)
+        self.stops = JointStops(active, joint_stops, loops=True)
         # Dry friction acts by its state, not by the sign of a velocity as in the kernels.
         self.mechanism = without_dry_friction(active) if len(self.friction) else active
         self._loop_places = [k for k, loop in enumerate(mechanism.loops) if loop.name not in self.open_loops]
@@ -381,6 +382,35 @@ class ConstrainedMotion:
         self.refuse(status, 0.0)
         G = space.factor.G[:count].copy()
         return MassMetric(space.kernels.M.copy(), G), G
+
+    def settle_joints(self, q: Floats, v: Floats) -> None:
+        """Decide at once which of the joints at rest dry friction holds, and which way the others go.
+
+        With friction of sliding contacts, which depends on the joints' friction in turn, this is a first guess.
+        """
+        friction, rows = self.friction, self.system.linearise(q, v)
+        rates = friction.rates(v, rows.motion.free_rate)
+        resting = np.flatnonzero(np.abs(rates) <= 10.0 * REST_SPEED)
+        resting = np.union1d(resting, np.array(friction.held, dtype=np.int64)).astype(np.int64)
+        friction.slide_all(rates)
+        space = self.load(q, v)
+        limit = space.modes.dry_limit.copy()
+        space.modes.dry_limit[resting] = 0.0
+        space.work.tau[:] = self.torque(self._time, q, v)
+        self.refuse(self.compiled.evaluate(*space.arguments, False, True), self._time)
+        space.modes.dry_limit[:] = limit
+        b = space.work.dry_change[resting].copy()
+        metric, G = self.impact_metric(q, v)
+        axes = np.concatenate([np.eye(self.mechanism.nv), rows.free_jacobian])
+        E = axes[np.where(friction.velocity >= 0, friction.velocity, self.mechanism.nv + friction.loop_axis)[resting]]
+        none = np.zeros(len(G))
+        moved = np.array([metric.acceleration(metric.force(row, none), none) for row in E]).reshape(E.shape)
+        force = friction_at_rest(E @ moved.T, b, limit[resting])
+        for place, axis in enumerate(resting):
+            if abs(force[place]) < limit[axis]:
+                friction.hold(int(axis))
+            else:
+                friction.slide(int(axis), -force[place])
 
     def let_joints_slide(self, q: Floats, v: Floats) -> None:
         """Let go of every joint that dry friction holds, and let all slide as they move."""

@@ -13,6 +13,7 @@ from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, boun
 from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
+from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
 from setsu.simulation.compiled_springs import spring_ends
 from setsu.simulation.joint_friction import JointFriction
@@ -51,6 +52,7 @@ class Modes(NamedTuple):
     anchor: Floats  # (p, 3) where a sticking point is held
     stop_coordinate: Ints  # (stops,)
     stop_velocity: Ints
+    stop_axis: Ints  # its number among the free axes of loop joints, or -1
     stop_sign: Floats
     stop_limit: Floats
     stop_held: Ints
@@ -79,6 +81,8 @@ class Work(NamedTuple):
     rate: Floats  # (1,) of Baumgarte's stabilisation, 0 without
     damping: Floats  # (nv,)
     powers: Floats  # (4,)
+    force_size: Floats  # (1,) N, what a force is small against: the weight of the mechanism, at most 1
+    press: Floats  # (p,) -1 where a bilateral contact is pulled
     normal_force: Floats  # (p,)
     friction_force: Floats  # (p, 3)
     dry_force: Floats  # (n,) friction along axes of joints
@@ -134,7 +138,12 @@ def motion_space(
     """Return the work space of a constraint system, itself without dry friction, with joint stops."""
     m = system.mechanism
     tables, state = row_tables(system), row_state(system)
-    used = system.loops.has_joint_forces or tables.armature.any() or (friction.loop_axis >= 0).any()
+    used = (
+        system.loops.has_joint_forces
+        or tables.armature.any()
+        or (friction.loop_axis >= 0).any()
+        or (stops.axis >= 0).any()
+    )
     network = loop_network(system, tables)
     pivot_scale = np.empty(len(tables.held))
     pivot_scale[network.place] = 1.0 / np.sqrt(network.typical)
@@ -148,6 +157,7 @@ def motion_space(
         anchor=np.zeros((p, 3)),
         stop_coordinate=stops.coordinate,
         stop_velocity=stops.velocity,
+        stop_axis=stops.axis,
         stop_sign=stops.sign,
         stop_limit=stops.limit,
         stop_held=np.zeros(n_stops, dtype=np.int64),
@@ -180,6 +190,8 @@ def motion_space(
         rate=np.array([baumgarte or 0.0]),
         damping=m.damping,
         powers=np.zeros(4),
+        force_size=np.array([_force_size(m)]),
+        press=np.ones(p),
         normal_force=np.zeros(p),
         friction_force=np.zeros((p, 3)),
         dry_force=np.zeros(n_dry),
@@ -215,3 +227,9 @@ def motion_space(
     factored = factor_space(m.nv, most)
     parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
     return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy))
+
+
+def _force_size(m: Mechanism) -> float:
+    """The weight of a mechanism (N), in which forces are small or not; at most 1."""
+    mass = float(sum(body.mass for body in m.bodies))
+    return min(1.0, mass * max(float(np.linalg.norm(m.gravity)), 1.0))

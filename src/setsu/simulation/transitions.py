@@ -1,19 +1,12 @@
 """Changes between steps: contacts and joints that stick or slip, contacts that hit, loops that close or open.
 
-A plastic impact brings the new rows to rest by the smallest change in the metric of the mass matrix:
-
-    M (v' - v) = Gᵀ p,  G v' = 0                                             (1)  impulse p
-    energy lost = ½ (v - v')ᵀ M (v - v')                                     (2)  all of it at the impact
-
-Dry friction of joints takes no part: it has a limit, and in no time no impulse. A contact that hits sticks if its
-impulse is within the friction cone and slides otherwise: |p_t| = K p_n.
+Impacts are those of impacts.py; contacts that begin to slip, and those that let go, those of jamming.py.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +21,8 @@ from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode, tangential
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
-from setsu.simulation.jamming import release, resolve_jam
-from setsu.simulation.mass_metric import MassMetric
+from setsu.simulation.impacts import strike
+from setsu.simulation.jamming import begin_slip, release, resolve_jam
 from setsu.simulation.motion import Evaluation, FreeMotion
 from setsu.spatial import inverse_placement
 
@@ -82,29 +75,30 @@ def begin(motion: FreeMotion | ConstrainedMotion, q: Floats, v: Floats) -> tuple
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
     _begin_at_stops(motion, q, v)
     motion.let_joints_slide(q, v)
-    before = v
-    motion.prime(q, v)
-    if motion.constrained:
-        q, v = motion.project(q, v)
+    hit = [k for k in range(len(motion.contacts)) if rates[held + k] < -LARGEST_START_ERROR and motion.modes[k].touches]
+    reports: list[EventReport] = []
     try:
-        start, jams = motion.evaluate(0.0, q, v), []
+        if hit:
+            start, report = strike(motion, 0.0, q, v, "impact", motion.contact_names[hit[0]], contacts=hit)
+            reports.append(report)
+        else:
+            motion.prime(q, v)
+            if motion.constrained:
+                q, v = motion.project(q, v)
+            start = motion.evaluate(0.0, q, v)
     except JamError as jam:
         start, jams = resolve_jam(motion, 0.0, q, v, jam)
+        reports.extend(jams)
     state, changes = switch(motion, start)
     # Which contacts stick or open is no event at the start; an impulse is.
-    reports = [*jams, *(change for change in changes if change.kind == "jam")]
-    hit = [k for k in range(len(motion.contacts)) if rates[held + k] < -LARGEST_START_ERROR and motion.modes[k].touches]
-    if hit:
-        jump = state.v - before
-        lost = float(motion.energy(q, before) - motion.energy(q, state.v))
-        reports.append(EventReport(0.0, "impact", motion.contact_names[hit[0]], jump, np.zeros(0), lost))
-    return state, reports
+    return state, [*reports, *(change for change in changes if change.kind == "jam")]
 
 
 def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
     """Hold the joints that rest at their limits; InputError for one that is beyond."""
-    stops = motion.stops
-    for k, (gap, rate) in enumerate(zip(stops.gaps(q), stops.rates(v), strict=True)):
+    stops, rows = motion.stops, motion.system.linearise(q, v)
+    gaps = stops.gaps(q, motion.system.loop_coordinates(rows.places))
+    for k, (gap, rate) in enumerate(zip(gaps, stops.rows(rows.free_jacobian) @ v, strict=True)):
         if gap < -LARGEST_START_ERROR:
             raise InputError(
                 f"simulate: q0 is {-gap:.6g} (m or rad) beyond the {stops.names[k]}; expected a state within the limits"
@@ -186,8 +180,7 @@ def _change(
     if not friction_changes:
         return release(motion, state, k)
     if mode is Mode.STICK:
-        motion.modes[k] = ContactMode(Mode.SLIDE, _against(state.friction_force[k]))
-        return motion.evaluate(state.t, state.q, state.v), [_plain(state, "slip", motion.contact_names[k])]
+        return begin_slip(motion, state, k)
     along = state.sliding[k]
     speed = float(np.linalg.norm(along))
     if speed > 10.0 * REST_SPEED:
@@ -199,11 +192,35 @@ def _change(
     stuck = motion.evaluate(state.t, *motion.project(state.q, state.v))
     if stuck.guards[2 * k + 1] >= 0.0:
         return stuck, [_plain(state, "stick", motion.contact_names[k])]
-    motion.modes[k] = ContactMode(Mode.SLIDE, _against(stuck.friction_force[k]))
-    return motion.evaluate(stuck.t, stuck.q, stuck.v), [_plain(state, "turn", motion.contact_names[k])]
+    turned, _ = begin_slip(motion, stuck, k)
+    return turned, [_plain(state, "turn", motion.contact_names[k])]
 
 
 def _change_joint(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
+    """Let joints with dry friction stick, slide or turn round: all that are at rest, at once."""
+    friction = motion.friction
+    held, sign = set(friction.held), friction.sign.copy()
+    if not _coupled_friction(motion):
+        motion.settle_joints(state.q, state.v)
+    if set(friction.held) == held and (friction.sign == sign).all():
+        return _change_one_joint(motion, state, k)
+    reports = []
+    for i, name in enumerate(friction.names):
+        if (i in friction.held) != (i in held):
+            reports.append(_plain(state, "stick" if i in friction.held else "slip", name))
+        elif i not in held and friction.sign[i] != sign[i]:
+            reports.append(_plain(state, "turn", name))
+    motion.prime(state.q, state.v)
+    return motion.evaluate(state.t, *motion.project(state.q, state.v)), reports
+
+
+def _coupled_friction(motion: ConstrainedMotion) -> bool:
+    """Whether contacts slide with friction, which then depends on that of the joints."""
+    pairs = zip(motion.modes, motion.contacts, strict=True)
+    return any(mode.mode is Mode.SLIDE and contact.friction > 0.0 for mode, contact in pairs)
+
+
+def _change_one_joint(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
     """Let a joint with dry friction slide whose friction does not hold it, or stick or turn round at rest."""
     friction, name = motion.friction, motion.friction.names[k]
     if k in friction.held:
@@ -225,59 +242,14 @@ def _change_stop(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[
     if k in stops.held:
         stops.release(k)
         return motion.evaluate(state.t, state.q, state.v), [_plain(state, "release", stops.names[k])]
-    stops.hold(k)
-    motion.let_joints_slide(state.q, state.v)
-    motion.prime(state.q, state.v)
-    metric, G = motion.impact_metric(state.q, state.v)
-    p, before = -metric.impulse(G @ state.v), float(motion.energy(state.q, state.v))
-    v = state.v - metric.nearest(G @ state.v)
-    q, v = motion.project(state.q, v) if motion.constrained else (state.q, v)
-    motion.let_joints_slide(q, v)
-    lost = before - float(motion.energy(q, v))
-    return motion.evaluate(state.t, q, v), [EventReport(state.t, "stop", stops.names[k], v - state.v, p, lost)]
+    after, report = strike(motion, state.t, state.q, state.v, "stop", stops.names[k], stops=[k])
+    return after, [report]
 
 
 def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
     """Plastic impact of a contact with its surface."""
-    motion.let_joints_slide(state.q, state.v)
-    friction = motion.contacts[k].friction
-    rows = motion.system.linearise(state.q, state.v)
-    along = tangential(rows.contact_velocity[k], rows.normal[k])
-    speed = float(np.linalg.norm(along))
-    mode, anchor = Mode.STICK if friction > 0.0 else Mode.SLIDE, motion.contact_position(k, state.q)
-    motion.modes[k] = ContactMode(mode, along / max(speed, REST_SPEED), anchor)
-    metric, G = motion.impact_metric(state.q, state.v)
-    p = -metric.impulse(G @ state.v)
-    place = motion.system.n_held + sum(mode.touches for mode in motion.modes[:k])
-    jump = -metric.nearest(G @ state.v)
-    if friction > 0.0:
-        tangent = G.shape[0] - 2 * sum(mode.mode is Mode.STICK for mode in motion.modes[k:])
-        if float(np.linalg.norm(p[tangent : tangent + 2])) > friction * p[place]:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
-            metric, G = motion.impact_metric(state.q, state.v)
-            p, jump = _sliding_impact(motion, metric, G, rows, state, k, place)
-    before = float(motion.energy(state.q, state.v))
-    q, v = motion.project(state.q, state.v + jump) if motion.constrained else (state.q, state.v + jump)
-    motion.let_joints_slide(q, v)
-    after = motion.evaluate(state.t, q, v)
-    report = EventReport(
-        state.t, "impact", motion.contact_names[k], v - state.v, p, before - float(motion.energy(q, v))
-    )
+    after, report = strike(motion, state.t, state.q, state.v, "impact", motion.contact_names[k], contacts=[k])
     return after, [report]
-
-
-def _sliding_impact(
-    motion: ConstrainedMotion, metric: MassMetric, G: Floats, rows: Any, state: Evaluation, k: int, place: int
-) -> tuple[Floats, Floats]:
-    """Impulse and velocity jump with |p_t| = K p_n against the sliding: as (2) of constrained_motion."""
-    column = -motion.contacts[k].friction * (rows.contact_jacobian[k].T @ motion.modes[k].direction)
-    none = np.zeros(len(G))
-    along = metric.force(column, none)
-    share = float(metric.multipliers(along, none)[place])
-    p0 = -metric.impulse(G @ state.v)
-    normal = float(p0[place]) / max(1.0 - share, 1e-12)
-    jump = metric.acceleration(along * normal, G @ state.v)
-    return p0 + metric.multipliers(along, none) * normal, jump
 
 
 def change_loop(
@@ -289,23 +261,26 @@ def change_loop(
     if closing and change.here:
         declared = _joined_here(declared, state.q, change.name)
     names = names - {change.name} if closing else names | {change.name}
-    changed = ConstrainedMotion(declared, motion.torque, motion.contacts, open_loops=names, baumgarte=motion.baumgarte)
-    changed.modes, changed.stops = list(motion.modes), motion.stops
+    changed = ConstrainedMotion(
+        declared,
+        motion.torque,
+        motion.contacts,
+        open_loops=names,
+        baumgarte=motion.baumgarte,
+        joint_stops=motion.joint_stops,
+    )
+    changed.modes = list(motion.modes)
+    stopped = {motion.stops.names[k] for k in motion.stops.held}
+    changed.stops.held = tuple(k for k, name in enumerate(changed.stops.names) if name in stopped)
     if closing:
         _refuse_gap(changed, state, change)
     changed.watch(state.q)
-    changed.prime(state.q, state.v)
-    before = float(motion.energy(state.q, state.v))
-    metric, G = changed.impact_metric(state.q, state.v)
-    impulse = -metric.impulse(G @ state.v)
-    v = state.v - metric.nearest(G @ state.v)
-    q, v = changed.project(state.q, v) if changed.constrained else (state.q, v)
-    changed.let_joints_slide(q, v)
-    after, _ = switch(changed, changed.evaluate(state.t, q, v))
     kind = "close" if closing else "open"
-    lost = before - float(changed.energy(after.q, after.v))
-    impulse = impulse if closing else np.zeros(0)
-    return changed, after, EventReport(state.t, kind, change.name, after.v - state.v, impulse, lost)
+    after, report = strike(changed, state.t, state.q, state.v, kind, change.name)
+    after, _ = switch(changed, after)
+    if not closing:
+        report = replace(report, impulse=np.zeros(0))
+    return changed, after, replace(report, velocity_jump=after.v - state.v)
 
 
 def _refuse_gap(motion: ConstrainedMotion, state: Evaluation, change: CloseLoop) -> None:
@@ -337,8 +312,3 @@ def _joined_here(m: Mechanism, q: Floats, name: str) -> Mechanism:
 
 def _plain(state: Evaluation, kind: str, name: str) -> EventReport:
     return EventReport(state.t, kind, name, np.zeros_like(state.v), np.zeros(0))
-
-
-def _against(force: Floats) -> Floats:
-    length = float(np.linalg.norm(force))
-    return -force / length if length > 0.0 else np.zeros(3)
