@@ -160,7 +160,9 @@ def constrained_dynamics(
     if solver is not None:
         result = _sparse_first(system, solver, states, frame, batch)
     else:
-        result = DenseMotion(system, states, method, batch, driven).solve(stick_speed, at_rest, frame)
+        motion = DenseMotion(system, states, method, batch, driven)
+        motion.warn_of_singularity(4)
+        result = motion.solve(stick_speed, at_rest, frame)
     return ConstrainedDynamics(**{key: array.reshape((*batch, *array.shape[1:])) for key, array in result.items()})
 
 
@@ -293,7 +295,9 @@ def _sparse_first(
     }
     left = np.flatnonzero(found.outcome)
     if left.size:
-        dense = DenseMotion(system, states.at(left), "default", batch).solve(0.0, None, frame)
+        motion = DenseMotion(system, states.at(left), "default", batch)
+        motion.warn_of_singularity(5)
+        dense = motion.solve(0.0, None, frame)
         for key, array in dense.items():
             result[key][left] = array
     return result

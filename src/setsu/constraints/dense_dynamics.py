@@ -13,6 +13,7 @@ Refuses: a motion without mass, contacts for which no forces exist.
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from setsu.constraints.stacked import Floats, cross, dot, length_of, times, tran
 from setsu.constraints.system import ConstraintSystem, Linearisation
 from setsu.dynamics import bias_torque, joint_wrenches, mass_matrix
 from setsu.dynamics.equations import bare_inverse_dynamics
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 
 __all__ = ["DenseMotion", "States", "contact_basis", "held_tolerance", "kept_rows", "loop_joint_forces"]
 
@@ -146,6 +147,17 @@ class DenseMotion:
         )
         self.force = self.force + self.held.shift
 
+    def warn_of_singularity(self, stacklevel: int) -> None:
+        """Warn of states in which rows that are independent elsewhere depend on each other."""
+        if self.system.contacts or self.driven.names or not (self.held.s_inverse == 0.0).any():
+            return
+        warnings.warn(
+            f"constrained_dynamics: {self.system.mechanism.name} is in a singular configuration, where its constraints "
+            "do not determine the motion: accelerations and forces are the least ones (see `residual`)",
+            ModelWarning,
+            stacklevel=stacklevel,
+        )
+
     def solve(self, stick_speed: float, at_rest: NDArray[np.bool_] | None, frame: str) -> dict[str, NDArray]:
         system, held, rows = self.system, self.held, self.rows
         pushed = held.push(self.force)
@@ -212,17 +224,21 @@ class DenseMotion:
         bias = np.concatenate([np.zeros((len(F), nv)), self.rows.motion.free_velocity_term], axis=-1)[:, axes]
         Y = held.push(columns)
         Z = held.free_part(Y)
-        A = np.swapaxes(Z, -1, -2) @ Z
+        A, size = np.swapaxes(Z, -1, -2) @ Z, (Y * Y).sum(-2)
         z = held.free_part(held.push(self.force)[..., None])[..., 0] + held.forced_part
         force = np.zeros(resting.shape)
         for _ in range(_ROUNDS if self.changing.size else 1):
             # Contacts answer to friction, and friction to contacts: in turn, until neither changes.
             moved = self._contacts(z + times(Z, force), stick_speed, at_rest)[2]
             b, before = transposed_times(Y, z + moved) + bias, force
+            noise = 1e-10 * (np.sqrt(size) * length_of(z + moved)[:, None] + np.abs(bias))
             force = np.zeros(resting.shape)
             for n, mine in enumerate(resting):
                 own = np.flatnonzero(mine)
-                force[n, own] = dry_friction.friction_at_rest(A[n][np.ix_(own, own)], b[n, own], limit[own])
+                compliance = A[n][np.ix_(own, own)]
+                force[n, own] = dry_friction.friction_at_rest(
+                    compliance, b[n, own], limit[own], size[n, own], noise[n, own]
+                )
             if np.abs(force - before).max(initial=0.0) <= 1e-12 * np.abs(force).max(initial=0.0):
                 return force
         if self.changing.size:

@@ -23,19 +23,37 @@ from setsu.constraints.stacked import Floats
 __all__ = ["friction_at_rest"]
 
 _ROUNDING = 1e-11
-_RIGID = 1e-13
+_RIGID = 1e-12
 _PATIENCE = 10
 
 
-def friction_at_rest(A: Floats, b: Floats, limit: Floats) -> Floats:
-    """Return f (n,) of (1) for A (n, n), b (n,) and limits (n,); axes that nothing can move get none.
+def friction_at_rest(
+    A: Floats,
+    b: Floats,
+    limit: Floats,
+    size: Floats | None = None,
+    noise: Floats | float = 0.0,
+    *,
+    fewest_inside: bool = False,
+) -> Floats:
+    """Return f (n,) of (1) for A (n, n), b (n,) and limits (n,).
+
+    size: (n,), diagonal of A if nothing were held: against it, compliance that loops leave is rounding. Friction does
+        not change how such an axis moves (a rocker in its dead centre); it acts against b all the same, where that is
+        more than `noise` (n,).
+
+    fewest_inside: where loops let axes move together only, so that many forces do the same, give as many of them as can
+        be their limit: those inside it are then determined by the motion.
 
     >>> float(friction_at_rest(np.eye(1), np.array([1.5]), np.array([2.0]))[0])
     -1.5
     """
     force = np.zeros(len(b))
     diagonal = np.diagonal(A)
-    moves = np.flatnonzero(diagonal > _RIGID * diagonal.max(initial=0.0))
+    mobile = diagonal > _RIGID * (diagonal.max(initial=0.0) if size is None else size)
+    force[~mobile] = (-np.sign(np.where(np.abs(b) > noise, b, 0.0)) * limit)[~mobile]
+    moves = np.flatnonzero(mobile)
+    b = b + A[:, ~mobile] @ force[~mobile]
     if not moves.size:
         return force
     # Each axis in a unit in which its own compliance is one.
@@ -61,9 +79,28 @@ def friction_at_rest(A: Floats, b: Floats, limit: Floats) -> Floats:
         else:
             wrong = wrong[-1:]
         side[wrong] = new[wrong]
+    if fewest_inside:
+        _push_to_limits(M, c, x, side)
     # Exactly at the limit where it does not hold: callers tell by that.
     force[moves] = np.where(side != 0.0, side * limit[moves], np.clip(x * unit, -limit[moves], limit[moves]))
     return force
+
+
+def _push_to_limits(M: Floats, c: Floats, x: Floats, side: Floats) -> None:
+    """Change forces inside their limits c by what moves nothing, in place, until one limit after the other is met."""
+    while True:
+        inside = np.flatnonzero(side == 0.0)
+        if len(inside) < 2:
+            return
+        values, vectors = np.linalg.eigh(M[np.ix_(inside, inside)])
+        if values[0] > 1e-11 * values[-1]:
+            return
+        idle = vectors[:, 0] * (1.0 if vectors[:, 0].sum() >= 0.0 else -1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            way = np.where(np.abs(idle) > 1e-12, (np.sign(idle) * c[inside] - x[inside]) / idle, np.inf)
+        first = int(np.argmin(way))
+        x[inside] += way[first] * idle
+        side[inside[first]] = 1.0 if idle[first] > 0.0 else -1.0
 
 
 def _solved(M: Floats, r: Floats) -> Floats:

@@ -29,6 +29,7 @@ SMALLEST_PIVOT = 1e-6
 """Pivot, in parts of a typical one, below which a row is too near others for a correction along it to mean anything."""
 _SMALLEST_ERROR = 1e-15
 _LAST_CORRECTION = 1e-13
+_SLOWLY = 1e-11
 _NEAR = 1e-4
 _ROUNDING = 1e-16
 
@@ -166,6 +167,12 @@ def _largest(numbers, k):
 
 
 @part
+def _stalls(size, last):
+    """Whether errors fall no further; at a singular configuration they do so slowly: they are squares of the way."""
+    return size > (0.25 if size < _SLOWLY else 0.8) * last
+
+
+@part
 def _project_loops(t, s, kernels, x, F, w, most):
     """`project` for loops and couplings alone: while factors do, corrections look at poses and errors only."""
     last = math.inf
@@ -181,7 +188,7 @@ def _project_loops(t, s, kernels, x, F, w, most):
             return MASSLESS
         size = _largest(w.error, k)
         # Rounding keeps the error from falling further: more steps would only wander.
-        if size <= _SMALLEST_ERROR or size > 0.25 * last or (size <= _LAST_CORRECTION and last < math.inf):
+        if size <= _SMALLEST_ERROR or _stalls(size, last) or (size <= _LAST_CORRECTION and last < math.inf):
             break
         last = size
         while True:
@@ -232,7 +239,7 @@ def project(t, s, kernels, x, F, w, c, u, most):
             if not factor(F, kernels.M, k, most, SMALLEST_PIVOT):
                 return MASSLESS
         # Rounding keeps the error from falling further: more steps would only wander.
-        if size <= _SMALLEST_ERROR or size > 0.25 * last:
+        if size <= _SMALLEST_ERROR or _stalls(size, last):
             break
         last = size
         if not _moved(s, F, w):

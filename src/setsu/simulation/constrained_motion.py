@@ -22,7 +22,7 @@ from setsu.constraints.internal_forces import gather_loop_wrenches
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
-from setsu.dynamics import body_poses, integrate, joint_wrenches
+from setsu.dynamics import body_poses, difference, integrate, joint_wrenches
 from setsu.dynamics.bearings import settle_friction
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
@@ -362,6 +362,7 @@ class ConstrainedMotion:
     def _prime_singular_start(self, q: Floats, v: Floats) -> None:
         """Leave the force of loops in a singular configuration: between those before and after it along the motion."""
         speed, work = float(np.abs(v).max(initial=0.0)), self.space.work
+        self._refuse_rigid_start(q, v if speed else work.a.copy())
         work.held_force[:] = 0.0
         if not speed:
             return
@@ -374,6 +375,29 @@ class ConstrainedMotion:
                 forces.append(work.held_force.copy())
         work.held_force[:] = np.mean(forces, axis=0) if forces else 0.0
         work.passing[0] = 0
+
+    def _refuse_rigid_start(self, q: Floats, direction: Floats) -> None:
+        """Refuse a singular configuration that the loops do not let go, as a chain that is stretched between its ends.
+
+        direction: (nv,), of the motion to first order.
+        """
+        size = float(np.abs(direction).max(initial=0.0))
+        if not size or self.baumgarte is not None:
+            return
+        gone = integrate(self.mechanism, q, direction * (_SHORT_WAY / size), 1.0)
+        near, _ = self.project(gone, np.zeros(self.mechanism.nv))
+        # From a way out of a rigid configuration corrections lead back, or end on the way.
+        left = np.abs(self.system.position_error(near)[: self.system.n_held] / self._judged.length)[self._judged.kept]
+        moved = np.abs(difference(self.mechanism, q, near)).max()
+        if moved > 0.3 * _SHORT_WAY and left.max(initial=0.0) < 1e-11:
+            return
+        error = self.system.position_error(gone)[: self.system.n_held]
+        row = int(np.argmax(np.where(self._judged.kept, np.abs(error) / self._judged.length, 0.0)))
+        raise InputError(
+            f"simulate: at t = {self._time:.9g} s {self.system.names[row]} allows no motion in this singular "
+            "configuration, though its rates do (a chain stretched between its ends): forces in it have no bound; "
+            "expected a configuration with some slack"
+        )
 
     def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
         """Return mass metric and active rows (k, nv) for an impact at a state."""
@@ -400,12 +424,15 @@ class ConstrainedMotion:
         self.refuse(self.compiled.evaluate(*space.arguments, False, True), self._time)
         space.modes.dry_limit[:] = limit
         b = space.work.dry_change[resting].copy()
+        noise = 1e-10 * float(np.abs(space.work.a).max(initial=0.0))
         metric, G = self.impact_metric(q, v)
         axes = np.concatenate([np.eye(self.mechanism.nv), rows.free_jacobian])
         E = axes[np.where(friction.velocity >= 0, friction.velocity, self.mechanism.nv + friction.loop_axis)[resting]]
         none = np.zeros(len(G))
-        moved = np.array([metric.acceleration(metric.force(row, none), none) for row in E]).reshape(E.shape)
-        force = friction_at_rest(E @ moved.T, b, limit[resting])
+        pushed = np.array([metric.force(row, none) for row in E]).reshape(E.shape)
+        moved = np.array([metric.acceleration(y, none) for y in pushed]).reshape(E.shape)
+        size = (pushed * pushed).sum(axis=1)
+        force = friction_at_rest(E @ moved.T, b, limit[resting], size, noise, fewest_inside=True)
         for place, axis in enumerate(resting):
             if abs(force[place]) < limit[axis]:
                 friction.hold(int(axis))
