@@ -1,9 +1,67 @@
-"""What every test run prints first: the native code under test depends on it."""
+"""What every run prints first, and two options: a sample of the tests; how near rounding comes to its bounds."""
 
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from rounding_report import Report
+
+from setsu.native.processor import target
 from setsu.native.threads import get_threads
 from setsu.native.toolchain import cache_folder, lanes
 
+_REPORT = pytest.StashKey[Report]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of this suite."""
+    parser.addoption(
+        "--every", type=int, default=1, help="run every Nth test of each file only, its first one included"
+    )
+    parser.addoption("--roundings", action="store_true", help="print measured / allowed of every tolerance (with -n 0)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch tolerances where that is asked for."""
+    if config.getoption("--roundings"):
+        config.stash[_REPORT] = Report()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave the libraries as they were."""
+    if _REPORT in config.stash:
+        config.stash[_REPORT].restore()
+
 
 def pytest_report_header() -> str:
-    """Lanes of the vector code, threads and the folder of compiled code."""
-    return f"setsu: {lanes()} lanes, {get_threads()} threads, compiled code in {cache_folder()}"
+    """Processor, lanes of the vector code, threads and the folder of compiled code."""
+    made_for = f"{target().level} ({target().name})"
+    return f"setsu: code for {made_for}, {lanes()} lanes, {get_threads()} threads, compiled code in {cache_folder()}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep every Nth test of each file."""
+    step = config.getoption("--every")
+    if step > 1:
+        chosen = {
+            item
+            for _, group in itertools.groupby(items, key=lambda item: item.path)
+            for item in itertools.islice(group, 0, None, step)
+        }
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
+
+
+def pytest_assertion_pass(item: pytest.Item, lineno: int, expl: str) -> None:
+    """Take down how near a comparison with a small number was (needs -o enable_assertion_pass_hook=true)."""
+    if _REPORT in item.config.stash:
+        item.config.stash[_REPORT].comparison(f"{item.path.name}:{lineno}", expl)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the tolerances, the nearest first."""
+    if _REPORT in config.stash:
+        terminalreporter.section("measured / allowed")
+        for line in config.stash[_REPORT].lines():
+            terminalreporter.write_line(line)

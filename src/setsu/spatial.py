@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.elementary import LARGEST_ANGLE, cos_sin, length, matmul, reduced_angle
 from setsu.errors import InputError
 from setsu.named_numbers import NamedNumber, as_placement, named, named_cos_sin
 
@@ -62,13 +63,13 @@ def _cos_sin(angle: float) -> tuple[float, float]:
     # Beyond a few turns one rounding of the angle is no longer small against the sine it would change.
     if abs(angle) < 100.0 and abs(angle - quarter * (math.pi / 2)) <= 4e-16 * max(1.0, abs(angle)):
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
-    return math.cos(angle), math.sin(angle)
+    return cos_sin(angle if abs(angle) <= LARGEST_ANGLE else reduced_angle(angle))
 
 
 def axis_angle_rotation(axis: ArrayLike, angle: float) -> Array:
     """Return the rotation by `angle` (rad) about the unit vector along `axis`."""
     u = np.asarray(axis, dtype=np.float64)
-    u = u / np.linalg.norm(u)
+    u = u / length(u)
     c, s = _cos_sin(angle)
     return c * np.eye(3) + s * skew(u) + (1.0 - c) * np.outer(u, u)
 
@@ -92,7 +93,7 @@ def _euler_entries(roll: float, pitch: float, yaw: float) -> list[list[float]]:
 def rotation_from_quaternion(quaternion: ArrayLike) -> Array:
     """Return the rotation of a quaternion x y z w, normalised first."""
     q = finite_vector(quaternion, 4, "quaternion")
-    norm = float(np.linalg.norm(q))
+    norm = length(q)
     if norm == 0.0:
         raise InputError("quaternion: expected a non-zero quaternion x y z w, got all zeros")
     x, y, z, w = q / norm
@@ -118,22 +119,31 @@ def quaternion_from_rotation(rotation: ArrayLike) -> Array:
         ]
     )
     column = K[:, int(np.argmax(np.diag(K)))]
-    quaternion = column / np.linalg.norm(column)
+    quaternion = column / length(column)
     return -quaternion if quaternion[3] < 0 else quaternion
 
 
 def is_rotation(matrix: Array, tolerance: float = 1e-9) -> bool:
     """Tell whether `matrix` is orthonormal with determinant +1 within `tolerance`."""
-    return bool(np.abs(matrix @ matrix.T - np.eye(3)).max() <= tolerance and np.linalg.det(matrix) > 0.0)
+    return bool(np.abs(matmul(matrix, matrix.T) - np.eye(3)).max() <= tolerance and np.linalg.det(matrix) > 0.0)
 
 
 def nearest_rotation(matrix: Array) -> Array:
     """Return the rotation closest to `matrix` in the Frobenius norm; exact rotations of 0 and ±1 stay as they are."""
-    if np.array_equal(matrix @ matrix.T, np.eye(3)):
+    if np.array_equal(matmul(matrix, matrix.T), np.eye(3)):
         return matrix.copy()
-    U, _, Vt = np.linalg.svd(matrix)
-    U[:, 2] *= np.sign(np.linalg.det(U @ Vt))
-    return U @ Vt
+    # Newton's iteration for the polar factor, R = ½ (R + R⁻ᵀ), in explicit terms: it doubles the digits.
+    R, before = np.asarray(matrix, dtype=np.float64), np.inf
+    while True:
+        cofactors = np.array([np.cross(R[1], R[2]), np.cross(R[2], R[0]), np.cross(R[0], R[1])])
+        determinant = float(R[0, 0] * cofactors[0, 0] + R[0, 1] * cofactors[0, 1] + R[0, 2] * cofactors[0, 2])
+        if determinant <= 0.0:
+            raise InputError(f"nearest_rotation: expected a matrix of positive determinant, got {matrix.tolist()}")
+        following = 0.5 * (R + cofactors / determinant)
+        change = float(np.abs(following - R).max())
+        if change >= before or change == 0.0:
+            return R
+        R, before = following, change
 
 
 def placement(
@@ -214,7 +224,7 @@ def inverse_placement(T: Array) -> Array:
     """Return the inverse of a placement."""
     result = np.eye(4)
     result[:3, :3] = T[:3, :3].T
-    result[:3, 3] = -T[:3, :3].T @ T[:3, 3]
+    result[:3, 3] = -matmul(T[:3, :3].T, T[:3, 3])
     return result
 
 
@@ -232,15 +242,15 @@ def axis_to_z_rotation(axis: Sequence[float]) -> Array:
     if exact is not None:
         return exact
     w = np.array([x, y, z], dtype=np.float64)
-    w /= np.linalg.norm(w)
+    w /= length(w)
     helper = np.zeros(3)
     helper[int(np.argmin(np.abs(w)))] = 1.0
     u = np.cross(helper, w)
-    u /= np.linalg.norm(u)
+    u /= length(u)
     return np.column_stack([u, np.cross(w, u), w])
 
 
 def inertia_about_origin(mass: float, center_of_mass: ArrayLike, inertia: ArrayLike) -> Array:
     """Return the 3x3 inertia about the frame origin from the one about the centre of mass (kg m²)."""
     c = np.asarray(center_of_mass, dtype=np.float64)
-    return np.asarray(inertia, dtype=np.float64) + mass * (float(c @ c) * np.eye(3) - np.outer(c, c))
+    return np.asarray(inertia, dtype=np.float64) + mass * (float(matmul(c, c)) * np.eye(3) - np.outer(c, c))

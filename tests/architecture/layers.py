@@ -9,6 +9,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "setsu"
 
 LINES: dict[str, int] = {
+    "elementary": 0,
     "errors": 0,
     "interruption": 0,
     "named_numbers": 0,
@@ -43,6 +44,7 @@ LINES: dict[str, int] = {
 # Pairs on one line that may see each other: placements use the errors and named numbers; what runs many scenarios, or
 # shows one, reads them.
 SAME_LINE_ALLOWED = {
+    ("spatial", "elementary"),
     ("spatial", "errors"),
     ("named_numbers", "errors"),
     ("viewers", "errors"),

@@ -1,5 +1,6 @@
-"""A result depends on its own row alone: not on the batch, its split, threads, lanes, process or cache. Bit for bit."""
+"""A result depends on its own row alone: not on batch, threads, lanes, process, cache or processor. Bit for bit."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from determinism.digest_of_results import KERNELS, SAMPLE, SPECIALISED, inputs, mechanism
+from determinism.digest_of_results import KERNELS, SAMPLE, SPECIALISED, STORED, inputs, mechanism
 
 import setsu
 from setsu.dynamics.catalogue import native_function
+from setsu.native import processor
+from setsu.native.processor import LEVELS
 
 SCRIPT = Path(__file__).with_name("digest_of_results.py")
 
@@ -82,7 +85,7 @@ def digests(cache: Path, **environment: str) -> dict[str, str]:
     """Hashes of all results in a new process."""
     paths = os.pathsep.join([str(SCRIPT.parents[1]), os.environ.get("PYTHONPATH", "")])
     completed = subprocess.run(
-        [sys.executable, str(SCRIPT)],
+        [sys.executable, "-W", "ignore", str(SCRIPT)],
         env={**os.environ, "SETSU_CACHE_DIR": str(cache), "PYTHONPATH": paths, **environment},
         capture_output=True,
         text=True,
@@ -92,27 +95,65 @@ def digests(cache: Path, **environment: str) -> dict[str, str]:
     return dict(line.split("\t") for line in completed.stdout.splitlines())
 
 
+def stored() -> dict[str, str]:
+    return json.loads(STORED.read_text())
+
+
 @pytest.fixture(scope="module")
-def first_digests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    cache = tmp_path_factory.mktemp("cache")
-    return cache, digests(cache)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.mark.slow
-def test_a_second_process_gives_the_same_bits(first_digests: tuple[Path, dict[str, str]]) -> None:
-    """From the cache the first one wrote, and from none."""
-    cache, first = first_digests
-    assert len(first) == len(SAMPLE)
+def test_every_process_gives_the_stored_bits(cache: Path) -> None:
+    """From no cache, from the cache the first one wrote, and from none again."""
+    assert digests(cache) == stored()
     assert list(cache.glob("*.o")), "the first process left its code"
-    assert digests(cache) == first
-    for file in cache.iterdir():
+    assert digests(cache) == stored()
+    for file in cache.glob("*.o"):
         file.unlink()
-    assert digests(cache) == first
+    assert digests(cache) == stored()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lanes", ["2", "4", "8", "16"])
-def test_the_width_of_vectors_does_not_matter(
-    lanes: str, first_digests: tuple[Path, dict[str, str]], tmp_path: Path
-) -> None:
-    assert digests(tmp_path, SETSU_LANES=lanes) == first_digests[1]
+@pytest.mark.parametrize("lanes", ["1", "2", "4", "8", "16"])
+def test_the_width_of_vectors_does_not_matter(lanes: str, cache: Path) -> None:
+    assert digests(cache, SETSU_LANES=lanes) == stored()
+
+
+# What other libraries choose by processor: the C library's and NumPy's elementary functions, the kernels of BLAS.
+SURROUNDINGS = {
+    "as it is": {},
+    "C library without FMA and AVX2": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4"},
+    "NumPy without AVX2 and FMA": {"NPY_DISABLE_CPU_FEATURES": "AVX2,FMA3"},
+    "BLAS of an old processor": {"OPENBLAS_CORETYPE": "Nehalem"},
+    "array objects of unknown layout": {"SETSU_PORTABLE": "1"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_processor_does_not_matter(level: str, surroundings: str, cache: Path) -> None:
+    """Every level this processor has, and libraries that believe to be on another one; stored bits of other machines.
+
+    After a change that is meant to move results: python tests/determinism/digest_of_results.py --store
+    """
+    try:
+        processor._target(level, processor.host())
+    except setsu.InputError as lacking:
+        pytest.skip(str(lacking))
+    with_names = {key: value for key, value in SURROUNDINGS[surroundings].items() if known_to_numpy(key, value)}
+    assert digests(cache, SETSU_PROCESSOR=level, **with_names) == stored()
+
+
+def known_to_numpy(key: str, value: str) -> bool:
+    """NumPy refuses to start without features it was built to need."""
+    if key != "NPY_DISABLE_CPU_FEATURES":
+        return True
+    code = "import numpy"
+    return not subprocess.run([sys.executable, "-W", "error", "-c", code], env={**os.environ, key: value}).returncode
+
+
+def test_every_sample_is_stored() -> None:
+    assert len(stored()) == len(SAMPLE) + 6

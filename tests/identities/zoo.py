@@ -12,11 +12,16 @@ from functools import cache
 
 import numpy as np
 import pytest
+from rounding import EPSILON, assert_law
 
 import setsu
 from setsu.sample_mechanisms import random_tree
 
-EPSILON = float(np.finfo(float).eps)
+# The bounds of these laws, by the names the tests of laws import.
+__all__ = [
+    "EPSILON", "NAMES", "STATES", "Animal", "animal", "assert_law", "over_the_zoo", "tangent", "times",
+]  # fmt: skip
+
 STATES = 3
 JOINT_TYPES = ("Revolute", "Prismatic", "Helical", "Cylindrical", "Universal", "Spherical", "Planar", "Fixed")
 OPTIONS = {"damping": 0.5, "armature": 0.1, "coulomb": 0.3, "stiffness": 2.0}
@@ -100,14 +105,6 @@ over_the_zoo = pytest.mark.parametrize(
 def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Matrix times vector, state by state."""
     return np.einsum("...ij,...j->...i", matrix, vector)
-
-
-def assert_law(left: np.ndarray, right: np.ndarray, terms: list[np.ndarray], c: float, condition: float = 1.0) -> None:
-    """Both sides agree within c κ ε of the largest entry among the terms, over all states."""
-    scale = max(float(np.abs(term).max(initial=0.0)) for term in terms)
-    error = float(np.abs(np.asarray(left) - right).max(initial=0.0))
-    limit = c * condition * EPSILON * scale
-    assert error <= limit, f"error {error:.2e}, allowed {limit:.2e} = {c:g} x {condition:.1e} x ε x {scale:.2e}"
 
 
 def tangent(m: setsu.Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -70,6 +70,12 @@ class PinocchioTwin:
         v, a, tau = rng.standard_normal((3, count, self.mechanism.nv))
         return q, v, a, tau
 
+    def model_difference(self, q: np.ndarray) -> float:
+        """How far the poses of the two models differ, of the largest entry: what was read from the file differs."""
+        pin.forwardKinematics(self.model, self.data, self.configuration(q))
+        theirs = np.array([self.data.oMi[number].homogeneous for number in self.joints])
+        return relative_error(setsu.body_poses(self.mechanism, q), theirs)
+
     def friction(self, v: np.ndarray) -> np.ndarray:
         """Joint friction, which Setsu's torques contain and Pinocchio's do not."""
         return self.mechanism.damping * v + self.mechanism.coulomb * np.sign(v)

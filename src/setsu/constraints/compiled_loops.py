@@ -35,6 +35,7 @@ from setsu.constraints.row_tables import (
     SECOND_AXIS,
     TURN,
 )
+from setsu.native.compiled_elementary import arctan2
 from setsu.native.control_flow import part
 
 __all__ = ["loop_errors", "loop_pose", "loop_rates", "loop_rows"]
@@ -48,24 +49,24 @@ def _sines(R):
 
 @part
 def _angle(sine, cosine):
-    """atan2 for numbers on the unit circle, quick where the angle is small."""
+    """arctan2 for numbers on the unit circle, quick where the angle is small."""
     if abs(sine) < 0.01 and cosine > 0.0:
         # The series of the arc sine; what is left out is below rounding.
         square = sine * sine
         return sine * (1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0))))
-    return math.atan2(sine, cosine)
+    return arctan2(sine, cosine)
 
 
 @part
 def _turn_about(axis, R):
-    return math.atan2(0.5 * dot(axis, _sines(R)), 0.5 * (R[0] + R[4] + R[8] - 1.0))
+    return arctan2(0.5 * dot(axis, _sines(R)), 0.5 * (R[0] + R[4] + R[8] - 1.0))
 
 
 @part
 def _angle_about(axis, start, end):
     first = minus(start, scaled(axis, dot(axis, start)))
     second = minus(end, scaled(axis, dot(axis, end)))
-    return math.atan2(dot(axis, cross(first, second)), dot(first, second))
+    return arctan2(dot(axis, cross(first, second)), dot(first, second))
 
 
 @part

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 from setsu.contact.convex_tables import BOX, CYLINDER, HULL, POINT, RIM, SEGMENT, ConvexShapes
+from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import part
 
 __all__ = ["forget", "support", "supporting_face"]
@@ -113,7 +114,8 @@ def supporting_face(tables: ConvexShapes, shape, nx, ny, nz, ox, oy, oz, out):
         if abs(z) >= across:
             for k in range(RIM):
                 turn = sign * 2.0 * math.pi * k / RIM
-                _put(out, k, s, half[0] * math.cos(turn), half[0] * math.sin(turn), sign * half[2], ox, oy, oz)
+                cosine, sine = cos_sin(turn)
+                _put(out, k, s, half[0] * cosine, half[0] * sine, sign * half[2], ox, oy, oz)
             fx, fy, fz = _in_world(s, 0.0, 0.0, sign)
             return RIM, fx, fy, fz, 0.0
         for k in range(2):

@@ -41,6 +41,7 @@ from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
 from setsu.contact.scene import TWIST, Problem
 from setsu.contact.tree import Tree
+from setsu.native.compiled_elementary import exp
 from setsu.native.control_flow import part
 
 __all__ = ["set_trial", "solve", "take_trial"]
@@ -56,7 +57,9 @@ _CAREFUL = 10
 _FACTORS = (100.0, 1000.0, 1.0, 1e4, 10.0)
 _SHORTEST = 0.01
 # The patient way: starts, Newton steps from each, how short they may get, widest and narrowest scatter of the starts.
-_STARTS, _PATIENT, _TINY, _WIDEST, _NARROWEST = 120, 80, 1e-3, 3.0, 1e-4
+_STARTS, _PATIENT, _TINY, _NARROWEST = 120, 80, 1e-3, 1e-4
+# Natural logarithms of the ranges of ρ, five decades, and of the scatter, from _NARROWEST to 3.
+_DECADES, _SPREAD = 11.512925464970229, 10.308952660644293
 # The sure way: how often friction is made to agree, how far each convex problem is solved, when halves are taken.
 _TURNS, _FINE, _WHOLE = 40, 1e-7, 4
 
@@ -321,8 +324,8 @@ def _solve_patiently(tree: Tree, problem: Problem, eps, accuracy, largest):
     rounds, chance = 0, 1
     for number in range(_STARTS):
         # Evenly spread numbers, the same in every run: from 0.1 to 1e4, and scatter from nothing to all.
-        factor = 10.0 ** (5.0 * ((number * 0.6180339887498949 + 0.5) % 1.0) - 1.0)
-        scatter = 0.0 if number % 4 == 0 else largest * _NARROWEST * (_WIDEST / _NARROWEST) ** (number / _STARTS)
+        factor = 0.1 * exp(_DECADES * ((number * 0.6180339887498949 + 0.5) % 1.0))
+        scatter = 0.0 if number % 4 == 0 else largest * _NARROWEST * exp(_SPREAD * number / _STARTS)
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
             for k in range(3):

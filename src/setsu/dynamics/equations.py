@@ -17,6 +17,7 @@ from setsu.dynamics.catalogue import (
     warn_of_loops,
 )
 from setsu.dynamics.massless import idle_velocities, massless_motion
+from setsu.elementary import solve_positive
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
@@ -225,7 +226,7 @@ def _forward_by_unit_vectors(
     bias = bare_inverse_dynamics(m, checked_q, checked_v, np.zeros(m.nv), wrenches)
     M = _unit_vector_mass_matrix(m, checked_q)
     try:
-        return np.asarray(np.linalg.solve(M, (torque - bias)[..., None])[..., 0], dtype=np.float64)
+        return solve_positive(M, torque - bias)
     except np.linalg.LinAlgError:
         idle = next(filter(None, map(idle_velocities, M.reshape(-1, m.nv, m.nv))), tuple(range(m.nv)))
         raise InputError(f"forward_dynamics: {massless_motion(m, idle, ' in this configuration')}") from None

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function, native_function, require_mechanism
+from setsu.elementary import matmul
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
@@ -73,7 +74,7 @@ def _jacobian(m: Mechanism, name: str, body: str, point: ArrayLike, state: tuple
     _require_finite(point, f"{name}: point")
     # The kernel knows moving bodies only: carry the point over from the frame.
     T = frame.pose.matrix
-    return function(*taken, point @ T[:3, :3].T + T[:3, 3])
+    return function(*taken, matmul(point, T[:3, :3].T) + T[:3, 3])
 
 
 def integrate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function, require_mechanism
+from setsu.elementary import matmul
 from setsu.mechanism import Mechanism
 
 __all__ = ["inertial_parameters", "regressor"]
@@ -28,9 +29,9 @@ def inertial_parameters(mechanism: Mechanism) -> Floats:
     parameters = np.zeros((mechanism.n_bodies, 10))
     for body, link in enumerate(tables.body_link):
         A = tables.axes[link]
-        E = A @ tables.true.second_moment[link][[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3) @ A.T
+        E = matmul(A, tables.true.second_moment[link][[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3), A.T)
         inertia = np.trace(E) * np.eye(3) - E
         parameters[body, 0] = tables.true.mass[link]
-        parameters[body, 1:4] = A @ tables.true.moment[link]
+        parameters[body, 1:4] = matmul(A, tables.true.moment[link])
         parameters[body, 4:] = [inertia[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
     return parameters.ravel()

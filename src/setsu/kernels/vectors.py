@@ -10,6 +10,8 @@ import cmath
 import math
 from typing import Any
 
+from setsu import elementary
+
 Scalar = Any
 Vector = tuple[Scalar, Scalar, Scalar]
 Matrix = tuple[Scalar, ...]
@@ -186,7 +188,7 @@ def cos_sin(x: Scalar) -> tuple[Scalar, Scalar]:
         return x.cos_sin()
     if isinstance(x, complex):
         return cmath.cos(x), cmath.sin(x)
-    return math.cos(x), math.sin(x)
+    return elementary.cos_sin(x)
 
 
 def square_root(x: Scalar) -> Scalar:

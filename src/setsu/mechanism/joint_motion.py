@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.elementary import matmul
 from setsu.mechanism.joints import (
     Cylindrical,
     Fixed,
@@ -47,9 +48,9 @@ def joint_placement(joint: Joint, coordinates: ArrayLike) -> Array:
             return placement(axis * q[0], rotation=axis_angle_rotation(axis, q[1]))
         case Universal():
             second = axis_angle_rotation(joint.second_axis, q[1])
-            return placement(rotation=axis_angle_rotation(axis, q[0]) @ second)
+            return placement(rotation=matmul(axis_angle_rotation(axis, q[0]), second))
         case Planar():
-            return placement(_plane(joint) @ q[:2], rotation=axis_angle_rotation(axis, q[2]))
+            return placement(matmul(_plane(joint), q[:2]), rotation=axis_angle_rotation(axis, q[2]))
         case Spherical():
             return placement(rotation=rotation_from_quaternion(q))
         case Free():
@@ -76,9 +77,9 @@ def joint_velocity(joint: Joint, coordinates: ArrayLike, velocities: ArrayLike) 
             linear, angular = axis * v[0], axis * v[1]
         case Universal():
             second = np.array(joint.second_axis)
-            angular = axis_angle_rotation(second, q[1]).T @ axis * v[0] + second * v[1]
+            angular = matmul(axis_angle_rotation(second, q[1]).T, axis) * v[0] + second * v[1]
         case Planar():
-            linear, angular = axis_angle_rotation(axis, q[2]).T @ (_plane(joint) @ v[:2]), axis * v[2]
+            linear, angular = matmul(axis_angle_rotation(axis, q[2]).T, matmul(_plane(joint), v[:2])), axis * v[2]
         case Spherical():
             angular = v
         case Free():

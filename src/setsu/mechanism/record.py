@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import matmul
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Pose, Spring
 from setsu.mechanism.joints import Fixed, Free, Spherical
@@ -96,7 +97,7 @@ class Mechanism:
         for body in self.bodies:
             if isinstance(body.joint, Fixed):
                 carrier = frames[body.parent]
-                pose = Pose.of(carrier.pose.matrix @ body.pose.matrix, f'body "{body.name}" pose')
+                pose = Pose.of(matmul(carrier.pose.matrix, body.pose.matrix), f'body "{body.name}" pose')
                 frames[body.name] = Frame(body.name, carrier.body, pose)
             else:
                 frames[body.name] = Frame(body.name, index, Pose())

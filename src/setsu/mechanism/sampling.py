@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import length
 from setsu.mechanism.joints import Cylindrical, Free, Joint, Planar, Prismatic, Spherical
 from setsu.mechanism.record import Mechanism
 
@@ -48,7 +49,7 @@ def _random_coordinates(joint: Joint, rng: np.random.Generator) -> NDArray[np.fl
 def _random_quaternion(rng: np.random.Generator) -> NDArray[np.float64]:
     # A normalised Gaussian vector is uniform on the sphere of unit quaternions.
     quaternion = rng.standard_normal(4)
-    return quaternion / np.linalg.norm(quaternion)
+    return quaternion / length(quaternion)
 
 
 def _spans(joint: Joint) -> tuple[float, ...]:

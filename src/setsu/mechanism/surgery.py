@@ -17,6 +17,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setsu.elementary import matmul
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism.checks import finite_number, six_moments, vector3
 from setsu.mechanism.elements import WORLD, Body, Coupling, Loop, Pose, Spring, Vector3
@@ -75,7 +76,7 @@ def _lock_values(
 def _locked(body: Body, values: Mapping[str, np.ndarray]) -> Body:
     if body.joint.name not in values or isinstance(body.joint, Fixed):
         return body
-    matrix = body.pose.matrix @ joint_placement(body.joint, values[body.joint.name])
+    matrix = matmul(body.pose.matrix, joint_placement(body.joint, values[body.joint.name]))
     return dataclasses.replace(body, joint=Fixed(name=body.joint.name), pose=Pose.of(matrix, f'body "{body.name}"'))
 
 
@@ -207,10 +208,10 @@ def merge(
         return parent if body == WORLD else prefix + body
 
     def moved(body: str, pose: Pose) -> Pose:
-        return Pose.of(mount @ pose.matrix, f'merge, body "{body}"') if body == WORLD else pose
+        return Pose.of(matmul(mount, pose.matrix), f'merge, body "{body}"') if body == WORLD else pose
 
     def moved_point(body: str, point: Vector3) -> Vector3:
-        return vector3(mount[:3, :3] @ point + mount[:3, 3], "merge, spring point") if body == WORLD else point
+        return vector3(matmul(mount[:3, :3], point) + mount[:3, 3], "merge, spring point") if body == WORLD else point
 
     def joint(element: Body | Loop) -> Joint:
         return dataclasses.replace(element.joint, name=prefix + element.joint.name)

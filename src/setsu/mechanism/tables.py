@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import matmul
 from setsu.mechanism.joints import (
     Cylindrical,
     Fixed,
@@ -143,15 +144,15 @@ def make_tables(mechanism: Mechanism) -> Tables:
     body_link: list[int] = []
     for index, body in enumerate(moving):
         carrier = frames[body.parent]
-        T_joint = carrier.pose.matrix @ body.pose.matrix
+        T_joint = matmul(carrier.pose.matrix, body.pose.matrix)
         parent = body_link[carrier.body] if carrier.body >= 0 else -1
         parent_axes = axes[parent] if parent >= 0 else np.eye(3)
-        R, p = parent_axes.T @ T_joint[:3, :3], parent_axes.T @ T_joint[:3, 3]
+        R, p = matmul(parent_axes.T, T_joint[:3, :3]), matmul(parent_axes.T, T_joint[:3, 3])
         for kind, turn, pitch in _primitives(body.joint):
             kinds.append(kind)
             parents.append(parent)
             bodies.append(index)
-            rotations.append(_clean(R @ turn))
+            rotations.append(_clean(matmul(R, turn)))
             translations.append(p)
             axes.append(turn)
             pitches.append(pitch)
@@ -214,11 +215,11 @@ def _make_ties(mechanism: Mechanism, axes: list[Floats], body_link: list[int]) -
 
     def end(body: str, T: Floats) -> tuple[int, Floats, Floats]:
         frame = mechanism.frame(body)
-        T = frame.pose.matrix @ T
+        T = matmul(frame.pose.matrix, T)
         if frame.body < 0:
             return -1, T[:3, :3], T[:3, 3]
         link = body_link[frame.body]
-        return link, axes[link].T @ T[:3, :3], axes[link].T @ T[:3, 3]
+        return link, matmul(axes[link].T, T[:3, :3]), matmul(axes[link].T, T[:3, 3])
 
     pairs = []
     for spring in mechanism.springs:
@@ -261,8 +262,8 @@ def _primitives(joint: Joint) -> list[tuple[Kind, Floats, float]]:
         case Universal():
             return [(Kind.REVOLUTE, turn, 0.0), (Kind.REVOLUTE, axis_to_z_rotation(joint.second_axis), 0.0)]
         case Planar():
-            along_x = turn @ axis_to_z_rotation((1.0, 0.0, 0.0))
-            along_y = turn @ axis_to_z_rotation((0.0, 1.0, 0.0))
+            along_x = matmul(turn, axis_to_z_rotation((1.0, 0.0, 0.0)))
+            along_y = matmul(turn, axis_to_z_rotation((0.0, 1.0, 0.0)))
             return [(Kind.PRISMATIC, along_x, 0.0), (Kind.PRISMATIC, along_y, 0.0), (Kind.REVOLUTE, turn, 0.0)]
         case Spherical():
             return [(Kind.SPHERICAL, np.eye(3), 0.0)]
@@ -292,14 +293,15 @@ def _link_inertias(mechanism: Mechanism, n: int, axes: list[Floats], body_link: 
         link = body_link[frame.body]
         if isinstance(body.joint, Fixed):
             T = frame.pose.matrix
-            R, p = axes[link].T @ T[:3, :3], axes[link].T @ T[:3, 3]
+            R, p = matmul(axes[link].T, T[:3, :3]), matmul(axes[link].T, T[:3, 3])
         else:
             R, p = axes[link].T, np.zeros(3)
         inertia = body.inertia_matrix
-        c = p + R @ np.array(body.center_of_mass)
+        c = p + matmul(R, np.array(body.center_of_mass))
         mass[link] += body.mass
         moment[link] += body.mass * c
-        second[link] += R @ (0.5 * np.trace(inertia) * np.eye(3) - inertia) @ R.T + body.mass * np.outer(c, c)
+        about_center = matmul(R, 0.5 * np.trace(inertia) * np.eye(3) - inertia, R.T)
+        second[link] += about_center + body.mass * np.outer(c, c)
     return Inertias(mass, moment, _pack(second))
 
 
@@ -325,11 +327,11 @@ def regroup(true: Inertias, kind: Ints, parent: Ints, rotation: Floats, translat
                 mass[link] = 0.0
         if parent[link] >= 0:
             R, p = rotation[link], translation[link]
-            turned = R @ on_axis
+            turned = matmul(R, on_axis)
             mass[parent[link]] += given
             moment[parent[link]] += given * p + turned
             second[parent[link]] += (
-                R @ beyond @ R.T + np.outer(turned, p) + np.outer(p, turned) + given * np.outer(p, p)
+                matmul(R, beyond, R.T) + np.outer(turned, p) + np.outer(p, turned) + given * np.outer(p, p)
             )
     return Inertias(mass, moment, _pack(second))
 

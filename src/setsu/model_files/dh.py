@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.elementary import matmul
 from setsu.errors import InputError
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.elements import Pose
@@ -98,13 +99,19 @@ def from_dh(
         inertia = symmetric_inertia(row.inertia, f"from_dh row {index} inertia")
         R = to_frame[:3, :3]
         builder.add_body(
-            row.name, parent, joint, before @ on_axis, row.mass, R @ center + to_frame[:3, 3], R @ inertia @ R.T
+            row.name,
+            parent,
+            joint,
+            matmul(before, on_axis),
+            row.mass,
+            matmul(R, center) + to_frame[:3, 3],
+            matmul(R, inertia, R.T),
         )
         if convention == "classic":
             builder.add_body(f"{row.name}_frame", row.name, Fixed(), to_frame)
         parent, before = row.name, to_frame
     if tool is not None:
-        builder.add_body("tool", parent, Fixed(), before @ _matrix(tool, "from_dh tool"))
+        builder.add_body("tool", parent, Fixed(), matmul(before, _matrix(tool, "from_dh tool")))
     return builder.build()
 
 

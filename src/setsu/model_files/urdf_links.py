@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import matmul
 from setsu.errors import InputError
 from setsu.mechanism.elements import Pose, Shape
 from setsu.model_files.fields import name_of, number, only_child, vector
@@ -66,7 +67,7 @@ def read_link(element: Element, colors: Colors, reading: Reading) -> UrdfLink:
             )
             given = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             # Given in the inertial frame; wanted in the axes of the link.
-            inertia = checked_inertia(name, mass, center, T[:3, :3] @ given @ T[:3, :3].T, reading)
+            inertia = checked_inertia(name, mass, center, matmul(T[:3, :3], given, T[:3, :3].T), reading)
     visuals = tuple(shape for part in element.take("visual") for shape in _read_shape(part, colors, reading))
     collisions = tuple(shape for part in element.take("collision") for shape in _read_shape(part, colors, reading))
     return UrdfLink(name, element.line, mass, center, inertia, visuals, collisions)

@@ -13,6 +13,7 @@ shape with a batch axis), and the descriptions of the arrays as in tiles.py, onc
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -195,7 +196,12 @@ def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
 
 @cache
 def headers_as_expected() -> bool:
-    """Tell whether array objects look in memory as the builtin reads them (not so without the global lock)."""
+    """Tell whether array objects look in memory as the builtin reads them (not so without the global lock).
+
+    Elsewhere, and with $SETSU_PORTABLE=1, functions are called through ctypes: slower, with the same bits.
+    """
+    if os.environ.get("SETSU_PORTABLE") == "1":
+        return False
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or sys.maxsize < 2**62:
         return False
     probe = np.zeros((3, 5))

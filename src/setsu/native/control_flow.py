@@ -22,10 +22,11 @@ from typing import Any, TypeVar
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, codegen, compiler, event, types
+from numba.core import cgutils, codegen, compiler, event, registry, types
 from numba.extending import intrinsic
 
-from setsu.native.processor import processor_identity
+from setsu.errors import InputError
+from setsu.native.processor import Target, target
 from setsu.native.toolchain import cache_folder
 
 __all__ = ["compiled", "part", "run_bound", "run_code"]
@@ -34,8 +35,26 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Numba's own annotations know neither its settings nor all options of njit.
 _NUMBA: Any = numba
-_KEPT_FOLDERS = 4
+# Of each file, over versions and processor levels.
+_KEPT_FOLDERS = 8
 _PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def _aim_numba(at: Target) -> None:
+    """Make Numba compile for a chosen level: it has one target per process, read from the environment."""
+    if at.level == "native":
+        return
+    os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = at.name, at.features
+    _NUMBA.config.reload_config()
+    _, name, features = registry.cpu_target.target_context.codegen().magic_tuple()
+    if (name, features) != (at.name, at.features):
+        raise InputError(
+            f"SETSU_PROCESSOR={at.level}: Numba already compiles for {name} in this process; import setsu before "
+            "compiling other functions, or set NUMBA_CPU_NAME and NUMBA_CPU_FEATURES too"
+        )
+
+
+_aim_numba(target())
 
 
 @cache
@@ -59,8 +78,8 @@ def _imported(path: Path) -> tuple[bytes, frozenset[Path]]:
 
 
 def _sources_of(path: Path) -> dict[Path, bytes]:
-    """The file, all that it imports, directly or not, and all files of this folder, which make the code."""
-    waiting, sources = {path, *Path(__file__).resolve().parent.glob("*.py")}, {}
+    """The file, all that it imports, directly or not, and what makes the code: this folder, elementary functions."""
+    waiting, sources = {path, _PACKAGE / "elementary.py", *Path(__file__).resolve().parent.glob("*.py")}, {}
     while waiting:
         file = waiting.pop()
         sources[file], imported = _imported(file)
@@ -78,7 +97,7 @@ def _folder_of(path: Path) -> str:
     digest = hashlib.sha256()
     for file, text in sorted(_sources_of(path).items()):
         digest.update(str(file).encode() + b"\0" + text + b"\0")
-    for words in (numba.__version__, sys.version, processor_identity()):
+    for words in (numba.__version__, sys.version, target().identity):
         digest.update(words.encode() + b"\0")
     base = cache_folder() / "control_flow" / f"{path.parent.name}.{path.stem}"
     folder = base / digest.hexdigest()[:32]
@@ -112,18 +131,15 @@ class _Notice(event.Listener):
 
 event.register("numba:compile", _Notice())
 
-_OPTIONS = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "nsz", "arcp"},
-    "_nrt": False,
-}
+# No fast-math flag: each would let LLVM choose other roundings on other processors.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 def compiled(function: Function) -> Function:
     """Compile a function of scalars and arrays when first called from Python; it may not make arrays itself.
 
-    Divisions by zero give inf or NaN as in NumPy; products and sums may be contracted, nothing is reordered.
+    Divisions by zero give inf or NaN as in NumPy. Every operation is rounded by itself and nothing is reordered: the
+    same bits on every processor, as long as it calls no function of the C library (`compiled_elementary` has ours).
     """
     settings, njit = _NUMBA.config, _NUMBA.njit
     folder = _folder_of(Path(function.__code__.co_filename).resolve())

@@ -142,7 +142,7 @@ class NativeFunction:
 
         def drivers() -> str:
             widths = self._sizes if self.specialised else None
-            driver = rows_driver(self._limited, n_out, "body", min(4, lanes()), widths)
+            driver = rows_driver(self._limited, n_out, "body", max(2, min(4, lanes())), widths)
             return driver + "\n" + builtin_text([len(shape) for shape in self.arguments.shapes], n_out)
 
         return self._load(1, drivers, ["rows", "python_call"])
@@ -250,7 +250,7 @@ class NativeFunction:
         width: int,
     ) -> None:
         """Compute all states in tiles of `width` of them, or one by one when they fill no tile."""
-        many = 0 < width <= count
+        many = 1 < width <= count
         descriptions = self._describe(rows, results, width if many else 1)
         where = ctypes.addressof(descriptions)
         if not many:

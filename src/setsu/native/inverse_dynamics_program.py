@@ -35,6 +35,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from setsu.elementary import arctan2, cos_sin, length
 from setsu.kernels.joint_forces import joint_torque
 from setsu.kernels.joints import joint_motion, joint_pose
 from setsu.kernels.vectors import (
@@ -223,7 +224,7 @@ class _Writer:
                 assert before.direction is not None
                 assert link.form is not None
                 link.base, link.to_axis = before.base, before.to_axis
-                constant = math.atan2(link.rotation[3], link.rotation[0])
+                constant = arctan2(link.rotation[3], link.rotation[0])
                 link.direction = (before.direction + link.form).turned(constant)
 
     def _turn(self, link: _Link, K: Matrix) -> None:
@@ -240,13 +241,13 @@ class _Writer:
         for link in self.links:
             x, y, _ = link.s
             if link.kind is Kind.REVOLUTE and not self.children(link.number) and x != 0.0 and y != 0.0:
-                angle = math.atan2(y, x)
-                c, s = math.cos(angle), math.sin(angle)
+                angle = arctan2(y, x)
+                c, s = cos_sin(angle)
                 K = (c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
                 rotation = link.rotation
                 self._turn(link, K)
                 link.rotation = rotation
-                link.s = (math.hypot(x, y), 0.0, link.s[2])
+                link.s = (length((x, y)), 0.0, link.s[2])
                 assert link.form is not None
                 assert link.direction is not None
                 link.form, link.direction = link.form.turned(angle), link.direction.turned(angle)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setsu.elementary import cos_sin
 from setsu.mechanism.tables import Kind, Tables
 from setsu.symbolic import Graph, Scalar
 
@@ -92,7 +93,8 @@ class Inputs:
     def cos_sin(self, form: Form) -> tuple[Scalar, Scalar]:
         """Cosine and sine; equal forms up to sign and quarter turns share them."""
         if not form.terms:
-            return _clean(math.cos(form.offset)), _clean(math.sin(form.offset))
+            c, s = cos_sin(form.offset)
+            return _clean(c), _clean(s)
         if form.terms[0][1] < 0:
             c, s = self.cos_sin(-form)
             return c, -s

@@ -1,8 +1,8 @@
 """LLVM text to machine code, with a cache on disk.
 
 The cache key is a hash of the kernel sources, the caller's own key (kernel, mechanism, lanes), the processor, LLVM's
-version and the options, so that code made from other sources or for another processor can never be picked up. LLVM is
-loaded only when code has to be made: cached code is placed in memory by our own loader, in a tenth of the time.
+version and the options, so that code made from other sources or for another processor can never be picked up. LLVM
+links cached code too: its loading costs a process some 20 ms.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from setsu.native.object_loader import UnsupportedObjectError, load_object
-from setsu.native.processor import llvm_host, processor_identity, vector_width
+from setsu.errors import InputError
+from setsu.native.processor import target
 
 __all__ = ["NativeModule", "cache_folder", "lanes", "load_native", "source_fingerprint"]
 
@@ -64,7 +64,8 @@ def source_fingerprint() -> str:
             for name in sorted(os.listdir(os.path.join(package, folder)))
             if name.endswith(".py")
         ]
-        for path in (*files, os.path.join(package, "mechanism", "tables.py"), os.path.join(package, "spatial.py")):
+        others = (os.path.join("mechanism", "tables.py"), "spatial.py", "elementary.py")
+        for path in (*files, *(os.path.join(package, name) for name in others)):
             with open(path, "rb", buffering=0) as file:
                 digest.update(os.path.basename(path).encode() + b"\0" + file.read() + b"\0")
     except OSError:
@@ -90,9 +91,13 @@ def _llvm_version() -> str:
 
 @cache
 def lanes() -> int:
-    """Doubles per SIMD instruction: 8 with AVX-512, 4 with AVX, else 2. $SETSU_LANES overrides."""
+    """States per tile of a batch: doubles per vector of the processor. $SETSU_LANES overrides (1: no vectors)."""
     given = os.environ.get("SETSU_LANES")
-    return int(given) if given in ("1", "2", "4", "8", "16") else vector_width()
+    if not given:
+        return target().lanes
+    if given not in ("1", "2", "4", "8", "16"):
+        raise InputError(f"SETSU_LANES: expected 1, 2, 4, 8 or 16, got {given!r}")
+    return int(given)
 
 
 # Loaded code -----------------------------------------------------------------------------------------------------
@@ -104,19 +109,16 @@ class NativeModule:
     def __init__(self, image: bytes) -> None:
         self._image = image
         self._linked: Any = None
-        try:
-            self._addresses = load_object(image)
-        except UnsupportedObjectError:
-            self._addresses = {}
+        self._addresses: dict[str, int] = {}
 
     def addresses(self, *names: str) -> list[int]:
         """Return the addresses of functions in this module."""
         with _LOCK:
             if not all(name in self._addresses for name in names):
-                self._link_by_llvm(names)
+                self._link(names)
             return [self._addresses[name] for name in names]
 
-    def _link_by_llvm(self, names: tuple[str, ...]) -> None:
+    def _link(self, names: tuple[str, ...]) -> None:
         import llvmlite.binding as llvm
 
         builder = llvm.JITLibraryBuilder().add_object_img(self._image).add_current_process()
@@ -133,7 +135,7 @@ def load_native(key: str, make: Callable[[], str], *, optimise: int = 1, passes:
     passes: run LLVM's middle-end on the text first (worth it for loops, not for straight-line code).
     """
     name = hashlib.sha256(
-        "|".join([key, str(optimise), str(passes), _IMPORTED_SOURCES, processor_identity(), _llvm_version()]).encode()
+        "|".join([key, str(optimise), str(passes), _IMPORTED_SOURCES, target().identity, _llvm_version()]).encode()
     ).hexdigest()
     with _LOCK:
         module = _LOADED.get(name)
@@ -175,9 +177,13 @@ def _write_image(path: Path, image: bytes) -> None:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(image).digest() + image)
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(image).digest() + image)
+            os.replace(temporary, path)
+        except OSError:  # a full disk, or Windows while another process reads the file
+            os.unlink(temporary)
+            return
         _trim(path.parent)
 
 
@@ -206,11 +212,9 @@ def _target_machine(optimise: int) -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    name, features = llvm_host()
-    # Small code with constants addressed relative to it: absolute addressing costs an instruction per constant, and
-    # our loader knows no other.
+    # Small code with constants addressed relative to it: absolute addressing costs an instruction per constant.
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=name, features=features, opt=optimise, reloc="pic", codemodel="small"
+        cpu=target().name, features=target().features, opt=optimise, reloc="pic", codemodel="small"
     )
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setsu.elementary import length, matmul
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism, MechanismBuilder, Prismatic, Revolute, Spherical, Universal
 from setsu.spatial import placement
@@ -76,7 +77,7 @@ def spatial_slider_crank() -> Mechanism:
     """
     crank_end, slider = np.array([0.0, 0.0, 0.08]), np.array([0.2, 0.0, 0.0])
     rod = slider - (np.array([0.0, 0.1, 0.12]) + crank_end)
-    direction = rod / np.linalg.norm(rod)
+    direction = rod / length(rod)
     builder = MechanismBuilder("spatial slider-crank")
     builder.add_body(
         "crank",
@@ -111,5 +112,5 @@ def _add_rod(
 ) -> None:
     """Add a thin rod along `span` (m) whose frame is parallel to its parent's at q = 0."""
     line = np.asarray(span, dtype=np.float64)
-    inertia = mass / 12.0 * (float(line @ line) * np.eye(3) - np.outer(line, line))
+    inertia = mass / 12.0 * (float(matmul(line, line)) * np.eye(3) - np.outer(line, line))
     builder.add_body(name, parent, joint, placement(start), mass, 0.5 * line, inertia)

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import arctan2, matmul
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism, MechanismBuilder, Prismatic, Revolute
 from setsu.sample_mechanisms.planar_geometry import Point, meeting_point
@@ -125,7 +126,7 @@ def _add_rod(
     angle = _direction(start, end)
     parent_start, parent_end = parent_points
     parent_angle = _direction(parent_start, parent_end)
-    offset = _turn(-parent_angle) @ np.array([start[0] - parent_start[0], 0.0, start[1] - parent_start[1]])
+    offset = matmul(_turn(-parent_angle), [start[0] - parent_start[0], 0.0, start[1] - parent_start[1]])
     mass = _MASS_PER_LENGTH * length
     builder.add_body(
         name,
@@ -145,7 +146,7 @@ def _pin(builder: MechanismBuilder, body_a: str, along_a: float, body_b: str, al
 
 
 def _direction(start: Point, end: Point) -> float:
-    return math.atan2(end[1] - start[1], end[0] - start[0])
+    return arctan2(end[1] - start[1], end[0] - start[0])
 
 
 def _turn(angle: float) -> NDArray[np.float64]:

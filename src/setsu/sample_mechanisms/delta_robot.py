@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from setsu.elementary import cos_sin
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, MechanismBuilder, Revolute, Spherical, Universal
 from setsu.sample_mechanisms.joined_rods import joined_rods
@@ -51,8 +52,8 @@ def delta_robot(
     )
     for k in range(3):
         angle = 2.0 * math.pi * k / 3.0
-        outward = np.array([math.cos(angle), math.sin(angle), 0.0])
-        across = np.array([-math.sin(angle), math.cos(angle), 0.0])
+        cosine, sine = cos_sin(angle)
+        outward, across = np.array([cosine, sine, 0.0]), np.array([-sine, cosine, 0.0])
         arm = f"arm{k + 1}"
         properties = joined_rods([(np.zeros(3), upper * outward)], mass_per_length=2.0)
         builder.add_body(arm, "world", Revolute(tuple(across), arm), placement(base_radius * outward), *properties)

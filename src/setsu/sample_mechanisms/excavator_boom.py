@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import length
 from setsu.mechanism import Mechanism, MechanismBuilder, Prismatic, Revolute
 from setsu.mechanism.checks import finite_number
 from setsu.sample_mechanisms.joined_rods import joined_rods
@@ -75,6 +76,6 @@ def _add_cylinder(
     barrel = joined_rods([(np.zeros(3), 0.6 * span)], mass_per_length=70.0)
     rod = joined_rods([(-0.8 * span, np.zeros(3))], mass_per_length=35.0)
     builder.add_body(f"{name}_barrel", parent, Revolute(_AXIS, f"{name}_barrel"), placement(foot - _BOOM_FOOT), *barrel)
-    along = tuple(span / np.linalg.norm(span))
+    along = tuple(span / length(span))
     cylinder = Prismatic(along, f"{name}_cylinder", damping=damping)
     builder.add_body(f"{name}_rod", f"{name}_barrel", cylinder, placement(span), *rod)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setsu.elementary import matmul
 from setsu.mechanism import Free, Material, Mechanism, MechanismBuilder, Revolute, Shape
 from setsu.mechanism.elements import Pose
 from setsu.mechanism.native_text import read
@@ -160,7 +161,7 @@ def _corners(size: Vector3, center: Vector3) -> list[Vector3]:
 
 def _moved_box(mass: float, size: Vector3, offset: np.ndarray) -> np.ndarray:
     """Inertia of a box about a point, its center being `offset` away from there (parallel axes)."""
-    return box_inertia(mass, *size) + mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+    return box_inertia(mass, *size) + mass * (matmul(offset, offset) * np.eye(3) - np.outer(offset, offset))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.elementary import matmul
+
 __all__ = ["MassProperties", "joined_rods"]
 
 
@@ -27,10 +29,10 @@ def joined_rods(segments: Sequence[tuple[ArrayLike, ArrayLike]], mass_per_length
     """
     starts, ends = (np.array([pair[side] for pair in segments], dtype=np.float64) for side in (0, 1))
     spans, middles = ends - starts, 0.5 * (starts + ends)
-    masses = mass_per_length * np.linalg.norm(spans, axis=1)
+    masses = mass_per_length * np.sqrt(spans[:, 0] ** 2 + spans[:, 1] ** 2 + spans[:, 2] ** 2)
     mass = float(masses.sum())
-    center = masses @ middles / mass
+    center = matmul(masses, middles) / mass
     arms = middles - center
     # A rod's own second moment of mass is m s sᵀ / 12 along its span s.
-    second = np.einsum("k,ki,kj->ij", masses, arms, arms) + np.einsum("k,ki,kj->ij", masses / 12.0, spans, spans)
+    second = matmul(arms.T * masses, arms) + matmul(spans.T * (masses / 12.0), spans)
     return MassProperties(mass, center, np.trace(second) * np.eye(3) - second)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import matmul
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import JOINT_TYPES, Free, Helical, Joint, Mechanism, MechanismBuilder, Universal
 from setsu.spatial import placement, rotation_from_quaternion
@@ -111,6 +112,6 @@ def _random_rotation(rng: np.random.Generator) -> NDArray[np.float64]:
 def _random_inertia(mass: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw an inertia from its second moment of mass: any positive definite one belongs to a real body."""
     axes = _random_rotation(rng)
-    second_moment = mass * (axes * rng.uniform(0.03, 0.15, 3) ** 2) @ axes.T
+    second_moment = mass * matmul(axes * rng.uniform(0.03, 0.15, 3) ** 2, axes.T)
     inertia = np.trace(second_moment) * np.eye(3) - second_moment
     return 0.5 * (inertia + inertia.T)

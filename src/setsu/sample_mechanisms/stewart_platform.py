@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import cos_sin, length
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, MechanismBuilder, Prismatic, Spherical, Universal
 from setsu.sample_mechanisms.joined_rods import joined_rods
@@ -49,7 +50,7 @@ def stewart_platform(
     )
     for k, (foot, ball) in enumerate(zip(feet, balls, strict=True), start=1):
         span = ball + np.array([0.0, 0.0, height]) - foot
-        along = span / np.linalg.norm(span)
+        along = span / length(span)
         across = np.cross((0.0, 0.0, 1.0), foot) / base_radius
         builder.add_body(
             f"barrel{k}",
@@ -67,4 +68,4 @@ def stewart_platform(
 def _corners(radius: float, half_gap: float) -> list[NDArray[np.float64]]:
     """Return six points on a circle about z in three pairs, the pairs 120 degrees apart."""
     angles = [2.0 * math.pi * pair / 3.0 + side * half_gap for pair in range(3) for side in (-1.0, 1.0)]
-    return [radius * np.array([math.cos(angle), math.sin(angle), 0.0]) for angle in angles]
+    return [radius * np.array([*cos_sin(angle), 0.0]) for angle in angles]

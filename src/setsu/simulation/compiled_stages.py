@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import part, run_bound
 
 __all__ = [
@@ -83,7 +84,8 @@ def _half_cotangent(series, s):
                 b = b * s + (k - 1) * series[k]
         return g, slope, c, b
     h = 0.5 * math.sqrt(s)
-    cotangent = 1.0 / math.tan(h)
+    cosine, sine = cos_sin(h)
+    cotangent = cosine / sine
     g, slope = (h * cotangent, (cotangent - h * (1.0 + cotangent * cotangent)) / (8.0 * h))
     return g, slope, (1.0 - g) / s, (s * slope - g + 1.0) / (s * s)
 

@@ -12,7 +12,7 @@ import pytest
 
 import setsu
 from setsu.native import toolchain
-from setsu.native.executable_memory import runs_x86_64_code
+from setsu.native.processor import Target
 
 PACKAGE = Path(setsu.__file__).parent
 ASK = """
@@ -94,18 +94,10 @@ assert path.read_text() != text
     assert ask(cache, package) != answer
 
 
-@pytest.mark.slow
-def test_cached_code_runs_without_llvm(tmp_path: Path, answer: str) -> None:
-    """LLVM takes longer to load than anything else; where our loader works, only making code needs it."""
-    tell = "import sys; print('llvmlite' in sys.modules)"
-    assert ask(tmp_path, code=ASK + tell) == f"{answer}True\n"
-    assert ask(tmp_path, code=ASK + tell) == f"{answer}{not runs_x86_64_code()}\n"
-
-
 TEXT = "define i64 @answer() {\n ret i64 42\n}"
 
 
-@pytest.mark.parametrize("part", ["processor_identity", "_llvm_version"])
+@pytest.mark.parametrize("part", ["target", "_llvm_version"])
 def test_code_of_another_processor_or_compiler_is_not_found(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +111,8 @@ def test_code_of_another_processor_or_compiler_is_not_found(
     counts = []
     for identity in ("one", "two", "one"):
         monkeypatch.setattr(toolchain, "_LOADED", {})
-        monkeypatch.setattr(toolchain, part, lambda identity=identity: identity)
+        answer = Target("generic", identity, "", 2) if part == "target" else identity
+        monkeypatch.setattr(toolchain, part, lambda answer=answer: answer)
         toolchain.load_native("answer", make)
         counts.append(len(made))
     assert counts == [1, 2, 2]
@@ -212,8 +205,10 @@ def test_the_fingerprint_covers_every_source_code_is_made_of() -> None:
                 if line.startswith(("from setsu.", "import setsu.")):
                     imported.add(line.split()[1])
     outside = {name for name in imported if name.split(".")[1] not in listed}
-    # errors words messages and mechanism.* describes the data; only tables decides what code is made.
-    assert outside <= {"setsu.errors", "setsu.mechanism", "setsu.mechanism.tables", "setsu.mechanism.joints"}
+    # errors words messages and mechanism.* describes the data; what decides the code besides is in the fingerprint.
+    assert outside <= {
+        "setsu.elementary", "setsu.errors", "setsu.mechanism", "setsu.mechanism.tables", "setsu.mechanism.joints",
+    }  # fmt: skip
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The processor as we see it, held against LLVM and the operating system."""
+"""The processor code is made for: this one, or a level that $SETSU_PROCESSOR names."""
 
 import os
 import subprocess
@@ -7,58 +7,55 @@ from pathlib import Path
 
 import pytest
 
+import setsu
 from setsu.native import processor, toolchain
-from setsu.native.executable_memory import runs_x86_64_code
+from setsu.native.processor import LEVELS, Host
+
+V2 = dict.fromkeys(processor._ADDED["x86-64-v2"], True)
+V3 = V2 | dict.fromkeys(processor._ADDED["x86-64-v3"], True)
+V4 = V3 | dict.fromkeys(processor._ADDED["x86-64-v4"], True)
 
 
-def test_the_vector_width_is_what_llvm_would_use() -> None:
-    features = processor.llvm_host()[1].split(",")
-    assert processor.vector_width() == (8 if "+avx512f" in features else 4 if "+avx" in features else 2)
-
-
-def test_the_vector_width_is_what_the_kernel_reports() -> None:
+def test_the_vector_width_is_what_the_system_reports() -> None:
     """Linux lists a feature when the processor has it and the system saves its registers."""
-    if runs_x86_64_code():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        flags = next(line for line in lines if line.startswith("flags")).split()
-        assert processor.vector_width() == (8 if "avx512f" in flags else 4 if "avx" in flags else 2)
+    if not Path("/proc/cpuinfo").exists() or processor.host().architecture != "x86_64":
+        pytest.skip("only Linux on x86-64 lists features by these names")
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    flags = next(line for line in lines if line.startswith("flags")).split()
+    lanes = processor._target("native", processor.host()).lanes
+    assert lanes == (8 if "avx512f" in flags else 4 if "avx" in flags else 2)
 
 
-def test_where_the_processor_cannot_be_asked_llvm_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = processor.vector_width()
-    monkeypatch.setattr(processor, "_answers", lambda: None)
-    assert processor.vector_width.__wrapped__() == expected
-    assert processor.processor_identity.__wrapped__() == repr(processor.llvm_host())
+@pytest.mark.parametrize(
+    ("level", "lanes", "name"),
+    [("generic", 2, "x86-64"), ("x86-64-v2", 2, "x86-64-v2"), ("x86-64-v3", 4, "x86-64-v3"), ("native", 8, "some")],
+)
+def test_a_level_is_a_target_of_its_own(level: str, lanes: int, name: str) -> None:
+    found = processor._target(level, Host("x86_64", "some", V4))
+    assert (found.name, found.lanes) == (name, lanes)
+    others = {processor._target(other, Host("x86_64", "some", V4)).identity for other in LEVELS if other != level}
+    assert found.identity not in others, "cached code of levels is kept apart"
 
 
-@pytest.mark.parametrize(("features", "width"), [("+sse2,-avx", 2), ("+avx,+avx2,-avx512f", 4), ("+avx512f,+avx", 8)])
-def test_other_processors(features: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "_answers", lambda: None)
-    monkeypatch.setattr(processor, "llvm_host", lambda: ("some", features))
-    assert processor.vector_width.__wrapped__() == width
+@pytest.mark.parametrize(
+    ("here", "lacking"),
+    [
+        (Host("x86_64", "znver3", V3 | {"avx512f": False}), "znver3.*avx512f, avx512bw"),
+        (Host("aarch64", "neoverse-n1", {"neon": True}), "neoverse-n1.*aarch64"),
+    ],
+)
+def test_a_level_the_processor_lacks_is_refused_with_both_names(here: Host, lacking: str) -> None:
+    with pytest.raises(setsu.InputError, match=f"SETSU_PROCESSOR=x86-64-v4.*{lacking}"):
+        processor._target("x86-64-v4", here)
 
 
-def test_registers_the_system_does_not_save_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """AVX-512 in the processor, but only the registers of AVX, or of SSE, are kept when threads change."""
-    has = {(0x1, 0, "c"): 1 << 27 | 1 << 28, (0x7, 0, "b"): 1 << 16}
-    widths = []
-    for saved in (0xE7, 0x07, 0x03):
-        monkeypatch.setattr(processor, "_answers", lambda saved=saved: {**has, (0, 0, "x"): saved})
-        widths.append(processor.vector_width.__wrapped__())
-    assert widths == [8, 4, 2]
+def test_an_unknown_level_is_refused() -> None:
+    with pytest.raises(setsu.InputError, match=r"expected one of native, generic, .*got 'fast'"):
+        processor._target("fast", processor.host())
 
 
-def test_the_identity_is_the_same_on_every_core() -> None:
-    ask = (
-        "import os, sys\nif hasattr(os, 'sched_setaffinity'): os.sched_setaffinity(0, {int(sys.argv[1])})\n"
-        "from setsu.native.processor import processor_identity; print(processor_identity())"
-    )
-    cores = sorted(os.sched_getaffinity(0))[:4] if hasattr(os, "sched_getaffinity") else [0, 0]
-    answers = {
-        subprocess.run([sys.executable, "-c", ask, str(core)], capture_output=True, text=True, check=True).stdout
-        for core in cores
-    }
-    assert answers == {processor.processor_identity() + "\n"}
+def test_generic_code_of_other_processors() -> None:
+    assert processor._target("generic", Host("aarch64", "apple-m1", {"neon": True}))[1:] == ("generic", "", 2)
 
 
 @pytest.mark.parametrize("lanes", ["1", "2", "16"])
@@ -66,4 +63,33 @@ def test_the_environment_overrides_the_lanes(lanes: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("SETSU_LANES", lanes)
     assert toolchain.lanes.__wrapped__() == int(lanes)
     monkeypatch.setenv("SETSU_LANES", "many")
-    assert toolchain.lanes.__wrapped__() == processor.vector_width()
+    with pytest.raises(setsu.InputError, match="SETSU_LANES: expected 1, 2, 4, 8 or 16, got 'many'"):
+        toolchain.lanes.__wrapped__()
+
+
+ASK_NUMBA = """
+import numba
+{before}
+from setsu.native.control_flow import compiled
+from numba.core import registry
+print(registry.cpu_target.target_context.codegen().magic_tuple()[1:])
+"""
+
+
+def ask(level: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", ASK_NUMBA.format(before=before)],
+        env={**os.environ, "SETSU_PROCESSOR": level},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.slow
+def test_compiled_loops_follow_the_level() -> None:
+    found = ask("generic")
+    expected = processor._target("generic", processor.host())
+    assert found.stdout == f"{(expected.name, expected.features)}\n", found.stderr
+    late = ask("generic", before="numba.njit(lambda x: x + 1)(1)")
+    assert "Numba already compiles for" in late.stderr

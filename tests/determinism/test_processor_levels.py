@@ -1,0 +1,45 @@
+"""The numerical core at the levels below this processor's own, each in a child run of pytest over a sample of it.
+
+Kernels give the same bits at every level (test_same_bits.py); what is left for a level to break is that its code is
+wrong, or that a tolerance holds for one way of rounding only. Every file takes part with its first and each Nth test:
+
+SETSU_PROCESSOR=x86-64-v2 python -m pytest tests/identities tests/determinism tests/unit/contact tests/unit/simulation
+
+runs them all.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import setsu
+from setsu.native import processor
+
+TESTS = Path(__file__).resolve().parents[1]
+CORE = ("identities", "determinism/test_arguments.py", "unit/contact", "unit/simulation")
+EVERY = 40
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v2"])
+def test_the_numerical_core_at(level: str) -> None:
+    try:
+        processor._target(level, processor.host())
+    except setsu.InputError as lacking:
+        pytest.skip(str(lacking))
+    words = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow and not nightly", "--every", str(EVERY)]
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", *words, *(str(TESTS / name) for name in CORE)],
+        env={**os.environ, "SETSU_PROCESSOR": level},
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
+    assert found.returncode == 0, found.stdout[-4000:] + found.stderr[-2000:]
+    assert " passed" in found.stdout

@@ -1,0 +1,98 @@
+"""How near every tolerance of a run came to its bound: the largest measured / allowed per line of the tests.
+
+PYTHONPYCACHEPREFIX=/tmp/report pytest -n 0 --roundings -o enable_assertion_pass_hook=true tests/identities
+
+Seen are assert_law and assert_in_cones (tests/rounding.py), numpy.testing.assert_allclose, pytest.approx, and asserts
+of the form `number < 1e-9`. Laws with ratios above 0.1 want a bound derived from rounding (tests/rounding.py): on
+another processor, or with another library, a bound found by trying is the first to fail.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import rounding
+
+# Larger bounds are not about rounding: orders of integrators, published figures.
+_LARGEST_TOLERANCE = 1e-6
+_NUMBER = r"(?:np\.float64\()?(-?\d[\d.]*(?:e[-+]?\d+)?)\)?"
+_COMPARISON = re.compile(rf"^{_NUMBER} (<=?) {_NUMBER}$")
+
+
+class Report:
+    """Ratios by line of a test; watches numpy's and pytest's comparisons from its making on."""
+
+    def __init__(self) -> None:
+        self.ratios: dict[str, tuple[float, float]] = {}
+        self._kept: list[tuple[Any, str, Any]] = []
+        scalar = type(pytest.approx(1.0))
+        self._wrap(rounding, "watch", lambda _: self.take)
+        self._wrap(np.testing, "assert_allclose", self._allclose)
+        self._wrap(scalar, "__eq__", self._approx)
+
+    def _wrap(self, owner: Any, name: str, around: Callable[[Any], Any]) -> None:
+        before = getattr(owner, name)
+        self._kept.append((owner, name, before))
+        setattr(owner, name, around(before))
+
+    def restore(self) -> None:
+        """Undo the watching."""
+        for owner, name, before in self._kept:
+            setattr(owner, name, before)
+
+    def take(self, measured: float, allowed: float, where: str = "") -> None:
+        """Take down one comparison; the line is that of the innermost test file that runs."""
+        if allowed > 0.0 and np.isfinite(measured):
+            place = where or _test_line()
+            self.ratios[place] = max(self.ratios.get(place, (0.0, 0.0)), (measured / allowed, allowed))
+
+    def comparison(self, where: str, explanation: str) -> None:
+        """Take down an assert of the form number < bound."""
+        found = _COMPARISON.match(explanation.split("\n")[0])
+        if found and 0.0 < float(found[3]) <= _LARGEST_TOLERANCE:
+            self.take(abs(float(found[1])), float(found[3]), where)
+
+    def _allclose(self, before: Callable[..., None]) -> Callable[..., None]:
+        def watched(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 0.0, **named: Any) -> None:
+            before(actual, desired, rtol=rtol, atol=atol, **named)
+            allowed = np.broadcast_to(atol + rtol * np.abs(desired), np.shape(np.subtract(actual, desired)))
+            error = np.abs(np.subtract(actual, desired))
+            if error.size and max(rtol, atol) <= _LARGEST_TOLERANCE and (allowed > 0.0).any():
+                worst = np.argmax(np.where(allowed > 0.0, error / np.where(allowed > 0.0, allowed, 1.0), 0.0))
+                self.take(float(error.flat[worst]), float(allowed.flat[worst]))
+
+        return watched
+
+    def _approx(self, before: Callable[..., bool]) -> Callable[..., bool]:
+        def watched(own: Any, actual: Any) -> bool:
+            equal = before(own, actual)
+            tolerance = float(own.tolerance)
+            if (
+                equal
+                and isinstance(actual, float | int)
+                and tolerance <= _LARGEST_TOLERANCE * max(1, abs(own.expected))
+            ):
+                self.take(abs(float(actual) - own.expected), tolerance)
+            return equal
+
+        return watched
+
+    def lines(self) -> list[str]:
+        """Return one line per tolerance, nearest first."""
+        ordered = sorted(self.ratios.items(), key=lambda entry: -entry[1][0])
+        return [f"{ratio:9.2e} of {allowed:8.1e}  {place}" for place, (ratio, allowed) in ordered]
+
+
+def _test_line() -> str:
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename.rsplit("/", 1)[-1]
+        if name.startswith("test_"):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "?"
