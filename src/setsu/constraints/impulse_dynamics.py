@@ -76,8 +76,8 @@ def impulse_dynamics(
     >>> _ = b.add_body("ball", "world", setsu.Prismatic((0, 0, 1)), mass=2.0)
     >>> floor = setsu.SurfaceContact("ball", (0, 0, 0), setsu.Plane((0, 0, 1), 0.0))
     >>> r = impulse_dynamics(b.build(), [0.0], [-1.0], [floor], restitution=0.5)
-    >>> float(r.velocity[0]), float(r.normal_impulse[0]), float(r.energy_lost)
-    (0.5, 3.0, 0.75)
+    >>> [round(float(number), 9) for number in (r.velocity[0], r.normal_impulse[0], r.energy_lost)]
+    [0.5, 3.0, 0.75]
     """
     require_mechanism(mechanism, "impulse_dynamics")
     m = mechanism
