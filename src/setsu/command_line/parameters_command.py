@@ -21,6 +21,7 @@ _HOW = {
     "identity": "exact, proved as an identity of functions",
     "points": "exact, joint by joint and from points modulo primes",
     "field": "exact, from points on the closed loops modulo primes",
+    "extended": "by a rank in extended precision, at closed states",
     "numeric": "by numeric rank at random states",
 }
 

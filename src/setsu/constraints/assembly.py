@@ -333,7 +333,7 @@ class _Search:
         return np.linalg.norm((self.system.position_error(q) / self.error_units)[..., live], axis=-1)
 
     def _is_closed(self, e: Floats) -> np.ndarray:
-        return (np.abs(e) <= self._tolerance).all(axis=-1)
+        return np.asarray((np.abs(e) <= self._tolerance).all(axis=-1))
 
     def _scaled(self, q: Floats, moves: Floats | None = None) -> tuple[Floats, Floats]:
         """Live rows (N, n, nv) without the columns of fixed joints, or of those that do not move, and errors (N, n),

@@ -226,7 +226,8 @@ def _quaternion_step(quaternion: list[Any], step: list[Any]) -> list[Any]:
         w * z + c + a * y - b * x,
         w - a * x - b * y - c * z,
     ]
-    length = sum((entry * entry for entry in product[1:]), product[0] * product[0]).sqrt()
+    square: Any = sum((entry * entry for entry in product[1:]), product[0] * product[0])
+    length = square.sqrt()
     return [(entry / length).mid() for entry in product]
 
 
