@@ -115,7 +115,7 @@ def advance(
             a[TORQUE, d] = tables.torque[min(k, len(tables.torque) - 1), d]
             a[POSITION, d] = tables.position[min(k, len(tables.position) - 1), d]
             a[VELOCITY, d] = tables.velocity[min(k, len(tables.velocity) - 1), d]
-        if len(shapes.pairs) > 0:
+        if len(shapes.shapes) > 0:
             if run_bound(shapes.kernel) >= 0:
                 return k, BAD_NUMBERS
             place_shapes(shapes, motion.poses, shapes.velocities)

@@ -40,7 +40,7 @@ def _set_shifts(tree: Tree, problem: Problem, h, part, creep):
     bounces = False
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
-        c.shift[1], c.shift[2] = c.curvature[1], c.curvature[2]
+        c.shift[1], c.shift[2] = c.curvature[1] - c.surface[1], c.curvature[2] - c.surface[2]
         if c.bounces == 1:
             bounces = True
             c.shift[0] = c.curvature[0] - rebound(tree, c, part * c.restitution, h)

@@ -27,7 +27,7 @@ from setsu.contact.articulated import sweep_all
 from setsu.contact.certificate import add_up_work, certify
 from setsu.contact.cone_guard import bring_into_cones
 from setsu.contact.dense import apply_dense
-from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world
+from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world, touch_each_other
 from setsu.contact.energy_guard import can_pay, energy_gain, guard_energy, is_driven, set_energies, take_given
 from setsu.contact.flight import fly, turn_free_joints
 from setsu.contact.free_motion import (
@@ -139,7 +139,7 @@ def _miss(scene: Scene, problem: Problem, motion: Motion, h):
             moved = c.axes[k, 0] * dx + c.axes[k, 1] * dy + c.axes[k, 2] * dz
             c.curvature[k] = moved / h - (c.velocity[k] - c.shift[k])
             c.bend[k] = moved / h - c.slope[k]
-            ahead = max(-CREEP * motion.creep[0], c.gap) + moved if k == 0 else moved
+            ahead = max(-CREEP * motion.creep[0], c.gap) + moved if k == 0 else moved - h * c.surface[k]
             worst = max(worst, abs(ahead) if closed else -ahead)
     return worst
 
@@ -244,7 +244,7 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     residual, rounds, passes, 1 if not converged; work of friction and of normal impulses (J).
     """
     a = motion.vectors
-    dense = problem.counts[2] > 0 or len(held.work.rows) > 0
+    dense = len(held.work.rows) > 0 or touch_each_other(problem)
     problem.counts[3] = 1 if dense else 0
     status = free_velocity(scene, tree, motion, held, h, dense)
     if status != FINE:

@@ -63,6 +63,7 @@ class ContactRun:
         body_contacts: bool | str = False,
         changes: Sequence[CloseLoop | OpenLoop] = (),
         joint_stops: bool = False,
+        exclude: Sequence[tuple[str, str]] = (),
     ) -> None:
         if contact_solver not in CONTACT_SOLVERS:
             raise InputError(
@@ -96,12 +97,12 @@ class ContactRun:
         self.scene = scene.make_scene(
             m, environment, scene.make_stops(s.coordinate, s.velocity, s.sign, s.limit, np.ones(len(s)))
         )
-        self.pairs = shape_pairs(m) if finder else ShapePairs()
+        self.pairs = shape_pairs(m, environment, bool(finder), exclude)
         self.coal = BodyPairs(self.pairs) if finder == "coal" else None
-        self.shapes = make_shapes(self.pairs if finder == "compiled" else ShapePairs(), m.n_bodies)
-        self.pair_log = pair_log.make_pair_log(len(self.pairs.body_pairs))
-        self.pair_record = PairRecord(m, self.pairs.body_pairs) if finder else None
-        dense = len(self.pairs.pairs) > 0 or self.loops.count > 0
+        self.shapes = make_shapes(self.pairs if finder != "coal" else ShapePairs(), m.n_bodies)
+        self.pair_log = pair_log.make_pair_log(len(self.pairs.names))
+        self.pair_record = PairRecord(self.pairs.names) if finder or self.pairs.names else None
+        dense = self.pairs.between_bodies or self.loops.count > 0
         self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, dense)
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self.motion, self._bound = self._bind()
@@ -235,7 +236,7 @@ class ContactRun:
             elastic=np.array([bool(m.springs) or bool(m.tables.stiffness.any())], dtype=np.int64),
             creep=np.array([1.0, m.total_mass * float(np.linalg.norm(m.gravity))]),
         )
-        if len(self.shapes.pairs):
+        if len(self.shapes.shapes):
             bound.append(native_function(m, "body_velocities").bind([q, vectors[s.V]], [self.shapes.velocities]))
             self.shapes.kernel[:] = bound[-1].handle
         return motion, bound
