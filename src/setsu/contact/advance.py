@@ -12,13 +12,10 @@ from setsu.contact.free_motion import (
     ACCELERATION,
     APPLIED,
     BAD_NUMBERS,
-    COULOMB,
     DAMPING,
+    DRY,
     FINE,
-    KINETIC,
-    POSES_NOW,
     POSITION,
-    POTENTIAL,
     TORQUE,
     V_NEXT,
     VELOCITY,
@@ -29,9 +26,9 @@ from setsu.contact.held_rows import HeldRows
 from setsu.contact.memory import is_sliding
 from setsu.contact.pair_detection import find_pairs, place_shapes
 from setsu.contact.pair_log import PairLog, has_room, note_forces, note_touches
-from setsu.contact.scene import STOP, WRENCH, Problem, Scene
-from setsu.contact.step import accept, take_step
-from setsu.contact.tree import NOW, Tree, kinetic_energy, set_inertias, weight_energy
+from setsu.contact.scene import STOP, Problem, Scene
+from setsu.contact.step import accept, begin, take_step
+from setsu.contact.tree import Tree
 from setsu.native.control_flow import compiled, part, run_bound
 
 __all__ = ["EVENT_KINDS", "DriveTables", "Records", "advance", "make_records"]
@@ -55,7 +52,7 @@ class Records(NamedTuple):
     """Rows of a recording: the state at a time and what acts in the step that begins there."""
 
     q: Floats  # (T, nq)
-    motion: Floats  # (T, 4, nv) velocity, acceleration, torque, torque of joint stops
+    motion: Floats  # (T, 5, nv) velocity, acceleration, torque, torque of joint stops, dry friction
     touches: (
         Floats  # (room, 12) of a point that touches: row, point; force (N), place (m), normal part of the force (N),
     )
@@ -74,7 +71,7 @@ def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene, n_con
     n_points = len(scene.points)
     return Records(
         q=np.zeros((rows, nq)),
-        motion=np.zeros((rows, 4, nv)),
+        motion=np.zeros((rows, 5, nv)),
         touches=np.zeros((2 * n_contacts + 10_000, 12)),
         wrench=np.zeros((rows, n_bodies, 6)),
         totals=np.zeros((rows, 12)),
@@ -97,12 +94,8 @@ def advance(
     """
     last = len(times) - 1
     a = motion.vectors
-    if run_bound(motion.kernels[POSES_NOW]) >= 0:
+    if not begin(tree, motion):
         return first, BAD_NUMBERS
-    set_inertias(tree, motion.poses, motion.columns, NOW)
-    motion.energies[KINETIC] = kinetic_energy(tree, a[V], NOW)
-    if motion.elastic[0] == 0:
-        motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
     for k in range(first, stop):
         if (
             records.counts[1] > len(records.events) - len(scene.points) - len(scene.stops)
@@ -118,7 +111,7 @@ def advance(
         if len(shapes.shapes) > 0:
             if run_bound(shapes.kernel) >= 0:
                 return k, BAD_NUMBERS
-            place_shapes(shapes, motion.poses, shapes.velocities)
+            place_shapes(shapes, motion.poses_start, shapes.velocities)
             find_pairs(shapes, problem, step)
         status = take_step(scene, tree, problem, motion, held, h, solver, records.now)
         if status != FINE:
@@ -127,15 +120,14 @@ def advance(
             records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
         if k % record_every == 0 or k == last:
             note_forces(log, problem, records.counts[0], h)
-            _record(scene, tree, problem, motion, records, h)
+            _record(scene, problem, motion, records, h)
         _see_events(scene, problem, records, k)
         note_touches(log, problem, k)
         if k < last:
             for d in range(a.shape[1]):
-                mean, v = 0.5 * (a[V, d] + a[V_NEXT, d]), a[V, d]
-                slope = a[DAMPING, d] + a[COULOMB, d] / max(abs(v), 1e-3)
+                mean = 0.5 * (a[V, d] + a[V_NEXT, d])
                 records.sums[0] += h * a[APPLIED, d] * mean
-                records.sums[1] -= h * slope * a[V_NEXT, d] * mean
+                records.sums[1] += h * (a[DRY, d] - a[DAMPING, d] * a[V_NEXT, d]) * mean
             records.sums[2] += records.now[8]
             records.sums[3] += records.now[9]
             accept(scene, tree, problem, motion)
@@ -143,7 +135,7 @@ def advance(
 
 
 @part
-def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records: Records, h):
+def _record(scene: Scene, problem: Problem, motion: Motion, records: Records, h):
     row, a = records.counts[0], motion.vectors
     records.counts[0] = row + 1
     for i in range(len(motion.q)):
@@ -152,6 +144,7 @@ def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records:
         records.motion[row, 0, d] = a[V, d]
         records.motion[row, 1, d] = a[ACCELERATION, d]
         records.motion[row, 2, d] = a[APPLIED, d]
+        records.motion[row, 4, d] = a[DRY, d]
     for i in range(12):
         records.totals[row, i] = records.sums[i]
         if i >= 4:
@@ -170,22 +163,28 @@ def _record(scene: Scene, tree: Tree, problem: Problem, motion: Motion, records:
             out[2 + i] = (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
             out[5 + i] = c.position[i]
             out[8 + i] = c.axes[0, i] * c.impulse[0] / h
-    for k in range(problem.counts[1]):
-        if problem.bodies[k] < records.wrench.shape[1]:
-            _record_wrench(tree, problem, motion, records, k, h)
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point != STOP:
+            _record_wrench(motion, records.wrench[row, c.body_a], c, 1.0 / h, c.body_a)
+            if c.body_b >= 0:
+                _record_wrench(motion, records.wrench[row, c.body_b], c, -1.0 / h, c.body_b)
 
 
 @part
-def _record_wrench(tree: Tree, problem: Problem, motion: Motion, records: Records, k, h):
-    """Wrench of the contacts of a body, at its own origin."""
-    body, w, o = problem.bodies[k], problem.vectors[WRENCH], 6 * k
-    out = records.wrench[records.counts[0] - 1, body]
-    T, base = motion.poses[body], motion.poses[body if problem.counts[3] == 1 else tree.reference[body]]
-    x, y, z = base[0, 3] - T[0, 3], base[1, 3] - T[1, 3], base[2, 3] - T[2, 3]
-    out[0], out[1], out[2] = w[o] / h, w[o + 1] / h, w[o + 2] / h
-    out[3] = (w[o + 3] + y * w[o + 2] - z * w[o + 1]) / h
-    out[4] = (w[o + 4] + z * w[o] - x * w[o + 2]) / h
-    out[5] = (w[o + 5] + x * w[o + 1] - y * w[o]) / h
+def _record_wrench(motion: Motion, out, c, scale, body):
+    """Add the wrench of a contact on a body, at the body's origin, both at the beginning of the step."""
+    T, E, f = motion.poses_start[body], c.axes, c.impulse
+    x = scale * (E[0, 0] * f[0] + E[1, 0] * f[1] + E[2, 0] * f[2])
+    y = scale * (E[0, 1] * f[0] + E[1, 1] * f[1] + E[2, 1] * f[2])
+    z = scale * (E[0, 2] * f[0] + E[1, 2] * f[1] + E[2, 2] * f[2])
+    rx, ry, rz = c.position[0] - T[0, 3], c.position[1] - T[1, 3], c.position[2] - T[2, 3]
+    out[0] += x
+    out[1] += y
+    out[2] += z
+    out[3] += ry * z - rz * y
+    out[4] += rz * x - rx * z
+    out[5] += rx * y - ry * x
 
 
 @part

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.scene import Problem, Scene
+from setsu.contact.free_motion import Motion
+from setsu.contact.scene import STOP, Problem, Scene
 from setsu.native.control_flow import part
 
-__all__ = ["add_pairs", "find_near", "find_passed", "near_polygons", "point_in_world", "set_axes", "touch_each_other"]
+__all__ = ["add_pairs", "find_near", "find_passed", "near_polygons", "point_in_world", "set_axes", "set_places", "touch_each_other"]
 
 # A point this far behind a face (m) still counts as at it: what linearised steps leave.
 _BEHIND = 1e-5
@@ -190,6 +191,26 @@ def add_pairs(problem: Problem):
         c.static_friction, c.kinetic_friction, c.restitution = p.static_friction, p.kinetic_friction, p.restitution
         set_axes(c.axes, p.normal[0], p.normal[1], p.normal[2])
         _set_surface(c, p.surface)
+
+
+@part
+def set_places(scene: Scene, problem: Problem, motion: Motion, first):
+    """Where the contacts from `first` on act in the middle of the step: points move, pairs go with their bodies."""
+    for index in range(first, problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point >= 0:
+            p = scene.points[c.point]
+            x, y, z = point_in_world(motion.poses, p.body, p.position)
+            n = c.axes[0]
+            c.acts[0], c.acts[1], c.acts[2] = x - p.radius * n[0], y - p.radius * n[1], z - p.radius * n[2]
+            continue
+        if c.point == STOP:
+            continue
+        for i in range(3):
+            way = motion.poses[c.body_a, i, 3] - motion.poses_start[c.body_a, i, 3]
+            if c.body_b >= 0:
+                way = 0.5 * (way + motion.poses[c.body_b, i, 3] - motion.poses_start[c.body_b, i, 3])
+            c.acts[i] = c.position[i] + way
 
 
 @part

@@ -31,7 +31,7 @@ from setsu.contact.scene import Problem
 from setsu.contact.shape_pairs import EDGES, MARGIN, PLANES
 from setsu.native.control_flow import compiled, part
 
-__all__ = ["find_pairs", "look_at", "meet", "place_shapes"]
+__all__ = ["find_now", "find_pairs", "look_at", "meet", "place_shapes"]
 
 # m: a face is what is touched rather than its rim if it asks for so much more; deeper, a polygon is left behind.
 _FACE_FIRST, _DEEPEST = 1e-5, 5e-3
@@ -160,7 +160,7 @@ def _meet_plane(tables: ConvexShapes, polygon, B, margin):
     forget(tables, B)
     sx, sy, sz = support(tables, B, -N[0], -N[1], -N[2])
     gap = above + sx * N[0] + sy * N[1] + sz * N[2] - b.radius
-    if gap > margin or gap < -_DEEPEST:
+    if gap > margin:
         return 0, 0.0, 0.0, 0.0
     corners, _, _, _, _ = supporting_face(tables, B, -N[0], -N[1], -N[2], tx, ty, tz, tables.outline[1])
     count, missed = 0, True
@@ -215,6 +215,13 @@ def look_at(tables: ConvexShapes, A, B, margin, out):
     """`meet` for Python: normal and gap to `out` (4,); return how many points."""
     count, out[0], out[1], out[2], out[3] = meet(tables, A, B, margin)
     return count
+
+
+@compiled
+def find_now(tables: ConvexShapes, problem: Problem, poses):
+    """`find_pairs` for Python, for bodies at rest at poses (n, 4, 4)."""
+    place_shapes(tables, poses, tables.velocities)
+    find_pairs(tables, problem, 0.0)
 
 
 @part

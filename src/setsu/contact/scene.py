@@ -140,7 +140,8 @@ _CONTACT = np.dtype(
         ("gap", "f8"),  # m, at the beginning of the step
         ("gap_next", "f8"),  # m, at its end
         ("offset", "f8"),  # m: of the plane that a point is held in front of, along the normal
-        ("position", "f8", 3),  # m, world, where the force acts
+        ("position", "f8", 3),  # m, world, at the beginning of the step
+        ("acts", "f8", 3),  # m, world, where the force acts, in the middle of the step
         ("axes", "f8", (3, 3)),  # rows: normal towards body a, two tangents
         ("arm_a", "f8", 3),  # m, world axes, from the reference point of the body
         ("arm_b", "f8", 3),

@@ -21,7 +21,7 @@ from setsu.contact.convex_tables import make_shapes
 from setsu.contact.deep_start import deep_point, shallow_depth
 from setsu.contact.environment import Environment
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
-from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
+from setsu.dynamics import body_poses, forward_dynamics, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Free, Mechanism
@@ -124,8 +124,11 @@ class ContactRun:
     def begin(self, q: Floats, v: Floats) -> None:
         """Set the state at t = 0; InputError when a point is deep inside a polygon, or a constraint violated."""
         self.motion.q[:], self.motion.vectors[self._stepping.V] = q, v
-        self.motion.poses[:] = body_poses(self.mechanism, q)
+        self.motion.poses[:] = self.motion.poses_start[:] = body_poses(self.mechanism, q)
         self.motion.energies[:2] = kinetic_energy(self.mechanism, q, v), potential_energy(self.mechanism, q)
+        from setsu.contact.overlaps import settle_overlaps
+
+        settle_overlaps(self.mechanism, self.pairs, self.shapes, (self._books[6], self._books[2]), self.problem, q)
         depth = self._start_depth()
         self.motion.energies[self._stepping.GIVEN] = (
             depth * self.mechanism.total_mass * np.linalg.norm(self.mechanism.gravity)
@@ -159,9 +162,13 @@ class ContactRun:
         m, r, touches = self.mechanism, self.records, self.touches
         count = int(r.counts[0])
         q, wrench, totals = r.q[:count].copy(), r.wrench[:count], r.totals[:count]
-        v, acceleration, torque, stop_torque = (r.motion[:count, k].copy() for k in range(4))
+        v, acceleration, torque, stop_torque, dry = (r.motion[:count, k].copy() for k in range(5))
         steps = np.minimum(np.arange(count) * self.record_every, len(self.times) - 1)
         time = self.times[steps]
+        if count and not self.loops.count and self._solver == 0:
+            # What the recorded forces do to the recorded state: a step takes them to its middle.
+            acting = torque + stop_torque + dry + m.coulomb * np.sign(v)
+            acceleration = forward_dynamics(m, q, v, acting, wrench)
         loops, external = self.loops.forces(time, q, v, acceleration, torque + stop_torque, wrench)
         energy = np.asarray(mechanical_energy(m, q, v)) if count else np.zeros(0)
         entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
@@ -201,10 +208,10 @@ class ContactRun:
     def _bind(self) -> tuple[Any, list[Any]]:
         """Arrays of the state and the native kernels that read and write them."""
         m, s = self.mechanism, self._stepping
-        vectors, q, q_next = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq)
+        vectors, q, q_next, q_middle = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq), np.zeros(m.nq)
         poses, poses_next = np.zeros((m.n_bodies, 4, 4)), np.zeros((m.n_bodies, 4, 4))
         columns, columns_next = np.zeros((6, m.nv)), np.zeros((6, m.nv))
-        H, energies = np.zeros((m.nv, m.nv)), np.zeros(5)
+        H, energies = np.zeros((m.nv, m.nv)), np.zeros(6)
         free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
         vectors[s.DAMPING], vectors[s.COULOMB] = m.damping, m.coulomb
         vectors[s.STIFFNESS] = m.tables.stiffness
@@ -212,9 +219,9 @@ class ContactRun:
             vectors[s.KP], vectors[s.KD] = self.servo.kp, self.servo.kd
         bias = "bias_torque springs" if m.springs else "bias_torque"
         bound = [
-            native_function(m, "mass_matrix").bind([q], [H]),
-            native_function(m, bias).bind([q, vectors[s.V]], [vectors[s.BIAS]]),
-            native_function(m, "poses_and_axes").bind([q], [poses, columns]),
+            native_function(m, "mass_matrix").bind([q_middle], [H]),
+            native_function(m, bias).bind([q_middle, vectors[s.V_MIDDLE]], [vectors[s.BIAS]]),
+            native_function(m, "poses_and_axes").bind([q_middle], [poses, columns]),
             native_function(m, "integrate").bind([q, vectors[s.DISPLACEMENT]], [q_next]),
             native_function(m, "poses_and_axes").bind([q_next], [poses_next, columns_next]),
             native_function(m, "potential_energy").bind([q_next], [energies[3:4]]),
@@ -222,8 +229,11 @@ class ContactRun:
         motion = s.Motion(
             q=q,
             q_next=q_next,
+            q_middle=q_middle,
+            start=np.zeros((1, m.nv)),
             vectors=vectors,
             coordinate=single_coordinates(m),
+            poses_start=np.zeros((m.n_bodies, 4, 4)),
             poses=poses,
             poses_next=poses_next,
             columns=columns,
@@ -291,7 +301,7 @@ class ContactRun:
             self.tables.torque[0] = self.torque(t, q, v)
         if self.coal is not None:
             velocities = native_function(self.mechanism, "body_velocities").fast(q, v)
-            self.problem.counts[2] = self.coal.find(motion.poses, velocities, self.step, self.problem.pairs)
+            self.problem.counts[2] = self.coal.find(motion.poses_start, velocities, self.step, self.problem.pairs)
 
     def _change_loops(self) -> None:
         """Close and open the loops whose time has come, by plastic impacts."""

@@ -54,6 +54,7 @@ def simulate(
     events: Sequence[CloseLoop | OpenLoop] = (),
     joint_stops: bool = False,
     baumgarte: float | None = None,
+    exclude: Sequence[tuple[str, str]] = (),
 ) -> Recording:
     """Return the motion of a mechanism under torques, with loops, couplings and contacts held to rounding.
 
@@ -77,6 +78,7 @@ def simulate(
             that begins at their time or later.
         joint_stops: let joints end at their limits, by plastic impacts; otherwise limits do not matter.
         baumgarte: rate (1/s) of Baumgarte's stabilisation instead of projection, for comparison; constraints drift.
+        exclude: with an environment, pairs of names of bodies that never touch each other.
 
     Raises:
         InputError: bad arguments, before any work.
@@ -110,6 +112,7 @@ def simulate(
             body_contacts,
             checked_events(mechanism, events, float(duration)),
             bool(joint_stops),
+            exclude,
         )
         contact_run.begin(q, v)
         with _Bar(progress) as report:
@@ -140,7 +143,7 @@ def _able_to_touch(m: Mechanism) -> Mechanism:
     if m.contact_points:
         return m
     found = with_contact_points(m)
-    if not found.contact_points:
+    if not found.contact_points and not any(body.collisions for body in m.bodies):
         warnings.warn(
             f"simulate: {m.name} has neither contact points nor collision shapes: nothing of it can touch the "
             "environment; see MechanismBuilder.add_contact_points",
