@@ -24,7 +24,7 @@ from setsu.contact.free_motion import (
 )
 from setsu.contact.held_rows import HeldRows
 from setsu.contact.memory import is_sliding
-from setsu.contact.pair_detection import find_pairs, place_shapes
+from setsu.contact.pair_detection import find_missed, find_pairs, place_shapes
 from setsu.contact.pair_log import PairLog, has_room, note_forces, note_touches
 from setsu.contact.scene import STOP, Problem, Scene
 from setsu.contact.step import accept, begin, take_step
@@ -35,6 +35,9 @@ __all__ = ["EVENT_KINDS", "DriveTables", "Records", "advance", "make_records"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# How often a step that ends in an overlap of shapes is taken again.
+_AGAIN = 3
 
 EVENT_KINDS = ("touch", "lift-off", "slip", "stick", "stop", "release")
 _TOUCH, _LIFT, _SLIP, _STICK, _STOP, _RELEASE = range(6)
@@ -114,6 +117,11 @@ def advance(
             place_shapes(shapes, motion.poses_start, shapes.velocities)
             find_pairs(shapes, problem, step)
         status = take_step(scene, tree, problem, motion, held, h, solver, records.now)
+        if len(shapes.shapes) > 0:
+            for _ in range(_AGAIN):
+                if status != FINE or find_missed(shapes, problem, motion, h) == 0:
+                    break
+                status = take_step(scene, tree, problem, motion, held, h, solver, records.now)
         if status != FINE:
             return k, status
         for i in range(8):

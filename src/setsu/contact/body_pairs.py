@@ -77,7 +77,9 @@ class BodyPairs:
                     row["shapes"], row["normal"], row["gap"] = number, normal, patch.penetration_depth
                     row["position"] = np.asarray(patch.getPoint(corner)).ravel()
                     for key in ("static_friction", "kinetic_friction", "restitution"):
-                        row[key] = min(getattr(s.material, key) for s in (shapes[i], shapes[j]) if s.material is not None)
+                        row[key] = min(
+                            getattr(s.material, key) for s in (shapes[i], shapes[j]) if s.material is not None
+                        )
                     count += 1
         return count
 
@@ -97,5 +99,5 @@ def _geometry(coal: Any, placed: PlacedShape) -> tuple[Any, float]:
         case "cylinder":
             return coal.Cylinder(size[0], size[1]), float(np.hypot(size[0], 0.5 * size[1]))
         case _:
-            mesh = load_mesh(placed)
+            mesh = load_mesh(placed.shape, placed.owner)
             return mesh.convex, float(mesh.aabb_radius + np.linalg.norm(mesh.aabb_center))

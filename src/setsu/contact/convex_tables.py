@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 
 from setsu.contact.environment import Environment
 from setsu.contact.hull_faces import hull_faces
-from setsu.contact.polygon import Polygon
 from setsu.contact.scene import NODE
 from setsu.contact.shape_pairs import PlacedShape, ShapePairs
 from setsu.errors import InputError
-from setsu.mechanism import Material
+from setsu.mechanism import Material, Shape
 
 __all__ = [
     "BOUNDED",
@@ -155,7 +154,7 @@ def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:
     table["start"][: len(faces)], table["stop"][: len(faces)] = _ranges([loop for loop, _ in faces])
     for entry, (_, normal) in zip(table, faces, strict=False):
         entry["normal"] = normal
-    flat = _flat_hulls(polygons, shapes[len(pairs.shapes) :], table, len(faces), len(rings), sum(map(len, rings)))
+    flat = _flat_hulls(ground, shapes[len(pairs.shapes) :], table, len(faces), len(rings), sum(map(len, rings)))
     looked_at = np.zeros(len(pairs.pairs), dtype=_PAIR)
     for entry, (i, j), log in zip(looked_at, pairs.pairs, pairs.log, strict=True):
         entry["first"], entry["second"], entry["log"] = i, j, log
@@ -199,10 +198,11 @@ class _FlatHulls(NamedTuple):
 
 
 def _flat_hulls(
-    polygons: tuple[Polygon, ...], shapes: Any, table: Any, first_face: int, first_corner: int, first_ring: int
+    environment: Environment | None, shapes: Any, table: Any, first_face: int, first_corner: int, first_ring: int
 ) -> _FlatHulls:
     """Fill the shapes and faces of polygons, which follow those of all hulls; return what else they add."""
-    if not polygons:
+    polygons = () if environment is None else environment.polygons
+    if environment is None or not polygons:
         none = np.zeros(0, dtype=np.int64)
         return _FlatHulls(np.zeros((0, 3)), none, none, none, none)
     counts = np.array([len(p.vertices) for p in polygons])
@@ -216,16 +216,16 @@ def _flat_hulls(
     shapes["corners"] = counts
     shapes["place"], shapes["center"], shapes["R"], shapes["rotation"] = center, center, np.eye(3), np.eye(3)
     shapes["reach"] = np.maximum.reduceat(np.linalg.norm(corners, axis=1), starts[:-1])
-    for row, polygon in zip(shapes, polygons, strict=True):
-        _set_material(row, polygon.material)
-        row["surface"] = polygon.velocity
+    flat = environment.tables
+    for key in ("static_friction", "kinetic_friction", "restitution", "surface"):
+        shapes[key] = getattr(flat, key)
     number = np.arange(len(corners), dtype=np.int64)
     after, before = number + 1, number - 1
     after[starts[1:] - 1], before[starts[:-1]] = starts[:-1], starts[1:] - 1
     loop_start = int(table["stop"][first_face - 1]) if first_face else 0
     new = table[first_face:]
     new["start"], new["stop"] = loop_start + starts[:-1], loop_start + starts[1:]
-    new["normal"] = [p.normal for p in polygons]
+    new["normal"] = flat.normal
     return _FlatHulls(
         corners,
         first_ring + 2 * (number + 1),
@@ -251,19 +251,19 @@ def _ground(environment: Environment | None) -> tuple[Any, Floats, Any]:
     return ground, np.column_stack([flat.edge, flat.limit]), nodes
 
 
-def load_mesh(placed: PlacedShape) -> Any:
+def load_mesh(shape: Shape, owner: str) -> Any:
     """Return coal's model of a mesh file, its convex hull made; InputError when that cannot be."""
     try:
         coal: Any = import_module("coal")  # its names are made at run time
     except ImportError:
         raise InputError(
-            f'body "{placed.owner}": contacts of the mesh {placed.shape.mesh} need coal: pip install setsu[geometry]'
+            f'body "{owner}": contacts of the mesh {shape.mesh} need coal: pip install setsu[geometry]'
         ) from None
     try:
-        mesh = coal.MeshLoader().load(placed.shape.mesh, np.array(placed.shape.size))
+        mesh = coal.MeshLoader().load(shape.mesh, np.array(shape.size))
         mesh.buildConvexHull(True, "Qt")
     except (RuntimeError, ValueError) as problem:
-        raise InputError(f'body "{placed.owner}": cannot read the mesh {placed.shape.mesh} ({problem})') from None
+        raise InputError(f'body "{owner}": cannot read the mesh {shape.mesh} ({problem})') from None
     return mesh
 
 
@@ -287,7 +287,7 @@ def _fill(row: Any, placed: PlacedShape) -> tuple[Any, Floats]:
         case "cylinder":
             row["half"] = size[0], size[0], 0.5 * size[1]
         case _:
-            hull = load_mesh(placed).convex
+            hull = load_mesh(placed.shape, placed.owner).convex
             corners = np.array(hull.points(), dtype=float)
             triangles = np.array([[hull.polygons(k)[i] for i in range(3)] for k in range(hull.num_polygons)])
             points, center = _centered(row, corners, triangles)

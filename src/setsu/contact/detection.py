@@ -26,7 +26,16 @@ from setsu.contact.free_motion import Motion
 from setsu.contact.scene import STOP, Problem, Scene
 from setsu.native.control_flow import part
 
-__all__ = ["add_pairs", "find_near", "find_passed", "near_polygons", "point_in_world", "set_axes", "set_places", "touch_each_other"]
+__all__ = [
+    "add_pairs",
+    "find_near",
+    "find_passed",
+    "near_polygons",
+    "point_in_world",
+    "set_axes",
+    "set_places",
+    "touch_each_other",
+]
 
 # A point this far behind a face (m) still counts as at it: what linearised steps leave.
 _BEHIND = 1e-5
@@ -216,10 +225,10 @@ def set_places(scene: Scene, problem: Problem, motion: Motion, first):
 @part
 def touch_each_other(problem: Problem):
     """Whether two moving bodies are among the pairs."""
+    found = False
     for k in range(problem.counts[2]):
-        if problem.pairs[k].body_b >= 0:
-            return True
-    return False
+        found = found or problem.pairs[k].body_b >= 0
+    return found
 
 
 @part

@@ -14,9 +14,9 @@
     v' <- s v',            s² = 1 - gain / T'                                 (4)  else
     d <- d/2, again and again, in the end 0                                   (5)  where V' > T + V + W
 
-Steps of the second order miss energies by the third power of h; impacts and ways out of the ground by more. The measures
-come in this order, each only where those before it do not do: (3) keeps momentum, (4) directions, (5) ends at (1) for
-certain: with d = 0 and v' = 0, V' = V.
+Steps of the second order miss energies by the third power of h; impacts and ways out of the ground by more. The
+measures come in this order, each only where those before it do not do: (3) keeps momentum, (4) directions, (5) ends at
+(1) for certain: with d = 0 and v' = 0, V' = V.
 A body at rest has nothing to pay for being moved out of the ground: it stays where the compliance of its contacts
 carries it (step.py). A start inside the ground is moved out in any case: the work of that, at most the weight times
 the depth, is given.
@@ -29,6 +29,8 @@ import math
 
 from setsu.contact.free_motion import (
     APPLIED,
+    DAMPING,
+    DRY,
     GIVEN,
     KINETIC,
     KINETIC_NEXT,
@@ -44,7 +46,17 @@ from setsu.contact.scene import Problem
 from setsu.contact.tree import NEXT, Tree, kinetic_energy, weight_energy
 from setsu.native.control_flow import part, run_bound
 
-__all__ = ["can_pay", "energy_gain", "guard_energy", "is_driven", "set_energies", "set_work", "take_given"]
+__all__ = [
+    "can_pay",
+    "dissipated",
+    "energy_gain",
+    "guard_energy",
+    "is_driven",
+    "presses",
+    "set_energies",
+    "set_work",
+    "take_given",
+]
 
 
 @part
@@ -77,6 +89,24 @@ def set_work(problem: Problem, motion: Motion, h):
         c = problem.contacts[index]
         work += c.impulse[1] * c.surface[1] + c.impulse[2] * c.surface[2]
     motion.energies[WORK] = work
+
+
+@part
+def dissipated(motion: Motion, h):
+    """Work of the joints' friction and dampers in the step (J), at most 0, once V_NEXT is that of the end."""
+    a, work = motion.vectors, 0.0
+    for d in range(a.shape[1]):
+        work += h * (a[DRY, d] - a[DAMPING, d] * a[V_NEXT, d]) * 0.5 * (a[V, d] + a[V_NEXT, d])
+    return min(0.0, work)
+
+
+@part
+def presses(problem: Problem):
+    """Whether any contact presses."""
+    found = False
+    for index in range(problem.counts[0]):
+        found = found or problem.contacts[index].impulse[0] > 0.0
+    return found
 
 
 @part

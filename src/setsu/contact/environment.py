@@ -44,7 +44,9 @@ class Environment:
                 raise InputError(f"Environment: {key}: expected a list of {kind.__name__}, got {given!r:.80}") from None
             for index, entry in enumerate(entries):
                 if not isinstance(entry, kind):
-                    raise InputError(f"Environment: {key}: entry {index}: expected a {kind.__name__}, got {entry!r:.80}")
+                    raise InputError(
+                        f"Environment: {key}: entry {index}: expected a {kind.__name__}, got {entry!r:.80}"
+                    )
             object.__setattr__(self, key, entries)
 
     @staticmethod

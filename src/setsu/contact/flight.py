@@ -20,11 +20,15 @@
     c' = c + ½ h (P + P') / M   with (2),   c + h P' / M   with (3)           (6)  exactly, by the place of the base
     v_n' = √(γ² + e² v_n² - 2 (1 - e²) γ s / h) - γ                           (7)
     <=> ½ v_n'² + (γ/h) (s + h v_n') = e² (½ v_n² + (γ/h) s)                       e² of the energy above the ground
+    v' <- v_r + k (v' - v_r),  k² = 1 - gain / T_i                            (8)  steps without contacts
 
-(2) is exact for constant accelerations. It would let what closes a gap bounce: an impulse that changes normal velocities
-acts at the beginning of the step (3). With (5) and (6) thrown bodies follow their parabolas and keep their angular
-momentum whatever the step, and a ball that slides into rolling ends with 5/7 of its speed; with (4), which is found by
-iteration, single bodies keep their energy too: J (ω' - ω) = -½ Θ x J (ω + ω') does no work.
+(2) is exact for constant accelerations. It would let what closes a gap bounce: an impulse that changes normal
+velocities acts at the beginning of the step (3). With (5) and (6) thrown bodies follow their parabolas and keep their
+angular momentum whatever the step, and a ball that slides into rolling ends with 5/7 of its speed; with (4), which is
+found by iteration, single bodies keep their energy too: J (ω' - ω) = -½ Θ x J (ω + ω') does no work. What the energy of trees
+misses by the third order of h is taken from, or given to, the motion of their joints (8): v_r is the rigid motion with
+the momentum of (5), T_i the kinetic energy beyond that of v_r.
+Tops on spherical joints have (4), (5) for the angular momentum about the joint, which weight changes too.
 With (7) the impact keeps e² of the energy above the ground, though it comes early by s and the step that bounces also
 rises by h v_n': apexes follow e² to the second order, and a ball with e = 1 comes back to its height for ever.
 (4)-(6) are for trees that hang on a free joint and that no springs, loops, couplings or surfaces hold.
@@ -41,6 +45,7 @@ from setsu.contact.free_motion import (
     APPLIED,
     DISPLACEMENT,
     INTEGRATE,
+    KINETIC_NEXT,
     POSES_NEXT,
     POSES_NOW,
     V_END,
@@ -52,8 +57,20 @@ from setsu.contact.scene import STOP, Problem
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias
 from setsu.native.control_flow import part, run_bound
 
-__all__ = ["find_jumps", "note_momenta", "place_middle", "rebound", "set_displacement", "set_end_velocity", "set_targets", "try_step", "turn_further"]
+__all__ = [
+    "find_jumps",
+    "note_momenta",
+    "place_middle",
+    "rebound",
+    "set_displacement",
+    "set_end_velocity",
+    "set_targets",
+    "try_step",
+    "turn_further",
+]
 
+# Part of the inner kinetic energy that (8) may take or give.
+_SMALL = 0.01
 # m or rad: steps that move less have their middle at their beginning.
 _STILL = 1e-7
 # m/s: a contact whose normal velocity is below this before and after the step did not jump.
@@ -84,7 +101,7 @@ def _farthest(motion: Motion, row, h):
 
 @part
 def place_middle(tree: Tree, motion: Motion, h, plain):
-    """Set q_m, its poses and inertias, and V to ν (1); plain: q_m = q. Return how far the step goes, -1: bad numbers."""
+    """Set q_m, its poses and inertias, and V to ν (1); plain: q_m = q. Return how far a step goes, -1: bad numbers."""
     a = motion.vectors
     for d in range(a.shape[1]):
         motion.start[0, d] = a[V, d]
@@ -104,9 +121,10 @@ def place_middle(tree: Tree, motion: Motion, h, plain):
     set_inertias(tree, motion.poses, motion.columns, NOW)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
-        R, middle, o = motion.poses_start[r.body], motion.poses[r.body], r.velocity
-        a[V, o], a[V, o + 1], a[V, o + 2] = _turn(R, middle, motion.start[0], o)
-        a[V, o + 3], a[V, o + 4], a[V, o + 5] = _turn(R, middle, motion.start[0], o + 3)
+        R, middle, o, w = motion.poses_start[r.body], motion.poses[r.body], r.velocity, r.turning
+        a[V, w], a[V, w + 1], a[V, w + 2] = _turn(R, middle, motion.start[0], w)
+        if r.free == 1:
+            a[V, o], a[V, o + 1], a[V, o + 2] = _turn(R, middle, motion.start[0], o)
     return far
 
 
@@ -136,14 +154,16 @@ def set_displacement(tree: Tree, motion: Motion, h, plain):
     for k in range(len(tree.roots)):
         r = tree.roots[k]
         R, middle, o, x = motion.poses_start[r.body], motion.poses[r.body], r.velocity, a[DISPLACEMENT]
-        p, q, w = _turn(middle, R, x, o + 3)
+        p, q, w = _turn(middle, R, x, r.turning)
+        x[r.turning], x[r.turning + 1], x[r.turning + 2] = p, q, w
+        if r.free == 0:
+            continue
         x0, y0, z0 = _turn(middle, R, x, o)
-        x[o + 3], x[o + 4], x[o + 5] = p, q, w
         # Free joints move along screws: the straight way, with half of the step's turn taken back and its square added.
-        i, j, l = q * z0 - w * y0, w * x0 - p * z0, p * y0 - q * x0
-        x[o] = x0 - 0.5 * i + (q * l - w * j) / 12.0
-        x[o + 1] = y0 - 0.5 * j + (w * i - p * l) / 12.0
-        x[o + 2] = z0 - 0.5 * l + (p * j - q * i) / 12.0
+        i, j, k3 = q * z0 - w * y0, w * x0 - p * z0, p * y0 - q * x0
+        x[o] = x0 - 0.5 * i + (q * k3 - w * j) / 12.0
+        x[o + 1] = y0 - 0.5 * j + (w * i - p * k3) / 12.0
+        x[o + 2] = z0 - 0.5 * k3 + (p * j - q * i) / 12.0
 
 
 @part
@@ -159,7 +179,7 @@ def try_step(tree: Tree, motion: Motion, h, exact):
         return True
     for k in range(len(tree.roots)):
         r = tree.roots[k]
-        if r.exact == 0 or not r.mass > 0.0:
+        if r.exact == 0 or r.free == 0:
             continue
         x, y, z = _moment(tree, r.body, NEXT)
         T, f = motion.poses_next[r.body], h / r.mass
@@ -190,8 +210,9 @@ def _moment(tree: Tree, root, when):
 
 
 @part
-def _momentum(tree: Tree, root, mass, out):
-    """P and L of a tree at the end of the step into `out` (6,), from its `twists`; return c seen from O."""
+def _momentum(tree: Tree, r, out):
+    """P and L of a tree at the end of the step into `out` (6,), from its `twists`; return what L is about, from O."""
+    root, mass = r.body, r.mass
     for i in range(6):
         out[i] = 0.0
     for body in range(len(tree.reference)):
@@ -205,6 +226,8 @@ def _momentum(tree: Tree, root, mass, out):
         out[3] += b[2] * z - b[3] * y + (b[7] + b[9]) * u - b[5] * v - b[6] * w
         out[4] += b[3] * x - b[1] * z - b[5] * u + (b[4] + b[9]) * v - b[8] * w
         out[5] += b[1] * y - b[2] * x - b[6] * u - b[8] * v + (b[4] + b[7]) * w
+    if r.free == 0:
+        return 0.0, 0.0, 0.0
     x, y, z = _moment(tree, root, NEXT)
     x, y, z = x / mass, y / mass, z / mass
     out[3] -= y * out[2] - z * out[1]
@@ -221,9 +244,9 @@ def note_momenta(tree: Tree, motion: Motion, v):
     kinetic_energy(tree, v, NEXT)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
-        if r.exact == 0 or not r.mass > 0.0:
+        if r.exact == 0:
             continue
-        x, y, z = _momentum(tree, r.body, r.mass, r.momentum)
+        x, y, z = _momentum(tree, r, r.momentum)
         T = motion.poses_next[r.body]
         r.center[0], r.center[1], r.center[2] = T[0, 3] + x, T[1, 3] + y, T[2, 3] + z
 
@@ -234,26 +257,30 @@ def set_targets(tree: Tree, problem: Problem, motion: Motion, h):
     g, a = tree.gravity, motion.vectors
     for k in range(len(tree.roots)):
         r = tree.roots[k]
-        if r.exact == 0 or not r.mass > 0.0:
+        if r.exact == 0:
             continue
-        T, o = motion.poses[r.body], r.velocity
+        T, o, w = motion.poses[r.body], r.velocity, r.turning
         x, y, z = _moment(tree, r.body, NOW)
-        c = r.shift
-        c[0], c[1], c[2] = T[0, 3] + x / r.mass, T[1, 3] + y / r.mass, T[2, 3] + z / r.mass
-        for i in range(3):
+        about = r.shift
+        for i, arm in enumerate((x, y, z)):
+            about[i] = T[i, 3] + (arm / r.mass if r.free == 1 else 0.0)
             r.target[i] = r.momentum[i] + h * r.mass * g[i]
-            r.target[3 + i] = r.momentum[3 + i]
-        # What acts on the free joint itself, at the body's origin.
+            # What acts on the joint itself, at the body's origin.
+            torque = T[i, 0] * a[APPLIED, w] + T[i, 1] * a[APPLIED, w + 1] + T[i, 2] * a[APPLIED, w + 2]
+            r.target[3 + i] = r.momentum[3 + i] + h * torque
+        if r.free == 0:
+            # Weight turns the tree about the joint, whose force is unknown: the linear momentum is not used.
+            r.target[3] += h * (y * g[2] - z * g[1])
+            r.target[4] += h * (z * g[0] - x * g[2])
+            r.target[5] += h * (x * g[1] - y * g[0])
+            continue
         fx, fy, fz = h * a[APPLIED, o], h * a[APPLIED, o + 1], h * a[APPLIED, o + 2]
-        tx, ty, tz = h * a[APPLIED, o + 3], h * a[APPLIED, o + 4], h * a[APPLIED, o + 5]
-        for i in range(3):
-            r.target[3 + i] += T[i, 0] * tx + T[i, 1] * ty + T[i, 2] * tz
         fx, fy, fz = (
             T[0, 0] * fx + T[0, 1] * fy + T[0, 2] * fz,
             T[1, 0] * fx + T[1, 1] * fy + T[1, 2] * fz,
             T[2, 0] * fx + T[2, 1] * fy + T[2, 2] * fz,
         )
-        _add_impulse(r.target, fx, fy, fz, T[0, 3] - c[0], T[1, 3] - c[1], T[2, 3] - c[2])
+        _add_impulse(r.target, fx, fy, fz, T[0, 3] - about[0], T[1, 3] - about[1], T[2, 3] - about[2])
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point == STOP:
@@ -296,15 +323,14 @@ def set_end_velocity(tree: Tree, motion: Motion, h, plain):
         return
     for k in range(len(tree.roots)):
         r = tree.roots[k]
-        A, B, o = motion.poses[r.body], motion.poses_next[r.body], r.velocity
-        x, y, z = _turn(A, B, a[V_NEXT], o)
-        u, v, w = _turn(A, B, a[V_NEXT], o + 3)
-        a[V_END, o], a[V_END, o + 1], a[V_END, o + 2] = x, y, z
-        a[V_END, o + 3], a[V_END, o + 4], a[V_END, o + 5] = u, v, w
+        A, B, o, w = motion.poses[r.body], motion.poses_next[r.body], r.velocity, r.turning
+        a[V_END, w], a[V_END, w + 1], a[V_END, w + 2] = _turn(A, B, a[V_NEXT], w)
+        if r.free == 1:
+            a[V_END, o], a[V_END, o + 1], a[V_END, o + 2] = _turn(A, B, a[V_NEXT], o)
     kinetic_energy(tree, a[V_END], NEXT)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
-        if r.exact == 1 and r.mass > 0.0:
+        if r.exact == 1:
             _correct(tree, motion, r)
 
 
@@ -317,7 +343,7 @@ def turn_further(tree: Tree, motion: Motion, h):
         r = tree.roots[k]
         if r.exact == 0:
             continue
-        o, before = r.velocity, 0.0
+        o, before = r.turning - 3, 0.0
         if tree.jumps[r.body] == 0:
             before = 0.5
         x, y, z = (
@@ -335,9 +361,9 @@ def turn_further(tree: Tree, motion: Motion, h):
 
 @part
 def _correct(tree: Tree, motion: Motion, r):
-    """Give a tree the momentum of (5) by a motion of its base."""
-    x, y, z = _momentum(tree, r.body, r.mass, r.found)
-    # Inertia about the centre of mass: second moments about it, then (trace - moment).
+    """Give a tree the momentum of (5) by a motion of its base; note the rigid motion that has it."""
+    x, y, z = _momentum(tree, r, r.found)
+    # Inertia about the centre of mass (the joint): second moments about it, then (trace - moment).
     xx = xy = xz = yy = yz = zz = 0.0
     for body in range(len(tree.reference)):
         if tree.reference[body] == r.body:
@@ -351,28 +377,67 @@ def _correct(tree: Tree, motion: Motion, r):
     A, B, C = b * c - f * f, a * c - e * e, a * b - d * d
     D, E, F = e * f - d * c, d * f - b * e, d * e - a * f
     determinant = a * A + d * D + e * E
-    size = (a + b + c) ** 3
-    p, q, w = r.target[3] - r.found[3], r.target[4] - r.found[4], r.target[5] - r.found[5]
-    u = v = s = 0.0
-    if determinant > 1e-12 * size:
-        u = (A * p + D * q + E * w) / determinant
-        v = (D * p + B * q + F * w) / determinant
-        s = (E * p + F * q + C * w) / determinant
+    inverse = 1.0 / determinant if determinant > 1e-12 * (a + b + c) ** 3 else 0.0
+    A, B, C, D, E, F = inverse * A, inverse * B, inverse * C, inverse * D, inverse * E, inverse * F
+    goal, rigid = r.target, r.rigid
+    rigid[3] = A * goal[3] + D * goal[4] + E * goal[5]
+    rigid[4] = D * goal[3] + B * goal[4] + F * goal[5]
+    rigid[5] = E * goal[3] + F * goal[4] + C * goal[5]
+    r.energy = 0.5 * (rigid[3] * goal[3] + rigid[4] * goal[4] + rigid[5] * goal[5])
+    p, q, w = goal[3] - r.found[3], goal[4] - r.found[4], goal[5] - r.found[5]
+    u, v, s = A * p + D * q + E * w, D * p + B * q + F * w, E * p + F * q + C * w
+    T, o, rate = motion.poses_next[r.body], r.turning, motion.vectors[V_END]
+    for i in range(3):
+        rate[o + i] += T[0, i] * u + T[1, i] * v + T[2, i] * s
+    if r.free == 0:
+        rigid[0] = rigid[1] = rigid[2] = 0.0
+        return
     # Of the base's origin, which lies at -(x, y, z) from the centre of mass.
-    px = (r.target[0] - r.found[0]) / m - (v * z - s * y)
-    py = (r.target[1] - r.found[1]) / m - (s * x - u * z)
-    pz = (r.target[2] - r.found[2]) / m - (u * y - v * x)
-    T, o, rate = motion.poses_next[r.body], r.velocity, motion.vectors[V_END]
+    px = (goal[0] - r.found[0]) / m - (v * z - s * y)
+    py = (goal[1] - r.found[1]) / m - (s * x - u * z)
+    pz = (goal[2] - r.found[2]) / m - (u * y - v * x)
+    o = r.velocity
     for i in range(3):
         rate[o + i] += T[0, i] * px + T[1, i] * py + T[2, i] * pz
-        rate[o + 3 + i] += T[0, i] * u + T[1, i] * v + T[2, i] * s
+    rigid[0] = goal[0] / m - (rigid[4] * z - rigid[5] * y)
+    rigid[1] = goal[1] / m - (rigid[5] * x - rigid[3] * z)
+    rigid[2] = goal[2] / m - (rigid[3] * y - rigid[4] * x)
+    r.energy += 0.5 * (goal[0] * goal[0] + goal[1] * goal[1] + goal[2] * goal[2]) / m
+
+
+@part
+def keep_energy(tree: Tree, motion: Motion, gain):
+    """Take `gain` (J) from the motion within the trees at the end of the step (8); whether that was possible."""
+    inner, v = motion.energies[KINETIC_NEXT], motion.vectors[V_NEXT]
+    for k in range(len(tree.roots)):
+        r = tree.roots[k]
+        if r.exact == 0:
+            return False
+        inner -= r.energy
+    if not abs(gain) < _SMALL * inner:
+        return False
+    scale = math.sqrt(1.0 - gain / inner)
+    for k in range(len(tree.roots)):
+        # What the base does beyond the rigid motion is scaled as the joints are.
+        r = tree.roots[k]
+        T, o, w, y = motion.poses_next[r.body], r.velocity, r.turning, r.rigid
+        keep = (1.0 - scale) / scale
+        for i in range(3):
+            v[w + i] += keep * (T[0, i] * y[3] + T[1, i] * y[4] + T[2, i] * y[5])
+            if r.free == 1:
+                v[o + i] += keep * (T[0, i] * y[0] + T[1, i] * y[1] + T[2, i] * y[2])
+    for d in range(len(v)):
+        v[d] *= scale
+    motion.energies[KINETIC_NEXT] -= gain
+    return True
 
 
 @part
 def rebound(tree: Tree, c, e, h):
     """Normal velocity after the step of a contact that bounces with restitution e (7)."""
     speed, pull = e * c.before[0], 0.0
-    if c.body_b < 0 and tree.root_of[tree.reference[c.body_a]] >= 0:
+    k = tree.root_of[tree.reference[c.body_a]] if c.body_b < 0 and c.point != STOP else -1
+    if k >= 0 and tree.roots[k].free == 1:
         g, n = tree.gravity, c.axes[0]
         pull = h * max(0.0, -(g[0] * n[0] + g[1] * n[1] + g[2] * n[2]))
     left = speed * speed - 2.0 * (1.0 - e * e) * pull * max(0.0, c.gap) / h

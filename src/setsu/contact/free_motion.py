@@ -35,7 +35,16 @@ from setsu.contact.scene import Scene
 from setsu.contact.tree import NOW, Tree
 from setsu.native.control_flow import part, run_bound
 
-__all__ = ["BAD_NUMBERS", "FINE", "NOT_POSITIVE", "VECTORS", "Motion", "check_sticking", "free_velocity", "set_sticking"]
+__all__ = [
+    "BAD_NUMBERS",
+    "FINE",
+    "NOT_POSITIVE",
+    "VECTORS",
+    "Motion",
+    "check_sticking",
+    "free_velocity",
+    "set_sticking",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,7 +59,9 @@ _FAST = 1e-5
 # Rows of Motion.vectors, all (nv,): the state, torques and gains, then what a step works out.
 VECTORS = 21
 V, TORQUE, KP, KD, POSITION, VELOCITY, DAMPING, STIFFNESS, COULOMB = range(9)
-BIAS, ROOT, CHANGE, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION, V_MIDDLE, DRY, UNCHANGED, V_END = range(9, VECTORS)
+BIAS, ROOT, CHANGE, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION, V_MIDDLE, DRY, UNCHANGED, V_END = range(
+    9, VECTORS
+)
 # Rows of Motion.kernels.
 MASS_MATRIX, BIAS_TORQUE, POSES_NOW, INTEGRATE, POSES_NEXT, POTENTIAL_ENERGY = range(6)
 # Entries of Motion.energies (J).
@@ -178,6 +189,8 @@ def free_velocity(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, d
             return status
         if not plain:
             for k in range(len(tree.roots)):  # (4)
+                if tree.roots[k].free == 0:
+                    continue
                 o, v = tree.roots[k].velocity, a[V_MIDDLE]
                 a[V_FREE, o] += h * (v[o + 4] * v[o + 2] - v[o + 5] * v[o + 1])
                 a[V_FREE, o + 1] += h * (v[o + 5] * v[o] - v[o + 3] * v[o + 2])

@@ -8,8 +8,8 @@
 
     c_e = N_neighbour · a_e                                                   (1)  1 at a rim without neighbour
 
-Over a flat or hollow edge c_e <= 0: nothing is touched there but faces, and bodies slide over the seams of a floor. Over
-a ridge the normal lies between those of the two faces.
+Over a flat or hollow edge c_e <= 0: nothing is touched there but faces, and bodies slide over the seams of a floor.
+Over a ridge the normal lies between those of the two faces.
 Polygons that close up and bound a convex body (those of Environment.box) are one solid. Cost: n log n in the number of
 polygons, in a few passes over arrays.
 """
@@ -58,6 +58,10 @@ class GroundTables(NamedTuple):
     node_high: Floats  # (n_nodes, 3)
     node_first: Ints  # (n_nodes,)
     solids: tuple[Solid, ...]
+    static_friction: Floats  # (n,) inf: that of what touches the polygon
+    kinetic_friction: Floats
+    restitution: Floats
+    surface: Floats  # (n, 3) velocity of the surface, m/s
 
 
 def ground_tables(polygons: tuple[Polygon, ...]) -> GroundTables:
@@ -91,7 +95,14 @@ def ground_tables(polygons: tuple[Polygon, ...]) -> GroundTables:
         node_high=high,
         node_first=first,
         solids=solids,
+        surface=np.array([p.velocity for p in polygons]).reshape(-1, 3),
+        **{key: _values(polygons, key) for key in ("static_friction", "kinetic_friction", "restitution")},
     )
+
+
+def _values(polygons: tuple[Polygon, ...], key: str) -> Floats:
+    """An entry of the materials; inf where there is none: of two surfaces the lower values count."""
+    return np.array([np.inf if p.material is None else getattr(p.material, key) for p in polygons], dtype=np.float64)
 
 
 def _planes(corners: Floats, starts: Ints, owner: Ints, follows: Ints) -> tuple[Floats, Floats]:

@@ -13,7 +13,12 @@ Balls around the shapes sort out pairs that are farther apart than they can trav
 tree of boxes finds the polygons near a shape. The others go through distance (convex_distance.py), depth where the
 cores touch (convex_depth.py), and the points where they meet (convex_manifold.py). A polygon of the ground is a flat
 hull that is touched from its front; a plane without end is met along its normal. Corners of shapes that are contact
-points of their body belong to detection.py where they are over a face. What is found depends on the present state alone.
+points of their body belong to detection.py where they are over a face. What is found depends on the present state only.
+A step that ends in an overlap all the same, because shapes turned or slid around each other, is taken again with the
+contacts of its end:
+
+    gap at the beginning = gap at the end - n·(way of the place on one shape - on the other)    (3)
+
 Cost: some nanoseconds for a pair that is far apart, microseconds for one that touches.
 """
 
@@ -27,14 +32,17 @@ from setsu.contact.convex_manifold import set_manifold
 from setsu.contact.convex_support import forget, support, supporting_face
 from setsu.contact.convex_tables import BOUNDED, BOX, HULL, SEGMENT, WITHOUT_END, ConvexShapes
 from setsu.contact.detection import near_polygons
+from setsu.contact.free_motion import Motion
 from setsu.contact.scene import Problem
 from setsu.contact.shape_pairs import EDGES, MARGIN, PLANES
 from setsu.native.control_flow import compiled, part
 
-__all__ = ["find_now", "find_pairs", "look_at", "meet", "place_shapes"]
+__all__ = ["find_missed", "find_now", "find_pairs", "look_at", "meet", "place_shapes"]
 
 # m: a face is what is touched rather than its rim if it asks for so much more; deeper, a polygon is left behind.
 _FACE_FIRST, _DEEPEST = 1e-5, 5e-3
+# m: an overlap at the end of a step that it is taken again for; what shapes must move for that at least.
+_MISSED, _SLOW = 1e-5, 5e-6
 # m: a place this near to an edge lies on it. How far n may lean beyond (1).
 _ON_EDGE, _LEANING = 1e-7, 1e-6
 
@@ -99,10 +107,7 @@ def _leans_too_far(tables: ConvexShapes, polygon, nx, ny, nz):
     x, y, z = o[0] + p[0], o[1] + p[1], o[2] + p[2]
     for e in range(g.edge_start, g.edge_stop):
         a = tables.ground_edges[e]
-        if (
-            a[0] * x + a[1] * y + a[2] * z > a[3] - _ON_EDGE
-            and a[0] * nx + a[1] * ny + a[2] * nz > a[4] + _LEANING
-        ):
+        if a[0] * x + a[1] * y + a[2] * z > a[3] - _ON_EDGE and a[0] * nx + a[1] * ny + a[2] * nz > a[4] + _LEANING:
             return True
     return False
 
@@ -150,7 +155,7 @@ def _is_over(tables: ConvexShapes, polygon, x, y, z):
 
 @part
 def _meet_plane(tables: ConvexShapes, polygon, B, margin):
-    """`meet` of a plane without end and a shape: corners of the face or edge towards it, and the point deepest in it."""
+    """`meet` of a plane without end and a shape: corners of what is turned towards it, and the point deepest in it."""
     A = tables.ground_start[0] + polygon
     a, b, N = tables.shapes[A], tables.shapes[B], tables.ground[polygon].normal
     tx, ty, tz = b.place[0] - a.place[0], b.place[1] - a.place[1], b.place[2] - a.place[2]
@@ -271,15 +276,18 @@ def find_pairs(tables: ConvexShapes, problem: Problem, h):
     if len(tables.ground) > 0:
         for B in range(tables.ground_start[0]):
             if tables.shapes[B].ground > 0:
-                total = _find_ground(tables, problem, total, B, h)
+                total = _find_ground(tables, problem, total, B, h, MARGIN)
     problem.counts[2] = total
 
 
 @part
-def _find_ground(tables: ConvexShapes, problem: Problem, total, B, h):
-    """Add the contacts of a shape with the polygons of the ground; return how many contacts there are then."""
+def _find_ground(tables: ConvexShapes, problem: Problem, total, B, h, least):
+    """Add the contacts of a shape with the polygons of the ground; return how many contacts there are then.
+
+    They count from `least` (m) on, plus what the shape travels in two steps of h (s).
+    """
     b = tables.shapes[B]
-    margin = MARGIN + 2.0 * h * b.speed
+    margin = least + 2.0 * h * b.speed
     near = near_polygons(
         tables.nodes, tables.ground, tables.scratch, b.place[0], b.place[1], b.place[2], b.reach + margin
     )
@@ -297,3 +305,73 @@ def _find_ground(tables: ConvexShapes, problem: Problem, total, B, h):
             faced = b.covered == 1 and kind == BOUNDED
             total = _note(tables, problem, total, count, A, B, number, b.log, nx, ny, nz, faced)
     return total
+
+
+@part
+def find_missed(tables: ConvexShapes, problem: Problem, motion: Motion, h):
+    """Add contacts where shapes overlap at the end of the step just tried (3); return how many."""
+    place_shapes(tables, motion.poses_next, tables.velocities)
+    first = total = problem.counts[2]
+    for k in range(len(tables.pairs)):
+        pair = tables.pairs[k]
+        a, b = tables.shapes[pair.first], tables.shapes[pair.second]
+        if pair.skip == 1 or h * (a.speed + b.speed) <= _SLOW:
+            continue
+        count, nx, ny, nz, gap = meet(tables, pair.first, pair.second, 0.0)
+        if count > 0 and gap < -_MISSED:
+            total = _note(
+                tables, problem, total, count, pair.first, pair.second, k, pair.log, nx, ny, nz, pair.faced == 1
+            )
+    if len(tables.ground) > 0:
+        for B in range(tables.ground_start[0]):
+            if tables.shapes[B].ground > 0 and h * tables.shapes[B].speed > _SLOW:
+                total = _find_ground(tables, problem, total, B, 0.0, 0.0)
+    count = first
+    for k in range(first, total):
+        if problem.pairs[k].gap < -_MISSED:
+            _copy_pair(problem.pairs[k], problem.pairs[count])
+            _bring_back(problem.pairs[count], motion)
+            count += 1
+    problem.counts[2] = count
+    return count - first
+
+
+@part
+def _copy_pair(source, target):
+    target.body_a, target.body_b, target.shapes, target.log = source.body_a, source.body_b, source.shapes, source.log
+    target.gap, target.restitution = source.gap, source.restitution
+    target.static_friction, target.kinetic_friction = source.static_friction, source.kinetic_friction
+    for i in range(3):
+        target.position[i], target.normal[i] = source.position[i], source.normal[i]
+        target.surface[i] = source.surface[i]
+
+
+@part
+def _bring_back(pair, motion: Motion):
+    """Gap and place of a contact at the end of a step as seen from its beginning (3)."""
+    p, n = pair.position, pair.normal
+    x, y, z = _moved(motion, pair.body_a, p[0], p[1], p[2])
+    wx, wy, wz = x, y, z
+    if pair.body_b >= 0:
+        u, v, w = _moved(motion, pair.body_b, p[0], p[1], p[2])
+        wx, wy, wz = 0.5 * (x + u), 0.5 * (y + v), 0.5 * (z + w)
+        x, y, z = x - u, y - v, z - w
+    pair.gap -= n[0] * x + n[1] * y + n[2] * z
+    p[0] -= wx
+    p[1] -= wy
+    p[2] -= wz
+
+
+@part
+def _moved(motion: Motion, body, x, y, z):
+    """How far the point of a body that is at x y z at the end of the step came in it."""
+    S, T = motion.poses_next[body], motion.poses_start[body]
+    dx, dy, dz = x - S[0, 3], y - S[1, 3], z - S[2, 3]
+    a = S[0, 0] * dx + S[1, 0] * dy + S[2, 0] * dz
+    b = S[0, 1] * dx + S[1, 1] * dy + S[2, 1] * dz
+    c = S[0, 2] * dx + S[1, 2] * dy + S[2, 2] * dz
+    return (
+        x - (T[0, 0] * a + T[0, 1] * b + T[0, 2] * c + T[0, 3]),
+        y - (T[1, 0] * a + T[1, 1] * b + T[1, 2] * c + T[1, 3]),
+        z - (T[2, 0] * a + T[2, 1] * b + T[2, 2] * c + T[2, 3]),
+    )

@@ -59,8 +59,8 @@ class Polygon:
         out = self.normal @ (x, y, z)
         if abs(out) > 1e-9 * max(abs(x), abs(y), abs(z)):
             raise InputError(
-                f'Polygon "{name}" velocity: expected one within its plane, got {(x, y, z)} with {out:.3g} m/s along the '
-                "normal (a surface that moves out is a body on a driven joint)"
+                f'Polygon "{name}" velocity: expected one within its plane, got {(x, y, z)} with {out:.3g} m/s along '
+                "the normal (a surface that moves out is a body on a driven joint)"
             )
         object.__setattr__(self, "velocity", (x, y, z))
 
@@ -105,11 +105,7 @@ class Polygon:
         return np.column_stack([outward, np.einsum("ij,ij->i", outward, self.vertices)])
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Polygon)
-            and self._key == other._key
-            and np.array_equal(self.vertices, other.vertices)
-        )
+        return isinstance(other, Polygon) and self._key == other._key and np.array_equal(self.vertices, other.vertices)
 
     def __hash__(self) -> int:
         return hash((self._key, self.vertices.tobytes()))

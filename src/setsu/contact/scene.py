@@ -263,10 +263,8 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
     polygons = np.zeros(len(flat.offset), dtype=_POLYGON)
     polygons["normal"], polygons["offset"] = flat.normal, flat.offset
     polygons["edge_start"], polygons["edge_stop"] = flat.edge_start[:-1], flat.edge_start[1:]
-    for row, polygon in zip(polygons, environment.polygons, strict=True):
-        for key in ("static_friction", "kinetic_friction", "restitution"):
-            row[key] = np.inf if polygon.material is None else getattr(polygon.material, key)
-        row["surface"] = polygon.velocity
+    for key in ("static_friction", "kinetic_friction", "restitution", "surface"):
+        polygons[key] = getattr(flat, key)
     nodes = np.zeros(len(flat.node_first), dtype=NODE)
     nodes["low"], nodes["high"], nodes["first"] = flat.node_low, flat.node_high, flat.node_first
     return Scene(

@@ -38,8 +38,8 @@ EDGES, PLANES = 1, 2
 """What a shape meets of the ground: polygons with edges; planes without end."""
 
 WORLD_NAME = "world"
-# Contacts of one shape with polygons that there is room for.
-_GROUND_ROOM = 64
+# Contacts of one shape that there is room for: with other shapes on average, and with polygons.
+_PAIR_ROOM, _GROUND_ROOM = 128, 64
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ class ShapePairs:
     @property
     def room(self) -> int:
         """Largest number of contacts between shapes."""
-        return POINTS_PER_PAIR * len(self.pairs) + _GROUND_ROOM * sum(shape.ground > 0 for shape in self.shapes)
+        near = min(2 * POINTS_PER_PAIR * len(self.pairs), _PAIR_ROOM * len(self.shapes))
+        return near + _GROUND_ROOM * sum(shape.ground > 0 for shape in self.shapes)
 
 
 def shape_pairs(

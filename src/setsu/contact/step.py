@@ -37,15 +37,18 @@ from setsu.contact.detection import (
 )
 from setsu.contact.energy_guard import (
     can_pay,
+    dissipated,
     energy_gain,
     guard_energy,
     is_driven,
+    presses,
     set_energies,
     set_work,
     take_given,
 )
 from setsu.contact.flight import (
     find_jumps,
+    keep_energy,
     note_momenta,
     place_middle,
     set_displacement,
@@ -63,6 +66,7 @@ from setsu.contact.free_motion import (
     DISPLACEMENT,
     DRY,
     FINE,
+    GIVEN,
     KD,
     KINETIC,
     KINETIC_NEXT,
@@ -372,6 +376,8 @@ def _take(
         return BAD_NUMBERS
     if solver == DEFAULT:
         halvings, driven = 0, is_driven(tree, motion)
+        if not (plain or driven or presses(problem)) and motion.elastic[0] == 0:
+            keep_energy(tree, motion, energy_gain(motion) + motion.energies[GIVEN] - dissipated(motion, h))
         lifted = known > 0 and not (moved or driven) and energy_gain(motion) > _NOTICED * motion.creep[1]
         for index in range(known):
             lifted = lifted and problem.contacts[index].bounces == 0
@@ -416,7 +422,7 @@ def begin(tree: Tree, motion: Motion):
         return False
     for k in range(len(tree.roots)):  # a servo on a free joint holds on to the world
         r = tree.roots[k]
-        for d in range(r.velocity, r.velocity + 6):
+        for d in range(r.velocity, r.turning + 3):
             if motion.vectors[KP, d] != 0.0 or motion.vectors[KD, d] != 0.0:
                 r.exact = 0
                 tree.root_of[r.body] = -1

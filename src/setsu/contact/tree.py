@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.mechanism import Free, Mechanism
+from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.control_flow import part
 
 __all__ = ["NEXT", "NOW", "Tree", "kinetic_energy", "make_tree", "set_inertias", "take_next", "weight_energy"]
@@ -34,16 +34,24 @@ Ints = NDArray[np.int64]
 _ROOT = np.dtype(
     [
         ("body", "i8"),
-        ("velocity", "i8"),  # first of the free joint
+        ("free", "i8"),  # 1: on a free joint, 0: on a spherical one
+        ("velocity", "i8"),  # first of the joint
+        ("turning", "i8"),  # first of its angular velocities
         ("coordinate", "i8"),
         ("exact", "i8"),  # 1: momentum changes by weight, contacts and applied torques alone
         ("mass", "f8"),  # kg, of the tree
         ("axes", "f8", (3, 3)),  # of the joint in the world
         ("center", "f8", 3),  # centre of mass at the beginning of the step, m
-        ("momentum", "f8", 6),  # linear, and angular about the centre, at the beginning of the step
+        ("momentum", "f8", 6),  # linear, and angular about the centre (the joint), at the beginning of the step
         ("target", "f8", 6),  # the same at its end
         ("found", "f8", 6),
         ("shift", "f8", 3),
+        (
+            "rigid",
+            "f8",
+            6,
+        ),  # velocity at the joint, angular velocity of the whole tree with that momentum, joints locked
+        ("energy", "f8"),  # J, of that motion
     ]
 )
 
@@ -61,7 +69,7 @@ class Tree(NamedTuple):
     reference: Ints  # (n_bodies,) body whose origin is O
     masses: Floats  # (n_bodies, 10) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
     gravity: Floats  # (3,)
-    roots: Any  # bodies on free joints of the world, and the momentum of their trees (flight.py)
+    roots: Any  # bodies on free and spherical joints of the world, and the momentum of their trees (flight.py)
     root_of: Ints  # (n_bodies,) position in `roots` of a body whose tree keeps momentum, else -1
     jumps: Ints  # (n_bodies,) 1 at the reference body of trees in which a contact closes in this step
     sticks: Ints  # (nv,) dry friction: 0 sticking, else the direction of sliding
@@ -139,17 +147,19 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
 
 
 def _free_roots(m: Mechanism, reference: Ints) -> tuple[Any, Ints]:
-    """Bodies on free joints of the world, and which of them begin a tree that nothing but contacts holds."""
-    free = [k for k, b in enumerate(m.moving) if isinstance(b.joint, Free) and m.frame(b.parent).body < 0]
+    """Bodies on free or spherical joints of the world, and which begin a tree that nothing but contacts holds."""
+    kinds = (Free, Spherical)
+    free = [k for k, b in enumerate(m.moving) if isinstance(b.joint, kinds) and m.frame(b.parent).body < 0]
     roots, root_of = np.zeros(len(free), dtype=_ROOT), np.full(m.n_bodies, -1, dtype=np.int64)
     held = bool(m.springs or m.loops or m.couplings)
     for number, (row, k) in enumerate(zip(roots, free, strict=True)):
         body, part = m.moving[k], m.v_slices[k]
         row["body"], row["velocity"], row["coordinate"] = k, part.start, m.q_slices[k].start
+        row["free"], row["turning"] = isinstance(body.joint, Free), part.stop - 3
         row["axes"] = (m.frame(body.parent).pose.matrix @ body.pose.matrix)[:3, :3]
         row["mass"] = m.tables.true.mass[m.tables.body_link[reference == k]].sum()
         damped = m.damping[part].any() or m.coulomb[part].any() or m.tables.stiffness[part].any()
-        row["exact"] = not held and not damped and not m.tables.armature[part].any()
+        row["exact"] = not held and not damped and not m.tables.armature[part].any() and row["mass"] > 0.0
         root_of[k] = number if row["exact"] else -1
     return roots, root_of
 

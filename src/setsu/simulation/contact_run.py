@@ -266,15 +266,15 @@ class ContactRun:
         moving = np.flatnonzero(points["body"] >= 0)
         T = self.motion.poses[points["body"][moving]]
         places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
-        radii, polygons = points["radius"][moving], self.environment.polygons
-        deep = deep_point(polygons, places, radii, _DEEPEST_START)
+        radii = points["radius"][moving]
+        deep = deep_point(self.environment, places, radii, _DEEPEST_START)
         if deep is not None:
             raise InputError(
                 f"simulate: contact point {self.point_names[moving[deep.point]]} starts {deep.depth:.3g} m "
                 f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
                 "(lift the mechanism at t = 0)"
             )
-        return shallow_depth(polygons, places, radii, _DEEPEST_START)
+        return shallow_depth(self.environment, places, radii, _DEEPEST_START)
 
     def _begin_at_stops(self, q: Floats) -> None:
         """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
