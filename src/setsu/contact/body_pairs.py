@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact.convex_tables import load_mesh
+from setsu.contact.mesh_hulls import load_mesh
 from setsu.contact.shape_pairs import MARGIN, POINTS_PER_PAIR, PlacedShape, ShapePairs
 from setsu.errors import InputError
 

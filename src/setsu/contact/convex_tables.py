@@ -15,7 +15,6 @@ than one with the many corners a smooth prism would need.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +22,10 @@ from numpy.typing import NDArray
 
 from setsu.contact.environment import Environment
 from setsu.contact.hull_faces import hull_faces
-from setsu.contact.scene import NODE
+from setsu.contact.mesh_hulls import mesh_hull
+from setsu.contact.scene import NODE, PAIR
 from setsu.contact.shape_pairs import PlacedShape, ShapePairs
-from setsu.errors import InputError
-from setsu.mechanism import Material, Shape
+from setsu.mechanism import Material
 
 __all__ = [
     "BOUNDED",
@@ -41,7 +40,6 @@ __all__ = [
     "SEGMENT",
     "WITHOUT_END",
     "ConvexShapes",
-    "load_mesh",
     "make_shapes",
 ]
 
@@ -116,6 +114,7 @@ class ConvexShapes(NamedTuple):
     ground: Any  # polygons, (n,); number k is shape ground_start[0] + k
     ground_start: Ints  # (1,)
     ground_edges: Floats  # (n, 5) a·x <= d, world axes, and how far normals may lean over it (ground.py)
+    spare: Any  # (1,) a contact (scene.py)
     nodes: Any  # tree of boxes around the polygons (scene.py)
     scratch: Ints  # (2, .) work arrays of a walk over it
     velocities: Floats  # (n_bodies, 6) at the bodies' origins, world axes, m/s and rad/s
@@ -182,6 +181,7 @@ def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:
         ground=solid,
         ground_start=np.array([len(pairs.shapes)], dtype=np.int64),
         ground_edges=edges,
+        spare=np.zeros(1, dtype=PAIR),
         nodes=nodes,
         scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
         velocities=np.zeros((n_bodies, 6)),
@@ -251,22 +251,6 @@ def _ground(environment: Environment | None) -> tuple[Any, Floats, Any]:
     return ground, np.column_stack([flat.edge, flat.limit]), nodes
 
 
-def load_mesh(shape: Shape, owner: str) -> Any:
-    """Return coal's model of a mesh file, its convex hull made; InputError when that cannot be."""
-    try:
-        coal: Any = import_module("coal")  # its names are made at run time
-    except ImportError:
-        raise InputError(
-            f'body "{owner}": contacts of the mesh {shape.mesh} need coal: pip install setsu[geometry]'
-        ) from None
-    try:
-        mesh = coal.MeshLoader().load(shape.mesh, np.array(shape.size))
-        mesh.buildConvexHull(True, "Qt")
-    except (RuntimeError, ValueError) as problem:
-        raise InputError(f'body "{owner}": cannot read the mesh {shape.mesh} ({problem})') from None
-    return mesh
-
-
 def _fill(row: Any, placed: PlacedShape) -> tuple[Any, Floats]:
     """Set what a shape's kind and size say; return corners and triangles of a hull, and its centre."""
     row["body"], row["surface"] = placed.body, placed.velocity
@@ -287,10 +271,7 @@ def _fill(row: Any, placed: PlacedShape) -> tuple[Any, Floats]:
         case "cylinder":
             row["half"] = size[0], size[0], 0.5 * size[1]
         case _:
-            hull = load_mesh(placed.shape, placed.owner).convex
-            corners = np.array(hull.points(), dtype=float)
-            triangles = np.array([[hull.polygons(k)[i] for i in range(3)] for k in range(hull.num_polygons)])
-            points, center = _centered(row, corners, triangles)
+            points, center = _centered(row, *mesh_hull(placed.shape, placed.owner))
     if points is None:
         across = np.linalg.norm(row["half"]) if row["core"] != CYLINDER else np.hypot(row["half"][0], row["half"][2])
         row["reach"] = row["radius"] + across

@@ -25,9 +25,9 @@
 (2) is exact for constant accelerations. It would let what closes a gap bounce: an impulse that changes normal
 velocities acts at the beginning of the step (3). With (5) and (6) thrown bodies follow their parabolas and keep their
 angular momentum whatever the step, and a ball that slides into rolling ends with 5/7 of its speed; with (4), which is
-found by iteration, single bodies keep their energy too: J (ω' - ω) = -½ Θ x J (ω + ω') does no work. What the energy of trees
-misses by the third order of h is taken from, or given to, the motion of their joints (8): v_r is the rigid motion with
-the momentum of (5), T_i the kinetic energy beyond that of v_r.
+found by iteration, single bodies keep their energy too: J (ω' - ω) = -½ Θ x J (ω + ω') does no work. What the energy of
+trees misses by the third order of h is taken from, or given to, the motion of their joints (8): v_r is the rigid motion
+with the momentum of (5), T_i the kinetic energy beyond that of v_r.
 Tops on spherical joints have (4), (5) for the angular momentum about the joint, which weight changes too.
 With (7) the impact keeps e² of the energy above the ground, though it comes early by s and the step that bounces also
 rises by h v_n': apexes follow e² to the second order, and a ball with e = 1 comes back to its height for ever.
@@ -73,6 +73,8 @@ __all__ = [
 _SMALL = 0.01
 # m or rad: steps that move less have their middle at their beginning.
 _STILL = 1e-7
+# m or rad: trees that move less and touch something are at rest: (3) settles them sooner than (2).
+_RESTING = 1e-6
 # m/s: a contact whose normal velocity is below this before and after the step did not jump.
 _JUMP = 1e-5
 
@@ -129,13 +131,14 @@ def place_middle(tree: Tree, motion: Motion, h, plain):
 
 
 @part
-def find_jumps(tree: Tree, problem: Problem):
-    """Note in which trees a contact changes its normal velocity."""
+def find_jumps(tree: Tree, problem: Problem, far):
+    """Note in which trees a contact changes its normal velocity, or presses in a step that goes nowhere (far, m)."""
     for body in range(len(tree.reference)):
         tree.jumps[body] = 0
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
-        if c.impulse[0] > 0.0 and (abs(c.before[0]) > _JUMP or abs(c.velocity[0] - c.shift[0]) > _JUMP):
+        fast = max(abs(c.before[0]), abs(c.velocity[0] - c.shift[0])) > _JUMP
+        if c.impulse[0] > 0.0 and (fast or far <= _RESTING):
             a = tree.dof_body[tree.last[c.body_a]] if c.point == STOP else c.body_a
             tree.jumps[tree.reference[a]] = 1
             if c.body_b >= 0:

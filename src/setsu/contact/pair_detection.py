@@ -43,6 +43,8 @@ __all__ = ["find_missed", "find_now", "find_pairs", "look_at", "meet", "place_sh
 _FACE_FIRST, _DEEPEST = 1e-5, 5e-3
 # m: an overlap at the end of a step that it is taken again for; what shapes must move for that at least.
 _MISSED, _SLOW = 1e-5, 5e-6
+# Contacts of one shape with the ground: how many are kept, when they are thinned out; m: how much of a gap counts.
+_KEPT, _MANY, _NEAR = 16, 48, 1e-4
 # m: a place this near to an edge lies on it. How far n may lean beyond (1).
 _ON_EDGE, _LEANING = 1e-7, 1e-6
 
@@ -286,7 +288,7 @@ def _find_ground(tables: ConvexShapes, problem: Problem, total, B, h, least):
 
     They count from `least` (m) on, plus what the shape travels in two steps of h (s).
     """
-    b = tables.shapes[B]
+    b, first = tables.shapes[B], total
     margin = least + 2.0 * h * b.speed
     near = near_polygons(
         tables.nodes, tables.ground, tables.scratch, b.place[0], b.place[1], b.place[2], b.reach + margin
@@ -304,7 +306,41 @@ def _find_ground(tables: ConvexShapes, problem: Problem, total, B, h, least):
             number = len(tables.pairs) + B * len(tables.ground) + polygon
             faced = b.covered == 1 and kind == BOUNDED
             total = _note(tables, problem, total, count, A, B, number, b.log, nx, ny, nz, faced)
-    return total
+            if total - first > _MANY:
+                total = _thin_out(tables, problem, first, total, b.reach)
+    return _thin_out(tables, problem, first, total, b.reach)
+
+
+@part
+def _thin_out(tables: ConvexShapes, problem: Problem, first, total, size):
+    """Keep at most _KEPT of the contacts from `first` on: the deepest, then those farthest from the ones kept.
+
+    Normals count as places do, in parts of the shape's size (m); what is 0.1 mm farther from touching counts a quarter.
+    Returns how many contacts there are then.
+    """
+    if total - first <= _KEPT:
+        return total
+    pairs, deepest = problem.pairs, math.inf
+    for k in range(first, total):
+        deepest = min(deepest, pairs[k].gap)
+    for k in range(first, first + _KEPT):
+        chosen, best = k, -1.0
+        for j in range(k, total):
+            p, n = pairs[j].position, pairs[j].normal
+            apart = 1.0
+            for i in range(first, k):
+                o, m = pairs[i].position, pairs[i].normal
+                way = (p[0] - o[0]) ** 2 + (p[1] - o[1]) ** 2 + (p[2] - o[2]) ** 2
+                turn = (n[0] - m[0]) ** 2 + (n[1] - m[1]) ** 2 + (n[2] - m[2]) ** 2
+                apart = min(apart, way / (size * size) + turn)
+            score = apart / (1.0 + (pairs[j].gap - deepest) / _NEAR) ** 2
+            if score > best:
+                chosen, best = j, score
+        if chosen != k:
+            _copy_pair(pairs[k], tables.spare[0])
+            _copy_pair(pairs[chosen], pairs[k])
+            _copy_pair(tables.spare[0], pairs[chosen])
+    return first + _KEPT
 
 
 @part

@@ -14,6 +14,7 @@ Pairs of bodies that are named in `exclude` never touch.
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,8 +23,9 @@ from numpy.typing import NDArray
 
 from setsu.contact.environment import Environment
 from setsu.contact.ground import Solid
-from setsu.errors import InputError
-from setsu.mechanism import Free, Material, Mechanism, Shape
+from setsu.contact.mesh_hulls import mesh_hull
+from setsu.errors import InputError, ModelWarning
+from setsu.mechanism import Body, Free, Material, Mechanism, Shape
 from setsu.mechanism.collision_points import shape_points
 
 __all__ = ["EDGES", "MARGIN", "PLANES", "POINTS_PER_PAIR", "PlacedShape", "ShapePairs", "shape_pairs"]
@@ -39,7 +41,7 @@ EDGES, PLANES = 1, 2
 
 WORLD_NAME = "world"
 # Contacts of one shape that there is room for: with other shapes on average, and with polygons.
-_PAIR_ROOM, _GROUND_ROOM = 128, 64
+_PAIR_ROOM, _GROUND_ROOM = 128, 128
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def shape_pairs(
     world = _world_shapes(m, environment)
     moving = _moving_shapes(m, environment, bool(world))
     if not between_bodies:
-        moving = [s for s in moving if world or s.ground]
+        moving = _readable(m, [s for s in moving if world or s.ground])
     shapes = [*moving, *world]
     joined = {frozenset((m.frame(b.name).body, m.frame(b.parent).body)) for b in m.moving}
     attached = {m.frame(b.name).body: b.parent for b in m.moving if not isinstance(b.joint, Free)}
@@ -177,6 +179,7 @@ def _moving_shapes(m: Mechanism, environment: Environment | None, world: bool) -
     for point in m.contact_points:
         points.setdefault(point.body, []).append((*point.position, point.radius))
     present = _present(environment)
+    faces = bool(present & EDGES) or (environment is not None and len(environment.tables.solids) > 0)
     result = []
     for body in m.bodies:
         frame = m.frame(body.name)
@@ -184,7 +187,7 @@ def _moving_shapes(m: Mechanism, environment: Environment | None, world: bool) -
             continue
         own = np.array(points.get(body.name, [])).reshape(-1, 4)
         for shape in body.collisions:
-            covered = environment is not None and _is_covered(shape, body, own)
+            covered = faces and _is_covered(shape, body, own)
             # A ball that is a contact point meets faces and rims as such.
             ground = 0 if covered and shape.kind == "sphere" else EDGES
             if shape.kind == "cylinder" or not len(own):
@@ -211,11 +214,36 @@ def _present(environment: Environment | None) -> int:
     return (EDGES if edges else 0) | (PLANES if any(p.unbounded for p in environment.polygons) else 0)
 
 
-def _is_covered(shape: Shape, body: object, own: Floats) -> bool:
+def _readable(m: Mechanism, shapes: list[PlacedShape]) -> list[PlacedShape]:
+    """Without meshes that cannot be read, with a warning: they meet the ground by contact points, if any."""
+    kept, lost = [], []
+    for placed in shapes:
+        if placed.shape is not None and placed.shape.kind == "mesh":
+            try:
+                mesh_hull(placed.shape, placed.owner)
+            except InputError as problem:
+                lost.append((placed.owner, problem))
+                continue
+        kept.append(placed)
+    if lost:
+        names = ", ".join(sorted({owner for owner, _ in lost}))
+        warnings.warn(
+            f"simulate: {m.name}: these bodies touch the environment with their contact points only, if they have any: "
+            f"{names} ({lost[0][1]})",
+            ModelWarning,
+            stacklevel=5,
+        )
+    return kept
+
+
+def _is_covered(shape: Shape, body: Body, own: Floats) -> bool:
     """Whether the corners of a shape are among contact points of its body (n, 4): place and radius."""
     if shape.kind == "cylinder" or not len(own):
         return False
-    corners, radii = shape_points(shape, body)  # type: ignore[arg-type]
+    try:
+        corners, radii = shape_points(shape, body)
+    except InputError:  # a mesh that cannot be read
+        return False
     wanted = np.column_stack([corners, radii])
     size = max(float(np.abs(wanted).max()), 1e-300)
     return all(np.abs(own - corner).max(axis=1).min() <= 1e-9 * size for corner in wanted)

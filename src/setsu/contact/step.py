@@ -232,7 +232,7 @@ def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h
     _apply(scene, tree, problem, motion)
     for d in range(a.shape[1]):
         a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
-    find_jumps(tree, problem)
+    find_jumps(tree, problem, far)
     set_displacement(tree, motion, h, plain)
     if not plain:
         set_targets(tree, problem, motion, h)

@@ -9,6 +9,7 @@ asked for.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from setsu.contact.environment import Environment
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
 from setsu.dynamics import body_poses, forward_dynamics, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
-from setsu.errors import InputError, nearest_names
+from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Free, Mechanism
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop, initially_open
 from setsu.simulation.held_loops import HeldLoops
@@ -154,6 +155,14 @@ class ContactRun:
             self._fetch_events()
             if status != self._stepping.FINE:
                 raise InputError(self._problem(status))
+            if self.problem.counts[6]:
+                self.problem.counts[6] = 0
+                warnings.warn(
+                    f"simulate: before t = {self.time:.6g} s more than {len(self.problem.pairs)} places touched at "
+                    "once; some were left out",
+                    ModelWarning,
+                    stacklevel=3,
+                )
             if not by_step or self.done % _STEPS_PER_CALL == 0:
                 progress(f"t = {self.time:.3g} s", min(1.0, self.done / stop))
 
