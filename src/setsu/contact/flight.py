@@ -15,7 +15,7 @@
     ν = R_mᵀ R v,   v' = R'ᵀ R_m ν'                                           (1)  free joints; all others: ν = v
     q' = q ⊕ ½ h (ν + ν')                                                     (2)  trees whose contacts do not jump
     q' = q ⊕ h ν'                                                             (3)  trees in which a contact closes
-    R' = R cay(Θ),  Θ = ½ h (ω + ω')   with (2),   h ω'   with (3)            (4)  ω, ω' in the axes R and R'
+    R' = R exp(Θ),  Θ = ½ h (ω + ω')   with (2),   h ω'   with (3)            (4)  ω, ω' in the axes R and R'
     P' = P + h M g + Σ f,   L' = L + Σ (p - c_m) x f                          (5)  exactly, by the velocity of the base
     c' = c + ½ h (P + P') / M   with (2),   c + h P' / M   with (3)           (6)  exactly, by the place of the base
     v_n' = √(γ² + e² v_n² - 2 (1 - e²) γ s / h) - γ                           (7)
@@ -25,15 +25,16 @@
 (2) is exact for constant accelerations. It would let what closes a gap bounce: an impulse that changes normal
 velocities acts at the beginning of the step (3). With (5) and (6) thrown bodies follow their parabolas and keep their
 angular momentum whatever the step, and a ball that slides into rolling ends with 5/7 of its speed; with (4), which is
-found by iteration, single bodies keep their energy too: J (ω' - ω) = -½ Θ x J (ω + ω') does no work. What the energy of
+found by iteration, single bodies keep their energy too: J (ω' - ω) = -k Θ x J (ω + ω') does no work. What the energy of
 trees misses by the third order of h is taken from, or given to, the motion of their joints (8): v_r is the rigid motion
 with the momentum of (5), T_i the kinetic energy beyond that of v_r.
-Tops on spherical joints have (4), (5) for the angular momentum about the joint, which weight changes too.
+Tops on spherical joints have (4), (5) for the angular momentum about the joint; weight acts at the mean of the centres
+of both ends, times tan(|Θ|/2) / (|Θ|/2) from the joint, which makes its torque along Θ the work it does        (9).
 With (7) the impact keeps e² of the energy above the ground, though it comes early by s and the step that bounces also
 rises by h v_n': apexes follow e² to the second order, and a ball with e = 1 comes back to its height for ever.
 (4)-(6) are for trees that hang on a free joint and that no springs, loops, couplings or surfaces hold.
 Mechanisms with loops, couplings or surfaces take plain steps: q_m = q, ν = v, (3).
-Source: (2) is the midpoint (position Verlet) step; Hairer, Lubich and Wanner 2006, I.1.4. (4): Simo and Wong 1991.
+Source: (2) is the midpoint (position Verlet) step; Hairer, Lubich and Wanner 2006, I.1.4. (4) after Simo, Wong 1991.
 Cost: O(N).
 """
 
@@ -250,6 +251,9 @@ def note_momenta(tree: Tree, motion: Motion, v):
         if r.exact == 0:
             continue
         x, y, z = _momentum(tree, r, r.momentum)
+        if r.free == 0:
+            r.center[0], r.center[1], r.center[2] = _moment(tree, r.body, NEXT)
+            continue
         T = motion.poses_next[r.body]
         r.center[0], r.center[1], r.center[2] = T[0, 3] + x, T[1, 3] + y, T[2, 3] + z
 
@@ -273,9 +277,9 @@ def set_targets(tree: Tree, problem: Problem, motion: Motion, h):
             r.target[3 + i] = r.momentum[3 + i] + h * torque
         if r.free == 0:
             # Weight turns the tree about the joint, whose force is unknown: the linear momentum is not used.
-            r.target[3] += h * (y * g[2] - z * g[1])
-            r.target[4] += h * (z * g[0] - x * g[2])
-            r.target[5] += h * (x * g[1] - y * g[0])
+            for i in range(3):
+                r.pull[i] = 0.0
+            _set_pull(r, g, h * x, h * y, h * z)
             continue
         fx, fy, fz = h * a[APPLIED, o], h * a[APPLIED, o + 1], h * a[APPLIED, o + 2]
         fx, fy, fz = (
@@ -295,6 +299,16 @@ def set_targets(tree: Tree, problem: Problem, motion: Motion, h):
         _push(tree, c.body_a, x, y, z, c.acts)
         if c.body_b >= 0:
             _push(tree, c.body_b, -x, -y, -z, c.acts)
+
+
+@part
+def _set_pull(r, g, x, y, z):
+    """Let weight at the first moment x y z, times a time (kg m s), change the angular momentum about a joint."""
+    px, py, pz = y * g[2] - z * g[1], z * g[0] - x * g[2], x * g[1] - y * g[0]
+    r.target[3] += px - r.pull[0]
+    r.target[4] += py - r.pull[1]
+    r.target[5] += pz - r.pull[2]
+    r.pull[0], r.pull[1], r.pull[2] = px, py, pz
 
 
 @part
@@ -354,11 +368,15 @@ def turn_further(tree: Tree, motion: Motion, h):
             h * (before * motion.start[0, o + 4] + (1.0 - before) * a[V_END, o + 4]),
             h * (before * motion.start[0, o + 5] + (1.0 - before) * a[V_END, o + 5]),
         )
-        half = 0.5 * math.sqrt(x * x + y * y + z * z)
-        s = math.atan(half) / half if half > 1e-9 else 1.0
         d = a[DISPLACEMENT]
-        change = max(change, abs(s * x - d[o + 3]), abs(s * y - d[o + 4]), abs(s * z - d[o + 5]))
-        d[o + 3], d[o + 4], d[o + 5] = s * x, s * y, s * z
+        change = max(change, abs(x - d[o + 3]), abs(y - d[o + 4]), abs(z - d[o + 5]))
+        d[o + 3], d[o + 4], d[o + 5] = x, y, z
+        if r.free == 0:
+            # Weight acts where it does the work that the step's turn asks for (9).
+            half, c = 0.5 * math.sqrt(x * x + y * y + z * z), r.center
+            f = 0.5 * h * (math.tan(half) / half if half > 1e-9 else 1.0)
+            u, v, w = _moment(tree, r.body, NEXT)
+            _set_pull(r, tree.gravity, f * (c[0] + u), f * (c[1] + v), f * (c[2] + w))
     return change
 
 

@@ -41,7 +41,8 @@ _ROOT = np.dtype(
         ("exact", "i8"),  # 1: momentum changes by weight, contacts and applied torques alone
         ("mass", "f8"),  # kg, of the tree
         ("axes", "f8", (3, 3)),  # of the joint in the world
-        ("center", "f8", 3),  # centre of mass at the beginning of the step, m
+        ("center", "f8", 3),  # at the beginning of the step: centre of mass, m; first moment about the joint, kg m
+        ("pull", "f8", 3),  # N m s: what weight adds to the angular momentum about the joint
         ("momentum", "f8", 6),  # linear, and angular about the centre (the joint), at the beginning of the step
         ("target", "f8", 6),  # the same at its end
         ("found", "f8", 6),
