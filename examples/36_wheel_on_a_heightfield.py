@@ -24,11 +24,13 @@ half, slope = np.sqrt(0.5), np.arctan(0.2)
 start = np.array([-2.2, 0.0, 0.2 * 1.2]) + radius * np.array([np.sin(slope), 0.0, np.cos(slope)])
 run = setsu.simulate(wheel, [*start, half, 0, 0, half], np.zeros(6), 3.0, 1e-3, environment=ground)
 
-# On the flat part between ramp and bumps: ½ m v² + ½ I ω² = m g (drop), and v = ω r.
+# Down the ramp ¾ m v² = m g (drop); where it meets the flat, a plastic blow: angular momentum about the new contact.
 flat = int(np.argmax(run.q[:, 0] > -0.5))
 speed = (run.q[flat + 1, 0] - run.q[flat, 0]) / run.step
-expected = np.sqrt(g * (start[2] - run.q[flat, 2]) / 0.75)
+meeting = radius / np.cos(slope) - radius * np.tan(slope) * np.sin(slope) - radius * np.cos(slope)
+drop = start[2] - radius - meeting
+expected = np.sqrt(g * drop / 0.75) * (np.cos(slope) + 0.5) / 1.5
 print(f"on the flat: {speed:.4f} m/s, rolling without slip {expected:.4f} m/s")
 print(f"ends at x = {run.q[-1, 0]:.2f} m; deepest {run.contact_log.depth.max() * 1e6:.3f} µm")
-assert abs(speed / expected - 1.0) < 0.02
+assert abs(speed / expected - 1.0) < 2e-3
 assert np.diff(run.energy).max() < 1e-6 * run.energy[0]

@@ -9,7 +9,7 @@
 | d | displacement of the step: q' = q ⊕ d | |
 
     T' + V' <= T + V + W                                                      (1)  to 1e-11 (T + T') + 1e-15 |T + V|
-    W = Σ h u (ν + ν')/2 + Σ f_t · v_ground                                   (2)
+    W = Σ u d + Σ f_t · v_ground                                              (2)
     v' <- c + s (v' - c),  s² = 1 - gain / T_r                                (3)  if the gain is below half of T_r
     v' <- s v',            s² = 1 - gain / T'                                 (4)  else
     d <- d/2, again and again, in the end 0                                   (5)  where V' > T + V + W
@@ -80,11 +80,12 @@ def is_driven(tree: Tree, motion: Motion):
 
 
 @part
-def set_work(problem: Problem, motion: Motion, h):
-    """W (2), while V and V_NEXT are those of the middle."""
+def set_work(tree: Tree, problem: Problem, motion: Motion, h, plain):
+    """W (2), while V and V_NEXT are those of the middle; plain: all trees move with the velocity at the end."""
     a, work = motion.vectors, 0.0
     for d in range(a.shape[1]):
-        work += 0.5 * h * a[APPLIED, d] * (a[V, d] + a[V_NEXT, d])
+        jumps = plain or tree.jumps[tree.reference[tree.dof_body[d]]] == 1
+        work += h * a[APPLIED, d] * (a[V_NEXT, d] if jumps else 0.5 * (a[V, d] + a[V_NEXT, d]))
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         work += c.impulse[1] * c.surface[1] + c.impulse[2] * c.surface[2]

@@ -163,14 +163,19 @@ def _world_shapes(m: Mechanism, environment: Environment | None) -> list[PlacedS
     ]
     if environment is None:
         return fixed
+    names = {body.name for body in m.bodies}
+
+    def named(name: str) -> str:
+        return f"{name} of the world" if name in names else name
+
     placed = [
-        PlacedShape(-1, f"{shape.kind} {index}", shape, shape.pose.matrix, None)
+        PlacedShape(-1, named(f"{shape.kind} {index}"), shape, shape.pose.matrix, None)
         for index, shape in enumerate(environment.shapes)
     ]
     solids = []
     for solid in environment.tables.solids:
         face = environment.polygons[solid.polygons[0]]
-        solids.append(PlacedShape(-1, solid.name, None, np.eye(4), face.material, face.velocity, solid))
+        solids.append(PlacedShape(-1, named(solid.name), None, np.eye(4), face.material, face.velocity, solid))
     return [*fixed, *placed, *solids]
 
 

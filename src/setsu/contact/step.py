@@ -265,7 +265,7 @@ def _finish(tree: Tree, problem: Problem, motion: Motion, h, plain):
         if motion.coordinate[d] >= 0:
             a[APPLIED, d] -= h * a[KP, d] * a[V_NEXT, d]
         a[ACCELERATION, d] = (a[V_NEXT, d] - a[V, d]) / h
-    set_work(problem, motion, h)
+    set_work(tree, problem, motion, h, plain)
     set_end_velocity(tree, motion, h, plain)
     for d in range(a.shape[1]):
         a[V_NEXT, d] = a[V_END, d]
@@ -375,10 +375,10 @@ def _take(
     if not set_energies(tree, motion):
         return BAD_NUMBERS
     if solver == DEFAULT:
-        halvings, driven = 0, is_driven(tree, motion)
-        if not (plain or driven or presses(problem)) and motion.elastic[0] == 0:
+        halvings = 0
+        if not (plain or is_driven(tree, motion) or presses(problem)) and motion.elastic[0] == 0:
             keep_energy(tree, motion, energy_gain(motion) + motion.energies[GIVEN] - dissipated(motion, h))
-        lifted = known > 0 and not (moved or driven) and energy_gain(motion) > _NOTICED * motion.creep[1]
+        lifted = known > 0 and not moved and energy_gain(motion) > _NOTICED * motion.creep[1]
         for index in range(known):
             lifted = lifted and problem.contacts[index].bounces == 0
         while not guard_energy(tree, motion) and halvings <= _HALVINGS:
@@ -405,8 +405,7 @@ def _take(
                 return BAD_NUMBERS
             depth = _deepest_point(scene, problem, motion, h)
         take_given(motion)
-        if not driven:
-            motion.creep[0] = min(1.0, max(_LEAST, motion.creep[0] * _FASTER))
+        motion.creep[0] = min(1.0, max(_LEAST, motion.creep[0] * _FASTER))
     certificate[0] = depth
     certificate[4], certificate[5], certificate[6] = residual, rounds, passes
     certificate[7] = 0.0 if good else 1.0
