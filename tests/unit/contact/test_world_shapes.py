@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ import setsu
 STEP = 1e-3
 
 
-def _block(size: tuple[float, float, float], kind: str = "box") -> setsu.Mechanism:
+def _block(size: tuple[float, ...], kind: str = "box") -> setsu.Mechanism:
     b = setsu.MechanismBuilder("block")
     b.add_body(
         "block", joint=setsu.Free(name="free"), mass=1.0, inertia=np.eye(3) * 0.01, collisions=[setsu.Shape(kind, size)]
@@ -154,3 +156,12 @@ def test_polygons_have_friction_and_belts_carry() -> None:
     assert run.v[-1, 0] == pytest.approx(0.2, abs=1e-8)
     with pytest.raises(setsu.InputError, match="within its plane"):
         setsu.Polygon(corners, velocity=(0, 0, 1))
+
+
+def test_the_environment_survives_files(tmp_path: Path) -> None:
+    corners = [(-5, -1, 0), (5, -1, 0), (5, 1, 0), (-5, 1, 0)]
+    belt = setsu.Polygon(corners, "belt", material=setsu.Material(0.3, 0.2, 0.1), velocity=(0.2, 0, 0))
+    shape = setsu.Shape("sphere", (0.1,), setsu.Pose(translation=(0.0, 3.0, 0.0)))
+    ground = setsu.Environment([belt], shapes=[shape])
+    run = setsu.simulate(_block((0.1, 0.1, 0.1)), [0, 0, 0.05, 0, 0, 0, 1], np.zeros(6), 0.01, STEP, environment=ground)
+    assert setsu.Recording.load(run.save(tmp_path / "run.npz")).environment == ground
