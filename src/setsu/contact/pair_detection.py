@@ -244,7 +244,7 @@ def _note(tables: ConvexShapes, problem: Problem, total, count, A, B, number, lo
         if faced and _is_corner(tables, B, x, y, z, 0.5 * abs(found.gap) + _ON_EDGE):
             continue
         if total == len(problem.pairs):
-            problem.counts[6] = 1
+            problem.counts[7] = 1
             return total
         out = problem.pairs[total]
         # The normal points from the first shape to the second: the second is body a of the contact.

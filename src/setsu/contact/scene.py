@@ -203,7 +203,7 @@ class Problem(NamedTuple):
     dense problems alone.
     """
 
-    counts: Ints  # (7,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; 1: pairs
+    counts: Ints  # (8,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; -; 1: pairs
     # that there was no room for
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
@@ -294,7 +294,7 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) ->
     n_points, n, m = len(scene.points), max(1, len(scene.bodies)), max(1, nv)
     d = n if dense else 1
     return Problem(
-        counts=np.zeros(7, dtype=np.int64),
+        counts=np.zeros(8, dtype=np.int64),
         contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs), dtype=_CONTACT),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         kept=np.zeros(max(1, n_pairs), dtype=_KEPT),

@@ -155,8 +155,8 @@ class ContactRun:
             self._fetch_events()
             if status != self._stepping.FINE:
                 raise InputError(self._problem(status))
-            if self.problem.counts[6]:
-                self.problem.counts[6] = 0
+            if self.problem.counts[7]:
+                self.problem.counts[7] = 0
                 warnings.warn(
                     f"simulate: before t = {self.time:.6g} s more than {len(self.problem.pairs)} places touched at "
                     "once; some were left out",
