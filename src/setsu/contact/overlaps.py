@@ -45,11 +45,13 @@ def settle_overlaps(
     if not deep:
         return
     always, _ = _depths(mechanism, tables, books, problem, mechanism.neutral())
+    # By bodies: a link made of several shapes may meet its neighbour with another one here.
+    by_construction = {pairs.log[number] for number in always if _belong_together(mechanism, pairs, number)}
     left_out = []
     for number, depth in deep.items():
         names = pairs.names[pairs.log[number]]
-        if number in always and _belong_together(mechanism, pairs, number):
-            tables.pairs["skip"][number] = 1
+        if pairs.log[number] in by_construction:
+            tables.pairs["skip"][tables.pairs["log"] == pairs.log[number]] = 1
             left_out.append(names)
             continue
         raise InputError(
