@@ -192,6 +192,7 @@ class ContactWorld(Block):
                 self.take_records()
                 self.set_state(self._before_last)
                 self._before_last = None
+                self._warn_of_unconverged()
                 return ask
             if self.clock.done[0] < self._target:
                 continue
@@ -200,7 +201,8 @@ class ContactWorld(Block):
                 return ask
             self.take_records()
             self._final, self._before_last = False, self.state()
-            self.clock.final[0] = 1
+            # The last state is always kept, also between the rows that are due.
+            self.clock.final[0], self.clock.due[0] = 1, int(self.clock.every[0] > 0)
 
     def _warn_of_little_room(self) -> None:
         """Say once per run that there were more contacts between shapes than the problem holds."""
@@ -213,6 +215,17 @@ class ContactWorld(Block):
                 stacklevel=5,
             )
         self.problem.counts[7] = 0
+
+    def _warn_of_unconverged(self) -> None:
+        """Say at the end of a run in how many of its rows contact impulses did not converge."""
+        marked = sum(int((chunk.totals[:, _UNCONVERGED] > 0.0).sum()) for chunk in self._chunks)
+        if marked and self._settings.contact_solver == "default":
+            warnings.warn(
+                f"simulate: contact impulses did not converge before {marked} of {self._rows_taken} recorded rows; "
+                "contact_log.unconverged marks them. A shorter step may help.",
+                ModelWarning,
+                stacklevel=5,
+            )
 
     def state(self) -> dict[str, Any]:
         """All that a step changes, as copies."""
@@ -420,6 +433,8 @@ class ContactWorld(Block):
 
 
 _COLUMNS = ("q", "motion", "wrench", "totals")
+# Entry of Records.totals: 1 where a step since the row before did not converge.
+_UNCONVERGED = 11
 
 
 def _refuse(m: Mechanism, settings: Settings) -> None:
