@@ -6,6 +6,8 @@ from setsu.constraints.constrained_dynamics import ConstrainedDynamics, constrai
 from setsu.constraints.constrained_inverse_dynamics import ConstrainedInverseDynamics, constrained_inverse_dynamics
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.freedom import ConstraintReport, constraint_report, degrees_of_freedom, independent_coordinates
+from setsu.constraints.impulse_dynamics import ImpulseDynamics, impulse_dynamics
+from setsu.constraints.prescribed import Prescribed
 from setsu.constraints.surfaces import Cylinder, ImplicitSurface, Plane, Sphere, Surface
 from setsu.constraints.system import ConstraintRows, ConstraintSystem, constraint_system
 
@@ -18,7 +20,9 @@ __all__ = [
     "ConstraintSystem",
     "Cylinder",
     "ImplicitSurface",
+    "ImpulseDynamics",
     "Plane",
+    "Prescribed",
     "Sphere",
     "Surface",
     "SurfaceContact",
@@ -29,6 +33,7 @@ __all__ = [
     "constraint_report",
     "constraint_system",
     "degrees_of_freedom",
+    "impulse_dynamics",
     "independent_coordinates",
     "loop_error",
 ]

@@ -17,12 +17,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setsu.constraints.redundancy import redundancy, warn_of_left_out
 from setsu.constraints.stacked import Floats, times, transposed_times
 from setsu.constraints.states import checked_arrays, velocity_indices
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import difference, integrate
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.mechanism.checks import finite_number
 
 __all__ = ["ClosingError", "close_loops", "loop_error", "opening"]
 
@@ -33,6 +35,8 @@ _SLIDES = 60
 _LONGEST_STEP, _SHORTEST_STEP = 0.3, 1e-11
 _LOOKS = 8
 _NEAR = 0.05
+_LAST_ROUNDS = 8
+_LARGEST_LEFT_OUT = 1e-3  # lengths of the mechanism or rad, of a redundant row
 _FEW = 12  # coordinates that a message shows
 
 
@@ -70,6 +74,7 @@ def close_loops(
     respect_limits: bool = True,
     seed: int = 0,
     keyframe: str | None = None,
+    tolerance: float | None = None,
 ) -> Floats:
     """Return the nearest configuration (..., nq) that satisfies every loop and coupling.
 
@@ -78,8 +83,12 @@ def close_loops(
             configuration the model file draws.
         fixed: joints that keep their coordinates.
         respect_limits: stay within the joints' limits.
-        seed: of the random places where closing begins again when it got stuck.
+        seed: of the random places where closing begins again when it got stuck; the same for every row of a batch.
         keyframe: name of a keyframe of the mechanism to take as the guess instead of q.
+        tolerance: error (m or rad) with which a loop counts as closed; without it, rounding.
+
+    Constraints that only repeat others (redundancy.py) need not fit to the last digit: what stays open of them while
+    the others are closed is reported by a ModelWarning above 1e-9, and refused above 1e-3.
 
     Raises:
         ClosingError: an InputError that says which loop stays open, by how many mm and degrees, with the best
@@ -103,17 +112,19 @@ def close_loops(
     held = velocity_indices(m, fixed, "close_loops: fixed")
     if not system.n_rows:
         return guess.copy()
-    search = _Search(system, held, respect_limits)
+    if tolerance is not None:
+        tolerance = finite_number(tolerance, "close_loops: tolerance", minimum=0.0)
+    search = _Search(system, held, respect_limits, tolerance)
     start = search.within_limits(guess.reshape(-1, m.nq))
     result, closed = search.close(start)
-    rng = np.random.default_rng(seed)
     for trials in np.split(np.arange(_RESTARTS), _RESTARTS // _AT_ONCE):
         left = np.flatnonzero(~closed)
         if not left.size:
             break
         # Several places at once, the nearest first; of those that close, the first counts.
         spread = 0.3 * 1.15 ** trials[:, None, None] * search.step_units * search.free
-        moved = (spread * rng.standard_normal((len(trials), len(left), m.nv))).reshape(-1, m.nv)
+        draws = np.array([np.random.default_rng([seed, trial]).standard_normal(m.nv) for trial in trials])
+        moved = (spread * np.repeat(draws[:, None], len(left), axis=1)).reshape(-1, m.nv)
         tried, good = search.close(
             search.within_limits(integrate(m, np.tile(start[left], (len(trials), 1)), moved, 1.0))
         )
@@ -123,23 +134,36 @@ def close_loops(
         better = gap[chosen] < search.gap(result[left])
         result[left[better]] = tried[chosen][better]
         closed[left] = good.any(axis=0)
+    unfit = np.abs(system.position_error(result) / system.row_units).max(axis=-1, initial=0.0) > _LARGEST_LEFT_OUT
+    closed &= ~unfit | (tolerance is not None and tolerance > _LARGEST_LEFT_OUT)
     if not closed.all():
         _refuse(system, result[int(np.argmin(closed))], batch, int(np.argmin(closed)))
-    result = search.look_around(start, search.slide_towards(start, result), rng)
-    return search.polish(result).reshape(*batch, m.nq)
+    result = search.look_around(start, search.slide_towards(start, result), seed)
+    result = search.polish(search.settle(start, result))
+    error = system.position_error(result)
+    worst = int(np.argmax(np.where(search.judged.kept, 0.0, np.abs(error)).max(axis=-1, initial=0.0)))
+    warn_of_left_out(system, error[worst], "close_loops", 2)
+    return result.reshape(*batch, m.nq)
 
 
 class _Search:
     """Closing many states at once."""
 
-    def __init__(self, system: ConstraintSystem, fixed: list[int], respect_limits: bool) -> None:
+    def __init__(
+        self, system: ConstraintSystem, fixed: list[int], respect_limits: bool, tolerance: float | None
+    ) -> None:
         m = self.mechanism = system.mechanism
-        self.system = system
+        self.system, self.judged = system, redundancy(system)
+        self._kept_of_live = self.judged.kept[self.judged.live]
         self.free = np.ones(m.nv)
         self.free[fixed] = 0.0
         # Travel counts in lengths of the mechanism, so that metres and radians weigh alike.
         self.step_units = system.velocity_units
         self.error_units = system.row_units
+        rounding = _TOLERANCE * max(1, m.nv)
+        live_units = system.row_units[self.judged.live]
+        self._tolerance = np.full(len(live_units), rounding) if tolerance is None else tolerance / live_units
+        self._tolerance = np.where(self._kept_of_live, np.maximum(self._tolerance, rounding), _LARGEST_LEFT_OUT)
         self.limited = respect_limits and bool(np.isfinite(m.lower).any() or np.isfinite(m.upper).any())
         self.plain_q = [
             k for b, w in zip(m.moving, m.q_slices, strict=True) if b.joint.nq == b.joint.nv for k in _range(w)
@@ -160,6 +184,9 @@ class _Search:
         cost = np.sum(e * e, axis=-1)
         for _ in range(_ROUNDS):
             working = ~self._is_closed(e) & (damping < 1e12)
+            if not self._kept_of_live.all():
+                # Redundant rows may not fit quite: near by, the kept ones go on alone.
+                working &= np.abs(e).max(axis=-1, initial=0.0) > 0.1 * _LARGEST_LEFT_OUT
             if not working.any():
                 break
             x = self._step(q[working], G[working], e[working], damping[working])
@@ -175,7 +202,22 @@ class _Search:
             q[accepted], G[accepted], e[accepted], cost[accepted] = (
                 tried[better], new_G[better], new_e[better], new_cost[better],
             )  # fmt: skip
-        return q, self._is_closed(e)
+        return self._closed_by_kept_rows(q, moves, self._is_closed(e))
+
+    def _closed_by_kept_rows(self, q: Floats, moves: Floats, closed: np.ndarray) -> tuple[Floats, np.ndarray]:
+        """Close the kept rows alone where redundant ones that do not quite fit have kept (1) from it."""
+        if self._kept_of_live.all():
+            return q, closed
+        for _ in range(_LAST_ROUNDS):
+            G, e = self._scaled(q, moves)
+            closed = self._is_closed(e)
+            near = np.flatnonzero(~closed & (np.abs(e).max(axis=-1, initial=0.0) < _LARGEST_LEFT_OUT))
+            if not near.size:
+                break
+            G, e = G[near][:, self._kept_of_live], e[near][:, self._kept_of_live]
+            x = _damped(G, e, np.zeros(len(near)))
+            q[near] = self.within_limits(integrate(self.mechanism, q[near], x * self.step_units, 1.0))
+        return q, closed
 
     def slide_towards(self, start: Floats, q: Floats) -> Floats:
         """Move closed configurations along the loops towards the start while that shortens the way; (2)."""
@@ -186,11 +228,7 @@ class _Search:
             working = (pace > 1e-3) & (distance > 0.0)
             if not working.any():
                 break
-            G, _ = self._scaled(q[working])
-            wish = difference(m, q[working], start[working]) / self.step_units * self.free
-            inverse = np.asarray(np.linalg.pinv(G, rcond=1e-10), dtype=np.float64)
-            along = wish - times(inverse, times(G, wish))
-            step = pace[working, None] * along
+            step = pace[working, None] * self._along(start[working], q[working])
             tried, closed = self._closed_within_limits(integrate(m, q[working], step * self.step_units, 1.0))
             new_distance = self._distance(start[working], tried)
             better = closed & (new_distance < distance[working] * (1.0 - 1e-12))
@@ -199,6 +237,32 @@ class _Search:
             q[indices[better]], distance[indices[better]] = tried[better], new_distance[better]
             small = np.abs(step).max(axis=-1, initial=0.0) < 1e-12
             pace[indices[small]] = 0.0
+        return q
+
+    def _along(self, start: Floats, q: Floats) -> Floats:
+        """The part of the way from q to the start that the loops allow, (N, nv) without units; (2)."""
+        G = self._scaled(q)[0][:, self._kept_of_live]
+        wish = difference(self.mechanism, q, start) / self.step_units * self.free
+        inverse = np.asarray(np.linalg.pinv(G, rcond=1e-10), dtype=np.float64)
+        return wish - times(inverse, times(G, wish))
+
+    def settle(self, start: Floats, q: Floats) -> Floats:
+        """Repeat (2) while what the loops still allow of the way becomes shorter: the distance itself is flat there."""
+        if self.limited:
+            return q
+        along = self._along(start, q)
+        left = np.linalg.norm(along, axis=-1)
+        for _ in range(_SLIDES):
+            working = np.flatnonzero(left > 1e-12)
+            if not working.size:
+                break
+            tried, closed = self.close(integrate(self.mechanism, q[working], along[working] * self.step_units, 1.0))
+            new = self._along(start[working], tried)
+            new_left = np.linalg.norm(new, axis=-1)
+            better = closed & (new_left < 0.9 * left[working])
+            left[working[~better]] = 0.0
+            taken = working[better]
+            q[taken], along[taken], left[taken] = tried[better], new[better], new_left[better]
         return q
 
     def _closed_within_limits(self, q: Floats) -> tuple[Floats, np.ndarray]:
@@ -214,7 +278,7 @@ class _Search:
             tried[left], closed[left] = self.close(clipped[left])
         return tried, closed
 
-    def look_around(self, start: Floats, q: Floats, rng: np.random.Generator) -> Floats:
+    def look_around(self, start: Floats, q: Floats, seed: int) -> Floats:
         """Replace closed configurations by nearer ones of another way to assemble, where there are."""
         m = self.mechanism
         distance = self._distance(start, q)
@@ -225,9 +289,10 @@ class _Search:
             if look == 0:
                 way = -difference(m, start[far], q[far]) / self.step_units
             else:
-                way = rng.standard_normal((len(far), m.nv)) * self.free
+                rng = np.random.default_rng([seed, _RESTARTS + look])
+                way = np.tile(rng.standard_normal(m.nv) * self.free, (len(far), 1))
                 length = np.maximum(np.linalg.norm(way, axis=-1), np.finfo(np.float64).tiny)
-                way *= (rng.uniform(0.3, 1.0, len(far)) * distance[far] / length)[:, None]
+                way *= (rng.uniform(0.3, 1.0) * distance[far] / length)[:, None]
             tried, closed = self.close(self.within_limits(integrate(m, start[far], way * self.step_units, 1.0)))
             # Only those on another side than before can slide to another place.
             other = np.flatnonzero(closed & (np.linalg.norm(difference(m, q[far], tried), axis=-1) > 1e-6))
@@ -242,7 +307,7 @@ class _Search:
     def polish(self, q: Floats) -> Floats:
         """One more Newton step, kept where it brings the error closer to rounding."""
         G, e = self._scaled(q)
-        x = _damped(G, e, np.zeros(len(q)))
+        x = _damped(G[:, self._kept_of_live], e[:, self._kept_of_live], np.zeros(len(q)))
         tried = self.within_limits(integrate(self.mechanism, q, x * self.step_units, 1.0))
         better = self.size_of_error(tried) < self.size_of_error(q)
         return np.where(better[:, None], tried, q)
@@ -258,22 +323,25 @@ class _Search:
         return q
 
     def size_of_error(self, q: Floats) -> Floats:
-        """Largest error of each configuration, in lengths of the mechanism or rad."""
-        return np.abs(self.system.position_error(q) / self.error_units).max(axis=-1, initial=0.0)
+        """Largest error of each configuration's kept rows, in lengths of the mechanism or rad."""
+        kept = self.judged.kept
+        return np.abs(self.system.position_error(q)[:, kept] / self.error_units[kept]).max(axis=-1, initial=0.0)
 
     def gap(self, q: Floats) -> Floats:
         """How far each configuration is from closed, whatever the axes of the loops' rows: |e| of (1)."""
-        return np.linalg.norm(self.system.position_error(q) / self.error_units, axis=-1)
+        live = self.judged.live
+        return np.linalg.norm((self.system.position_error(q) / self.error_units)[..., live], axis=-1)
 
     def _is_closed(self, e: Floats) -> np.ndarray:
-        return np.abs(e).max(axis=-1, initial=0.0) <= _TOLERANCE * max(1, self.mechanism.nv)
+        return (np.abs(e) <= self._tolerance).all(axis=-1)
 
     def _scaled(self, q: Floats, moves: Floats | None = None) -> tuple[Floats, Floats]:
-        """G (N, n, nv) without the columns of fixed joints, or of those that do not move, and errors (N, n), free of
-        units."""
+        """Live rows (N, n, nv) without the columns of fixed joints, or of those that do not move, and errors (N, n),
+        free of units."""
+        live = self.judged.live
         G, e = self.system.jacobian_and_error(q)
-        G = G * (self.step_units * self.free) / self.error_units[:, None]
-        return G if moves is None else G * moves[:, None, :], e / self.error_units
+        G = G[:, live] * (self.step_units * self.free) / self.error_units[live, None]
+        return G if moves is None else G * moves[:, None, :], e[:, live] / self.error_units[live]
 
     def _step(self, q: Floats, G: Floats, e: Floats, damping: Floats) -> Floats:
         """One damped step (N, nv); coordinates that would leave their limits are taken out once and it is repeated."""

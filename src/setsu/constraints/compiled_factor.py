@@ -4,18 +4,20 @@
 |---|---|
 | M = L Lᵀ | mass matrix and its Cholesky factor |
 | G, γ | active rows (k, nv) and their velocity terms: G a + γ = 0 |
-| B = L⁻¹ Gᵀ, B P = Q R | rows where the mass matrix is 1; Householder reflections, largest remaining column first |
+| B = L⁻¹ Gᵀ S, B P = Q R | scaled rows where the mass matrix is 1; Householder reflections, largest column first |
 | R = [R1 X; 0 0] | R1 (r, r) with r the rank |
 | y = L⁻¹ f | generalised force f in these coordinates |
 
     z = y - Q1 Q1ᵀ y - Q1 R1⁻ᵀ γ_P,   a = L⁻ᵀ z                              (1)
-    λ_P = (u - Z c, c),  Z = R1⁻¹ X,  u = R1⁻¹ Q1ᵀ (z - y),  (1 + ZᵀZ) c = Zᵀ u     (2)  least norm of all multipliers
+    S⁻¹λ_P = (u - Z c, c),  Z = R1⁻¹ X,  u = R1⁻¹ Q1ᵀ (z - y),  (1 + ZᵀZ) c = Zᵀ u     (2)  least norm of S⁻¹λ
     nearest x with G x = e:  Lᵀ x = Q1 R1⁻ᵀ e_P                              (3)  nearest in the metric of M
+    γ_P and e_P are scaled by S
 
-Rows that do nothing are left out, with multipliers of zero. Columns whose rest is below `RELATIVE` times the first are
-left out, and no more than `most` are taken: off the
-constraints a redundant row looks independent. Where parts without mass make M singular, α GᵀG is added to M and -α Gᵀγ
-to f, which changes neither a nor λ.
+S makes pivots of kept rows about 1 away from singular configurations (redundancy.typical_pivots), those of other rows 1
+where they stand: a pivot below `cut` means that the configuration is singular, or that contacts, stops and joints at
+rest hold the same thing twice. No more than `most` rows are taken: off the constraints contacts that hold the same
+look independent. Where parts without mass make M singular, α GᵀG is added to M and -α Gᵀγ to f, which changes neither
+a nor λ.
 Source: Golub and Van Loan 1996, ch. 5.4 and 5.5. Cost: nv³/6 + nv² k + nv k r.
 """
 
@@ -29,14 +31,13 @@ from numpy.typing import NDArray
 
 from setsu.native.control_flow import part
 
-__all__ = ["Factor", "acceleration", "factor", "factor_space", "multipliers", "nearest", "pushed"]
+__all__ = ["Factor", "acceleration", "cut_rank", "factor", "factor_space", "multipliers", "nearest", "pushed"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RELATIVE = 1e-9
 _SMALLEST_PIVOT = 1e-13
-_IDLE = 1e-28
+_IDLE = 1e-10
 
 
 class Factor(NamedTuple):
@@ -46,9 +47,11 @@ class Factor(NamedTuple):
     diagonal: Floats  # (nv,) reciprocals of the diagonal of L
     G: Floats  # (most, nv) active rows
     B: Floats  # (most, nv) column j of B P as a row: R above, reflections below
+    given: Floats  # (most,) S where it is known, zero where the present row gives it
+    scale: Floats  # (most,) S of the factored rows
     weight: Floats  # (most,) of each reflection
     order: Ints  # (most,) P
-    size: Ints  # (3,) rows with an effect, r, all rows
+    size: Ints  # (2,) rows, r
     added: Floats  # (1,) α
     Z: Floats  # (most, most) Z, column by column: Z[j - r, i]
     gram: Floats  # (most, most) Cholesky factor of 1 + ZᵀZ
@@ -64,9 +67,11 @@ def factor_space(nv: int, most: int) -> Factor:
         diagonal=np.zeros(nv),
         G=np.zeros((most, nv)),
         B=np.zeros((most, nv)),
+        given=np.zeros(most),
+        scale=np.zeros(most),
         weight=np.zeros(most),
         order=np.zeros(most, dtype=np.int64),
-        size=np.zeros(3, dtype=np.int64),
+        size=np.zeros(2, dtype=np.int64),
         added=np.zeros(1),
         Z=np.zeros((most, most)),
         gram=np.zeros((most, most)),
@@ -127,10 +132,9 @@ def _reflect(B, weight, i, x):
 
 
 @part
-def _orthogonalise(F, k, most):
+def _orthogonalise(F, k, most, cut):
     """Householder reflections with the largest remaining column first; the rank."""
     B, nv = F.B, F.B.shape[1]
-    first = 0.0
     for i in range(min(k, nv)):
         best, longest = i, -1.0
         for j in range(i, k):
@@ -140,9 +144,7 @@ def _orthogonalise(F, k, most):
             if total > longest:
                 best, longest = j, total
         length = math.sqrt(longest)
-        if i == 0:
-            first = length
-        if i >= most or not length > RELATIVE * first:
+        if i >= most or not length > cut:
             return i
         if best != i:
             F.order[i], F.order[best] = F.order[best], F.order[i]
@@ -182,8 +184,11 @@ def _prepare_least_norm(F):
 
 
 @part
-def factor(F: Factor, M: Floats, k: int, most: int) -> bool:
-    """Factor M (nv, nv; may be overwritten) and the k rows in F.G; False when a motion they leave free has no mass."""
+def factor(F: Factor, M: Floats, k: int, most: int, cut: float) -> bool:
+    """Factor M (nv, nv; may be overwritten) and the k rows in F.G, scaled by F.given.
+
+    Returns False when a motion they leave free has no mass.
+    """
     nv = len(F.diagonal)
     F.added[0] = 0.0
     if not _cholesky(M, F.L, F.diagonal):
@@ -201,43 +206,54 @@ def factor(F: Factor, M: Floats, k: int, most: int) -> bool:
         F.added[0] = alpha
         if not _cholesky(M, F.L, F.diagonal):
             return False
-    F.size[2] = k
-    F.size[0] = _push_rows(F, k)
-    F.size[1] = _orthogonalise(F, F.size[0], most)
-    if F.size[1] < F.size[0]:
+    _push_rows(F, k)
+    F.size[0] = k
+    F.size[1] = _orthogonalise(F, k, most, cut)
+    if F.size[1] < k:
         _prepare_least_norm(F)
     return True
 
 
 @part
+def cut_rank(F: Factor, cut: float) -> bool:
+    """Leave out the rows whose pivots are below a larger cut than they were factored with; tells whether there are."""
+    rank = F.size[1]
+    while rank > 0 and not abs(F.B[rank - 1, rank - 1]) > cut:
+        rank -= 1
+    if rank == F.size[1]:
+        return False
+    # Above and right of R1, columns still hold R; left below it reflections, which nothing reads any more.
+    F.size[1] = rank
+    _prepare_least_norm(F)
+    return True
+
+
+@part
 def _push_rows(F, k):
-    """B = L⁻¹ Gᵀ with rows that are rounding alone (those out of a plane linkage's plane) last; how many are not."""
-    nv = len(F.diagonal)
-    largest = 0.0
+    """B = L⁻¹ Gᵀ S."""
+    nv, largest = len(F.diagonal), 0.0
     for i in range(k):
+        F.order[i] = i
         F.t[i] = 0.0
         for d in range(nv):
-            F.t[i] += F.G[i, d] * F.G[i, d]
-        largest = max(largest, F.t[i])
-    count, idle = 0, k
-    for i in range(k):
-        if F.t[i] <= _IDLE * largest:
-            idle -= 1
-            F.order[idle] = i
-            continue
-        F.order[count] = i
+            F.B[i, d] = F.G[i, d]
+        pushed(F, F.B[i])
         for d in range(nv):
-            F.B[count, d] = F.G[i, d]
-        pushed(F, F.B[count])
-        count += 1
-    return count
+            F.t[i] += F.B[i, d] * F.B[i, d]
+        F.t[i] = math.sqrt(F.t[i])
+        largest = max(largest, F.t[i])
+    for i in range(k):
+        # Rows that are rounding alone stay small.
+        F.scale[i] = F.given[i] if F.given[i] > 0.0 else 1.0 / max(F.t[i], _IDLE * largest, 1e-300)
+        for d in range(nv):
+            F.B[i, d] *= F.scale[i]
 
 
 @part
 def _held_part(F, e, u):
     """u = R1⁻ᵀ e_P."""
     for i in range(F.size[1]):
-        total = e[F.order[i]]
+        total = e[F.order[i]] * F.scale[F.order[i]]
         for c in range(i):
             total -= F.B[i, c] * u[c]
         u[i] = total / F.B[i, i]
@@ -276,11 +292,9 @@ def multipliers(F: Factor, y: Floats, gamma: Floats, result: Floats) -> None:
         total = u[i]
         for a in range(n):
             total -= F.Z[a, i] * t[a]
-        result[F.order[i]] = total
+        result[F.order[i]] = total * F.scale[F.order[i]]
     for a in range(n):
-        result[F.order[r + a]] = t[a]
-    for i in range(k, F.size[2]):
-        result[F.order[i]] = 0.0
+        result[F.order[r + a]] = t[a] * F.scale[F.order[r + a]]
 
 
 @part

@@ -211,7 +211,7 @@ def _along_path(t, s, loop, force, moment, row):
 
 @part
 def loop_rows(t, s, loop):
-    """Errors, rows and wrenches of a loop: all that depends on positions alone."""
+    """Errors, rows and wrenches of a loop: all that depends on positions alone; rows that are not kept stay zero."""
     R_A, R, p, pin, _, _ = loop_pose(t, s, loop)
     loop_errors(t, s, loop, R, p)
     _loop_directions(t, s, loop, pin)
@@ -219,7 +219,8 @@ def loop_rows(t, s, loop):
         force, moment = turned(R_A, vector(t.row_wrench, row)), turned(R_A, _row_moment(t, loop, row, R))
         for k in range(3):
             s.wrench[row, k], s.wrench[row, 3 + k] = force[k], moment[k]
-        _along_path(t, s, loop, force, moment, s.G[row])
+        if t.place[row] >= 0:
+            _along_path(t, s, loop, force, moment, s.G[row])
     if not t.free_used[0]:
         return
     for j in range(t.free_start[loop], t.free_start[loop + 1]):
@@ -251,6 +252,8 @@ def loop_rates(t, s, loop):
 
     axis, a2 = vector(t.axis, loop), vector(t.second_axis, loop)
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
+        if t.place[row] < 0:
+            continue
         moment, term = _row_moment(t, loop, row, R), 0.0
         if t.row_kind[row] == CROSS:
             second = turned(R, a2)

@@ -7,23 +7,27 @@ dense matrices (dense_dynamics). Both solve the same equations, nishiguchi2014 (
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.constraints.assembly import opening
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import DenseMotion, States
+from setsu.constraints.prescribed import Driven, Prescribed, driven_joints
+from setsu.constraints.redundancy import redundancy, refuse_locked
 from setsu.constraints.sparse_dynamics import SparseSolver, sparse_solver
 from setsu.constraints.stacked import Floats
 from setsu.constraints.states import checked_arrays
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import joint_wrenches
 from setsu.dynamics.catalogue import require_mechanism
-from setsu.errors import InputError, nearest_names
+from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.mechanism.checks import finite_number
 
@@ -31,6 +35,7 @@ __all__ = ["ConstrainedDynamics", "constrained_dynamics"]
 
 _METHODS = ("default", "extended_newton_euler")
 _STICK_SPEED = 1e-9
+_OPEN, _SLIGHTLY_OPEN = 1e-3, 1e-6  # rad, or lengths of the loop: refused, warned of
 _NO_FORCE, _NO_FRICTION, _NOBODY = np.zeros(0), np.zeros((0, 3)), np.zeros(0, dtype=bool)
 
 
@@ -52,6 +57,7 @@ class ConstrainedDynamics:
     touching: (..., n_contacts), whether the contact presses (or is bilateral).
     sticking: (..., n_contacts), whether friction holds the contact point at rest.
     constraint_wrenches: (..., n_bodies, 6), loops and contacts as wrenches on the bodies at their origins.
+    prescribed_torque: (..., n_prescribed), N or N m, of the drives of joints whose motion is prescribed, beside `tau`.
     """
 
     acceleration: Floats
@@ -64,6 +70,7 @@ class ConstrainedDynamics:
     touching: NDArray[np.bool_]
     sticking: NDArray[np.bool_]
     constraint_wrenches: Floats
+    prescribed_torque: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 def constrained_dynamics(
@@ -80,6 +87,8 @@ def constrained_dynamics(
     sticking: ArrayLike | None = None,
     frame: str = "world",
     specialised: bool = False,
+    prescribed: Iterable[Prescribed] = (),
+    time: float = 0.0,
 ) -> ConstrainedDynamics:
     """Return accelerations and all forces of a mechanism with loops, couplings and surface contacts.
 
@@ -90,13 +99,16 @@ def constrained_dynamics(
             inverse dynamics, as in nishiguchi2014 (30)-(35); same result.
         loop_torque: actuators in loop joints, along their free axes in the order of the loops, (..., n), N or N m.
         external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
-        stick_speed: sliding slower than this (m/s) counts as rest.
+        stick_speed: sliding slower than this (m/s, rad/s for joints) counts as rest. Dry friction (`coulomb`) holds
+            a joint at rest up to its limit.
         sticking: (..., n_contacts), decide rest or sliding yourself instead of by stick_speed.
         frame: axes of joint_wrenches, "world" or "body".
         specialised: use code made for this mechanism alone, as `compile` does.
+        prescribed: joints that are driven along a given motion at `time` (s); q and v must agree with it.
 
     Raises:
-        InputError: bad arguments, a chain without mass, contacts for which no finite forces exist (by name, with the
+        InputError: bad arguments, loops open by more than 1e-3 (a ModelWarning above 1e-6), a chain without mass,
+            loops that tilted axes lock, contacts for which no finite forces exist (by name, with the
             critical coefficient of friction).
 
     >>> import setsu
@@ -105,7 +117,7 @@ def constrained_dynamics(
     >>> r.loop_wrench.shape, bool(r.residual < 1e-10)
     ((1, 6), True)
     """
-    plain = loop_torque is None and external_wrenches is None and sticking is None and contacts == ()
+    plain = loop_torque is None and external_wrenches is None and sticking is None and contacts == prescribed == ()
     if plain and method == "default" and frame == "world" and stick_speed == _STICK_SPEED:
         quick = _one_state(mechanism, q, v, tau, specialised)
         if quick is not None:
@@ -130,19 +142,27 @@ def constrained_dynamics(
     flat = [numbers.reshape(count, *numbers.shape[len(batch) :]) for numbers in taken]
     states = States(flat[0], flat[1], flat[2], flat[3], flat[4] if external_wrenches is not None else None)
     at_rest = flat[-1] != 0.0 if sticking is not None else None
+    driven = driven_joints(m, prescribed, time, "constrained_dynamics")
+    _check_driven(driven, states)
     if m.has_bearings:
 
         def friction_of(friction: Floats) -> Floats:
-            motion = DenseMotion(system, _resisted(states, friction[:, : m.nv], friction[:, m.nv :]), method, batch)
+            resisted = _resisted(states, friction[:, : m.nv], friction[:, m.nv :])
+            motion = DenseMotion(system, resisted, method, batch, driven)
             found = motion.solve(stick_speed, at_rest, "body")
             return all_bearing_friction(system, motion.rows, states.v, found["joint_wrenches"], found["loop_wrench"])
 
         states = _resisted(states, *settled_bearing_friction(system, "constrained_dynamics", friction_of, (count,)))
-    solver = sparse_solver(system, specialised) if method == "default" and count else None
+    refuse_locked(system, "constrained_dynamics")
+    _refuse_open(system, states.q, batch)
+    states = _with_joints_at_rest(system, states, method, batch, stick_speed, at_rest)
+    solver = sparse_solver(system, specialised) if method == "default" and count and not driven.names else None
     if solver is not None:
         result = _sparse_first(system, solver, states, frame, batch)
     else:
-        result = DenseMotion(system, states, method, batch).solve(stick_speed, at_rest, frame)
+        motion = DenseMotion(system, states, method, batch, driven)
+        motion.warn_of_singularity(4)
+        result = motion.solve(stick_speed, at_rest, frame)
     return ConstrainedDynamics(**{key: array.reshape((*batch, *array.shape[1:])) for key, array in result.items()})
 
 
@@ -158,7 +178,7 @@ def _one_state(m: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike, specialised: 
         _keep_solver(m, specialised)
         return None
     found = None if solver is None else solver.solve_one(q, v, tau)
-    if found is None:
+    if found is None or not found.opening <= _SLIGHTLY_OPEN:
         return None
     forces = found.multiplier[first_coupling:]
     return ConstrainedDynamics(
@@ -180,9 +200,69 @@ def _keep_solver(m: Any, specialised: bool) -> None:
     if not isinstance(m, Mechanism) or specialised in m.__dict__.get("_one_state_solvers", {}):
         return
     system = constraint_system(m)
-    solver = None if m.has_bearings else sparse_solver(system, specialised)
+    dry = m.coulomb.any() or system.loops.coulomb.any() or redundancy(system).locked
+    solver = None if m.has_bearings or dry else sparse_solver(system, specialised)
     kept = m.__dict__.setdefault("_one_state_solvers", {})
     kept[specialised] = solver, [(m.nq,), (m.nv,), (m.nv,)], system.n_loop_rows
+
+
+def _check_driven(driven: Driven, states: States) -> None:
+    """Warn of states that do not agree with the motion of the joints that are driven."""
+    for k, name in enumerate(driven.names):
+        place, rate, _ = driven.motion[k]
+        off = float(np.abs(states.q[:, driven.coordinate[k]] - place).max(initial=0.0))
+        slow = float(np.abs(states.v[:, driven.velocity[k]] - rate).max(initial=0.0))
+        if off > _SLIGHTLY_OPEN * (1.0 + abs(place)) or slow > _SLIGHTLY_OPEN * (1.0 + abs(rate)):
+            warnings.warn(
+                f'constrained_dynamics: joint "{name}" is off its prescribed motion by {off:.3g} (m or rad) and '
+                f"{slow:.3g} (m/s or rad/s)",
+                ModelWarning,
+                stacklevel=3,
+            )
+
+
+def _refuse_open(system: ConstraintSystem, q: Floats, batch: tuple[int, ...]) -> None:
+    """Loops and couplings that are open say nothing about the closed mechanism: refused; slightly open: a warning."""
+    n = system.n_held
+    if not n or not len(q):
+        return
+    error = system.position_error(q)
+    size = np.abs(error[:, :n]) / redundancy(system).length
+    state, row = (int(k) for k in np.unravel_index(np.argmax(size), size.shape))
+    if size[state, row] <= _SLIGHTLY_OPEN:
+        return
+    where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
+    gap = f"constrained_dynamics: q does not satisfy {system.names[row]}{where}, {opening(system, error[state], row)}"
+    if size[state, row] > _OPEN:
+        raise InputError(f"{gap}; expected a closed configuration, for example from close_loops")
+    warnings.warn(f"{gap}; accelerations and forces are off by about as much", ModelWarning, stacklevel=3)
+
+
+def _with_joints_at_rest(
+    system: ConstraintSystem,
+    states: States,
+    method: str,
+    batch: tuple[int, ...],
+    stick_speed: float,
+    at_rest: NDArray[np.bool_] | None,
+) -> States:
+    """States with the dry friction of joints at rest, which holds them up to its limit, added to the torques."""
+    m = system.mechanism
+    limit = np.concatenate([m.coulomb, system.loops.coulomb])
+    axes = np.flatnonzero(limit)
+    if not axes.size or not len(states.q):
+        return states
+    motion = DenseMotion(system, states, method, batch)
+    rate = np.concatenate([states.v, motion.rows.motion.free_rate], axis=-1)[:, axes]
+    resting = np.abs(rate) <= stick_speed
+    if not resting.any():
+        return states
+    # The equations know sliding friction by the sign of the velocity: of slow axes that is taken back.
+    friction = motion.friction_at_rest(axes, resting, limit[axes], stick_speed, at_rest)
+    friction = friction + np.where(resting, limit[axes] * np.sign(rate), 0.0)
+    whole = np.zeros((len(rate), len(limit)))
+    whole[:, axes] = -friction
+    return _resisted(states, whole[:, : m.nv], whole[:, m.nv :])
 
 
 def _resisted(states: States, tree: Floats, loops: Floats) -> States:
@@ -211,10 +291,13 @@ def _sparse_first(
         "touching": np.zeros((count, 0), dtype=bool),
         "sticking": np.zeros((count, 0), dtype=bool),
         "constraint_wrenches": found.body_wrench,
+        "prescribed_torque": np.zeros((count, 0)),
     }
     left = np.flatnonzero(found.outcome)
     if left.size:
-        dense = DenseMotion(system, states.at(left), "default", batch).solve(0.0, None, frame)
+        motion = DenseMotion(system, states.at(left), "default", batch)
+        motion.warn_of_singularity(5)
+        dense = motion.solve(0.0, None, frame)
         for key, array in dense.items():
             result[key][left] = array
     return result

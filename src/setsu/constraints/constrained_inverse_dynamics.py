@@ -24,8 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import held_tolerance, loop_joint_forces
-from setsu.constraints.held_motion import HeldMotion, hold
-from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces
+from setsu.constraints.held_motion import hold
+from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.stacked import Floats, dot, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
@@ -142,7 +143,7 @@ def constrained_inverse_dynamics(
         """All torques and wrenches when bearings resist with so much."""
         resisted = passive - loop_friction
         demand = tree_demand + tree_friction - transposed_times(rows.free_jacobian, resisted)  # (1)
-        u, redundancy, reaction, held = _share(system, rows, drives.columns(rows), demand, drives.weights, squeeze)
+        u, spare, reaction, open_rows = _share(system, rows, drives.columns(rows), demand, drives.weights, squeeze)
         torque, loop_torque = np.zeros((count, m.nv)), np.zeros((count, len(system.loops.free_loop)))
         torque[:, drives.joints] = u[:, : len(drives.joints)]
         loop_torque[:, drives.loop_axes] = u[:, len(drives.joints) :]
@@ -153,8 +154,8 @@ def constrained_inverse_dynamics(
             return loop, joint_wrenches(m, q, v, a, total, frame=axes)
 
         none = np.zeros(0, dtype=np.int64)
-        reaction = least_internal_forces(system, rows, q, held, reaction, *wrenches("world"), none)
-        return _Shared(torque, loop_torque, redundancy, reaction, *wrenches(axes))
+        reaction = least_internal_forces(system, rows, q, open_rows, reaction, *wrenches("world"), none)
+        return _Shared(torque, loop_torque, spare, reaction, *wrenches(axes))
 
     resistance = np.zeros((count, m.nv)), np.zeros((count, len(system.loops.free_loop)))
     if m.has_bearings:
@@ -252,14 +253,17 @@ def _weights(weights: Mapping[str, float] | None) -> Mapping[str, float]:
 
 def _share(
     system: ConstraintSystem, rows: Linearisation, E: Floats, demand: Floats, weights: Floats, squeeze: Floats
-) -> tuple[Floats, NDArray[np.int64], Floats, HeldMotion]:
-    """Actuator torques u, redundancy, multipliers of loops and couplings, and the factored rows; (2)-(5)."""
+) -> tuple[Floats, NDArray[np.int64], Floats, Floats]:
+    """Actuator torques u, redundancy, multipliers of loops and couplings, and those that move nothing; (2)-(5)."""
     nv, n = system.mechanism.nv, system.n_held
+    kept = redundancy(system).kept
+    places, others = np.flatnonzero(kept), np.flatnonzero(~kept)
     units = system.velocity_units
     # Coordinates scaled by their units: forces along them become comparable.
     unit_mass = np.broadcast_to(np.diag(1.0 / units**2), (*demand.shape[:-1], nv, nv))
     held = hold(
-        unit_mass, rows.jacobian[..., :n, :], np.zeros((*demand.shape[:-1], n)), system.row_size(rows)[..., :n, :],
+        unit_mass, rows.jacobian[..., places, :], np.zeros((*demand.shape[:-1], len(places))),
+        system.row_size(rows)[..., places, :],
         held_tolerance(system, rows.error), system.mechanism, "constrained_inverse_dynamics",
     )  # fmt: skip
     load, E_s = demand * units, E * units[:, None]
@@ -278,7 +282,10 @@ def _share(
     undriven = length_of(left) > _DEMAND_TOLERANCE * np.where(scale > 0.0, scale, 1.0)
     if undriven.any():
         _refuse_undriven(system, P, U, keep, left, undriven)
-    return u, E.shape[-1] - np.sum(keep, axis=-1), held.multipliers(load - times(E_s, u)), held
+    reaction = np.zeros((*demand.shape[:-1], n))
+    reaction[..., places] = held.multipliers(load - times(E_s, u))
+    open_rows = open_directions(held, rows.jacobian[..., others, :], places, others, n)
+    return u, E.shape[-1] - np.sum(keep, axis=-1), reaction, open_rows
 
 
 def _refuse_undriven(
@@ -319,7 +326,7 @@ def _refuse_pulling(system: ConstraintSystem, press: Floats) -> None:
 
 def _refuse_broken_motion(system: ConstraintSystem, rows: Linearisation, a: Floats) -> None:
     """The accelerations must satisfy loops, couplings and contacts that hold for ever."""
-    held = np.concatenate([np.ones(system.n_held, dtype=bool), system.bilateral])
+    held = np.concatenate([redundancy(system).kept, system.bilateral])
     left = np.abs(times(rows.jacobian, a) + rows.velocity_term) * held
     scale = np.sum(system.row_size(rows) * np.abs(a)[..., None, :], axis=-1) + np.abs(rows.velocity_term)
     bad = left > _MOTION_TOLERANCE * np.maximum(scale.max(axis=-1, initial=0.0), 1e-6)[..., None]

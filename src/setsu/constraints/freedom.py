@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.assembly import close_loops, opening
-from setsu.constraints.dense_dynamics import held_tolerance
 from setsu.constraints.held_motion import singular_values_kept
+from setsu.constraints.redundancy import EXACT, WEAK, rank_of, redundancy
 from setsu.constraints.stacked import Floats
 from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
 from setsu.constraints.system import ConstraintSystem, constraint_system
@@ -29,14 +29,21 @@ _OPEN = 1e-3
 class ConstraintReport:
     """Freedoms of a mechanism at a configuration.
 
-    degrees_of_freedom: velocities less the rank of the rows of loops and couplings.
+    degrees_of_freedom: velocities less the rank of the rows of loops and couplings at this configuration.
     rank: of those rows.
-    redundant: names of rows that hold nothing the rows before them do not hold already.
+    redundant: names of rows that hold nothing the others do not hold already, in any configuration.
+    generic_degrees_of_freedom: of the mechanism at configurations that are not singular.
+    singular: whether the rows that are not redundant depend on each other at this configuration.
+    distance_to_singularity: the smallest singular value of those rows over the largest, each over the size it could
+        have; 0 at a singular configuration.
     """
 
     degrees_of_freedom: int
     rank: int
     redundant: tuple[str, ...]
+    generic_degrees_of_freedom: int
+    singular: bool
+    distance_to_singularity: float
 
 
 def degrees_of_freedom(mechanism: Mechanism, q: ArrayLike) -> int | NDArray[np.int64]:
@@ -75,9 +82,15 @@ def constraint_report(mechanism: Mechanism, q: ArrayLike) -> ConstraintReport:
         )
     G, tolerance = _scaled_rows(system, configuration)
     rank = int(_rank(G, tolerance))
-    kept = _independent_rows(G, float(tolerance))
-    redundant = tuple(name for k, name in enumerate(system.names) if k not in kept)
-    return ConstraintReport(mechanism.nv - rank, rank, redundant)
+    judged = redundancy(system)
+    redundant = tuple(name for name, kept in zip(system.names, judged.kept, strict=True) if not kept)
+    held = G[judged.kept[judged.live]]
+    s = np.linalg.svd(held, compute_uv=False) if 0 not in held.shape else np.ones(1)
+    nearness = float(s[-1] / s[0]) if s[0] > 0.0 and len(held) <= mechanism.nv else 0.0
+    singular = rank_of(held) < judged.rank
+    return ConstraintReport(
+        mechanism.nv - rank, rank, redundant, mechanism.nv - min(judged.rank, mechanism.nv), singular, nearness
+    )
 
 
 def independent_coordinates(
@@ -132,13 +145,16 @@ def _closed(function: str, system: ConstraintSystem, q: ArrayLike) -> tuple[list
 
 
 def _scaled_rows(system: ConstraintSystem, q: Floats) -> tuple[Floats, Floats]:
-    """Rows with the units of length taken out, each about of length one, and the tolerance for their rank."""
-    G, error = system.jacobian_and_error(q)
+    """Live rows without units, each over the length it could have, and the tolerance for their rank.
+
+    Off the closed configuration by some error, rows of an over-constrained linkage differ by about that much.
+    """
     rows = system.linearise(q, np.zeros((*q.shape[:-1], system.mechanism.nv)))
-    column = system.velocity_units
+    column, live = system.velocity_units, redundancy(system).live
     size = np.sqrt(np.sum((system.row_size(rows) * column) ** 2, axis=-1))
-    scaled = G * column / np.where(size > 0.0, size, 1.0)[..., None]
-    return scaled, held_tolerance(system, error)
+    scaled = rows.jacobian * column / np.where(size > 0.0, size, 1.0)[..., None]
+    moved = np.abs(rows.error / system.row_units).max(axis=-1, initial=0.0)
+    return scaled[..., live, :], np.minimum(EXACT + 10.0 * moved, WEAK)
 
 
 def _rank(G: Floats, tolerance: Floats) -> NDArray[np.int64]:

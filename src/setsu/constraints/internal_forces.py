@@ -20,7 +20,7 @@ from setsu.constraints.stacked import Floats, cross, dot, times, transposed_time
 from setsu.constraints.system import ConstraintSystem, ForceGeometry, Linearisation
 from setsu.dynamics import body_poses
 
-__all__ = ["gather_loop_wrenches", "idle_rows_matter", "least_internal_forces"]
+__all__ = ["gather_loop_wrenches", "idle_rows_matter", "least_internal_forces", "open_directions"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -41,7 +41,7 @@ def least_internal_forces(
     system: ConstraintSystem,
     rows: Linearisation,
     q: Floats,
-    held: HeldMotion,
+    open_rows: Floats,
     multipliers: Floats,
     loop_wrench: Floats,
     wrenches: Floats,
@@ -50,11 +50,11 @@ def least_internal_forces(
     """Return multipliers (N, n) changed within what redundant rows leave open.
 
     Args:
-        q: (N, nq). held: the factored rows. multipliers: (N, n), rows of loops, couplings and contacts `always`.
+        q: (N, nq). open_rows: (N, n, k), multipliers that move nothing: `open_directions`.
+        multipliers: (N, n), rows of loops, couplings and contacts `always`.
         loop_wrench: (N, n_loops, 6) on body_b at the joint.
         wrenches: (N, n_bodies, 6) through the tree's joints, world axes.
     """
-    open_rows = _open_directions(held)
     k = open_rows.shape[-1]
     if not k or not system.n_loop_rows:
         return multipliers
@@ -105,17 +105,27 @@ def idle_rows_matter(
     return np.any(idle & (np.abs(slope) > 1e-10 * (size * reach)[:, None]), axis=-1)
 
 
-def _open_directions(held: HeldMotion) -> Floats:
-    """Multipliers (N, n, k) that move nothing; columns of zeros where a state has fewer than others."""
-    n = held.Vt.shape[-1]
+def open_directions(held: HeldMotion, left_out: Floats, places: Ints, others: Ints, count: int) -> Floats:
+    """Return multipliers (N, count, k) that move nothing; columns of zeros where a state has fewer than others.
+
+    Args:
+        held: the factored rows, which stand at `places` among all. left_out: redundant rows (N, r, nv), at `others`.
+    """
+    N, n = held.scale.shape
+    ours = len(places)  # rows behind these are of driven joints
     kept = held.Vt * (held.s_inverse > 0.0)[..., None]
     free = np.eye(n) - np.swapaxes(kept, -1, -2) @ kept
     most = round(float(np.trace(free, axis1=-2, axis2=-1).max(initial=0.0)))
-    if not most:
-        return np.zeros((len(held.scale), n, 0))
-    values, vectors = np.linalg.eigh(free)
-    chosen = vectors[..., -most:] * (values[..., None, -most:] > 0.5)
-    return np.asarray(chosen / held.scale[..., None], dtype=np.float64)
+    result = np.zeros((N, count, most + len(others)))
+    if most:
+        values, vectors = np.linalg.eigh(free)
+        chosen = vectors[..., -most:] * (values[..., None, -most:] > 0.5)
+        result[:, places, :most] = (chosen / held.scale[..., None])[:, :ours]
+    for k, row in enumerate(others):
+        # A redundant row is some combination of the kept ones: one unit of it, less that.
+        result[:, row, most + k] = 1.0
+        result[:, places, most + k] = -held.multipliers(held.push(left_out[..., k, :]))[:, :ours]
+    return result
 
 
 def _middles(

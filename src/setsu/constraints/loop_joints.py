@@ -39,7 +39,7 @@ from setsu.mechanism import (
 )
 from setsu.spatial import axis_to_z_rotation
 
-__all__ = ["LoopTables", "loop_tables"]
+__all__ = ["LoopTables", "chain_of", "loop_paths", "loop_tables"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -130,6 +130,31 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
         spring_rest=_per_axis(loops, "spring_rest"),
         armature=_per_axis(loops, "armature"),
     )
+
+
+def loop_paths(m: Mechanism, t: LoopTables) -> list[tuple[Ints, Floats]]:
+    """Return, per loop, the velocities that move its two bodies against each other, and their signs.
+
+    +1 those of body b, -1 those of body a; what moves both moves neither against the other and is left out.
+    """
+    paths = []
+    for a, b in zip(t.body_a, t.body_b, strict=True):
+        of_a, of_b = chain_of(m, int(a)), chain_of(m, int(b))
+        in_a, in_b = set(of_a), set(of_b)
+        only_b, only_a = [d for d in of_b if d not in in_a], [d for d in of_a if d not in in_b]
+        signs = np.array([1.0] * len(only_b) + [-1.0] * len(only_a))
+        paths.append((_ints([*only_b, *only_a]), signs))
+    return paths
+
+
+def chain_of(m: Mechanism, body: int) -> list[int]:
+    """Return the velocities that move a body, outermost first; none for the world, -1."""
+    chain = []
+    velocity = m.v_slices[body].stop - 1 if body >= 0 else -1
+    while velocity >= 0:
+        chain.append(int(velocity))
+        velocity = m.tables.dof_parent[velocity]
+    return chain
 
 
 _SCREW = "travel against turn"

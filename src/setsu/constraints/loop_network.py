@@ -9,12 +9,15 @@ Source: George and Liu 1981, ch. 5 (minimum degree). Cost: once per mechanism.
 
 from __future__ import annotations
 
+import heapq
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.redundancy import typical_pivots
 from setsu.constraints.row_tables import RowTables
+from setsu.constraints.system import ConstraintSystem
 from setsu.mechanism import Body, Fixed, Mechanism, Revolute, Spherical, Universal
 
 __all__ = ["Network", "loop_network"]
@@ -38,7 +41,11 @@ class Network(NamedTuple):
     turning: Ints  # (loops,) 1 where the loop joint cannot travel
     group_loop: Ints  # (groups,) loop of each group, -1 for couplings
     group_rows: Ints  # (groups + 1,) first row of each group, in the order of elimination: see `rows`
-    rows: Ints  # rows of the system in the order of elimination
+    rows: Ints  # kept rows of the system in the order of elimination
+    place: Ints  # their places among the kept rows
+    typical: Floats  # their pivots at configurations that are not singular
+    left_out: Ints  # rows of loops that are redundant, and the loops they belong to
+    left_out_loop: Ints
     support_start: Ints  # (groups + 1,)
     support: Ints  # tips first
     block_start: Ints  # (groups + 1,) into block_group: the group itself, then the later ones it meets
@@ -51,8 +58,9 @@ class Network(NamedTuple):
     update_block: Ints  # for each pair of later groups of a group, the block it changes
 
 
-def loop_network(m: Mechanism, t: RowTables) -> Network:
-    """Return the network of a mechanism's loops and couplings."""
+def loop_network(system: ConstraintSystem, t: RowTables) -> Network:
+    """Return the network of a system's loops and couplings."""
+    m = system.mechanism
     parent = m.tables.dof_parent
     chains = [_chain(parent, d) for d in range(m.nv)]
     groups = _groups(t, len(t.coupling_offset))
@@ -79,6 +87,7 @@ def loop_network(m: Mechanism, t: RowTables) -> Network:
         met = block_group[block_start[k] + 1 : block_start[k + 1]]
         update_block += [block_of[i, j] for n, i in enumerate(met) for j in met[: n + 1]]
         update_start.append(len(update_block))
+    left_out = np.flatnonzero(t.place[: system.n_loop_rows] < 0)
     mass, moment, second = _body_inertias(m)
     frames = [m.frame(body.parent).body for body in m.moving]
     return Network(
@@ -95,6 +104,10 @@ def loop_network(m: Mechanism, t: RowTables) -> Network:
         group_loop=_ints([g if g < len(t.body_a) else -1 for g in order]),
         group_rows=_ints(np.cumsum([0, *sizes]).tolist()),
         rows=_ints(rows),
+        place=t.place[rows].astype(np.int64),
+        typical=typical_pivots(system, _ints(rows)),
+        left_out=left_out,
+        left_out_loop=system.loops.row_loop[left_out],
         support_start=_starts([supports[g] for g in order]),
         support=_ints([d for g in order for d in supports[g]]),
         block_start=_ints(block_start),
@@ -109,14 +122,15 @@ def loop_network(m: Mechanism, t: RowTables) -> Network:
 
 
 def _groups(t: RowTables, n_couplings: int) -> list[tuple[list[int], list[int]]]:
-    """Rows of each loop and coupling, and the velocities they move."""
+    """Kept rows of each loop and coupling, and the velocities they move."""
     groups = []
     for loop in range(len(t.body_a)):
-        rows = list(range(t.row_start[loop], t.row_start[loop + 1]))
+        rows = [row for row in range(t.row_start[loop], t.row_start[loop + 1]) if t.place[row] >= 0]
         groups.append((rows, t.path_velocity[t.path_start[loop] : t.path_start[loop + 1]].tolist()))
     first = len(t.row_kind)
     for c in range(n_couplings):
-        groups.append(([first + c], np.flatnonzero((t.coupling[c] != 0.0) | (t.coupling_argument[c] != 0.0)).tolist()))
+        moved = np.flatnonzero((t.coupling[c] != 0.0) | (t.coupling_argument[c] != 0.0)).tolist()
+        groups.append(([first + c] if t.place[first + c] >= 0 else [], moved))
     return groups
 
 
@@ -133,15 +147,21 @@ def _elimination(supports: list[list[int]]) -> tuple[list[int], list[list[int]]]
     for g, others in enumerate(near):
         others.discard(g)
     later: list[list[int]] = [[] for _ in supports]
-    left, order = set(range(len(supports))), []
-    while left:
-        g = min(left, key=lambda group: (len(near[group]), group))
-        left.discard(g)
+    order: list[int] = []
+    done = [False] * len(supports)
+    waiting = [(len(others), g) for g, others in enumerate(near)]
+    heapq.heapify(waiting)
+    while waiting:
+        degree, g = heapq.heappop(waiting)
+        if done[g] or degree != len(near[g]):
+            continue
+        done[g] = True
         order.append(g)
         later[g] = sorted(near[g])
-        for other in near[g]:
+        for other in later[g]:
             near[other].discard(g)
-            near[other].update(h for h in near[g] if h != other)
+            near[other].update(h for h in later[g] if h != other)
+            heapq.heappush(waiting, (len(near[other]), other))
     return order, later
 
 

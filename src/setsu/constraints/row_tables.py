@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.loop_joints import chain_of, loop_paths
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.surface_code import SURFACE_NUMBERS, surface_numbers
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
@@ -49,6 +51,10 @@ class RowTables(NamedTuple):
     row_start: Ints  # (n + 1,)
     row_kind: Ints  # (k,)
     row_wrench: Floats  # (k, 6)
+    held: Ints  # rows of loops and couplings that are kept, the others are redundant: redundancy.py
+    place: Ints  # (k + c,) place of a row among those kept, or -1
+    length: Floats  # (k + c,) what its error is small against, m or 1
+    pivot_scale: Floats  # (kept,) one over the square root of a typical pivot; zeros where none is known
     free_start: Ints  # (n + 1,)
     free_kind: Ints  # (f,)
     free_wrench: Floats  # (f, 6)
@@ -126,21 +132,13 @@ def row_tables(system: ConstraintSystem) -> RowTables:
 def _made_tables(system: ConstraintSystem) -> RowTables:
     m, t = system.mechanism, system.loops
     n = len(t.names)
-    parent = m.tables.dof_parent
-    chains = [_chain(parent, _last_velocity(m, body)) for body in range(m.n_bodies)]
-    path_velocity: list[int] = []
-    path_sign: list[float] = []
-    path_start = [0]
-    for a, b in zip(t.body_a, t.body_b, strict=True):
-        of_a, of_b = (chains[body] if body >= 0 else [] for body in (a, b))
-        only_b, only_a = [d for d in of_b if d not in set(of_a)], [d for d in of_a if d not in set(of_b)]
-        path_velocity += [*only_b, *only_a]
-        path_sign += [1.0] * len(only_b) + [-1.0] * len(only_a)
-        path_start.append(len(path_velocity))
+    paths = loop_paths(m, t)
+    judged = redundancy(system)
+    held = np.flatnonzero(judged.kept)
     row_kind = np.zeros(len(t.row_loop), dtype=np.int64)
     row_kind[t.helical_rows], row_kind[t.universal_rows] = SCREW, CROSS
     turning = np.abs(t.row_wrench[:, 3:]).max(axis=-1, initial=0.0)
-    contact_paths = [chains[body] if body >= 0 else [] for body in system.contact_body]
+    contact_paths = [chain_of(m, int(body)) for body in system.contact_body]
     coordinate = np.full(m.nv, -1)
     coordinate[system.single_velocities] = system.single_coordinates
     codes = [surface_numbers(contact.surface) for contact in system.contacts]
@@ -162,12 +160,16 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
             [np.linalg.norm(np.cross(t.axis, t.second_axis), axis=1), (t.axis * t.second_axis).sum(1)], 1
         ),
         pitch=t.pitch,
-        path_start=np.array(path_start, dtype=np.int64),
-        path_velocity=np.array(path_velocity, dtype=np.int64),
-        path_sign=np.array(path_sign, dtype=np.float64),
+        path_start=np.cumsum([0, *(len(path) for path, _ in paths)]).astype(np.int64),
+        path_velocity=np.concatenate([np.zeros(0, dtype=np.int64), *(path for path, _ in paths)]),
+        path_sign=np.concatenate([np.zeros(0), *(sign for _, sign in paths)]),
         row_start=np.searchsorted(t.row_loop, np.arange(n + 1)).astype(np.int64),
         row_kind=row_kind,
         row_wrench=t.row_wrench,
+        held=held,
+        place=np.where(judged.kept, np.cumsum(judged.kept) - 1, -1),
+        length=judged.length,
+        pivot_scale=np.zeros(len(held)),
         free_start=np.searchsorted(t.free_loop, np.arange(n + 1)).astype(np.int64),
         free_kind=_free_kinds(system),
         free_wrench=t.free_wrench,
@@ -203,20 +205,6 @@ def _free_kinds(system: ConstraintSystem) -> Ints:
     for k in range(3):
         kinds[t.spherical_free + k] = BALL
     return kinds.astype(np.int64)
-
-
-def _last_velocity(m: Any, body: int) -> int:
-    where = m.v_slices[body]
-    return where.stop - 1
-
-
-def _chain(parent: Ints, velocity: int) -> list[int]:
-    """A velocity and all it rides on, outermost first."""
-    chain = []
-    while velocity >= 0:
-        chain.append(int(velocity))
-        velocity = parent[velocity]
-    return chain
 
 
 def row_state(system: ConstraintSystem) -> RowState:

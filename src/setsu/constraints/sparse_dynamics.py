@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.loop_network import loop_network
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
 from setsu.constraints.sparse_space import sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
@@ -47,7 +48,10 @@ class _Given(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Results of N states; outcome 0 where solved here. Joint wrenches in world axes."""
+    """Results of N states; outcome 0 where solved here. Joint wrenches in world axes.
+
+    opening: the largest error of loops and couplings, rad or lengths of the loop.
+    """
 
     a: Floats
     multiplier: Floats
@@ -55,6 +59,7 @@ class Found(NamedTuple):
     body_wrench: Floats
     joint_wrenches: Floats
     residual: Floats
+    opening: Floats
     outcome: Ints
 
 
@@ -64,10 +69,10 @@ class SparseSolver:
     def __init__(self, system: ConstraintSystem, specialised: bool) -> None:
         from setsu.native.array_book import Book
 
-        self.system, m = system, system.mechanism
+        self.system = system
         tables, state = row_tables(system), row_state(system)
         kernels, kept = bound_kernels(system, state, specialised)
-        network = loop_network(m, tables)
+        network = loop_network(system, tables)
         work, more = _work(system, state, kernels.b, specialised)
         self._books = tuple(map(Book, (tables, state, kernels, network, sparse_factor_space(network), work)))
         self._kept = (*kept, *more)
@@ -125,6 +130,7 @@ def _room(system: ConstraintSystem, count: int) -> Found:
         body_wrench=np.empty((count, m.n_bodies, 6)),
         joint_wrenches=np.empty((count, m.n_bodies, 6)),
         residual=np.zeros(count),
+        opening=np.zeros(count),
         outcome=np.zeros(count, dtype=np.int64),
     )
 
@@ -161,6 +167,10 @@ def sparse_solver(system: ConstraintSystem, specialised: bool = False) -> Sparse
     specialised: kinematics and dynamics by code made for the mechanism alone.
     """
     if system.contacts or not system.n_held or system.loops.armature.any():
+        return None
+    judged = redundancy(system)
+    if (judged.live & ~judged.kept).any():
+        # Rows of an over-constrained linkage share its forces.
         return None
     solvers = system.__dict__.setdefault("_sparse_solvers", {})
     if specialised not in solvers:

@@ -3,7 +3,7 @@
 | symbol | meaning |
 |---|---|
 | M = Lᵀ D L | mass matrix and its factors along the branches: sparse_inertia.py |
-| G | rows that move something; those out of the plane of a plane linkage are left out |
+| G | rows that are kept: redundancy.py |
 | W | G M⁻¹ Gᵀ, one block for each two groups (loops, couplings) with a common velocity |
 
     W = Y D⁻¹ Yᵀ,  Y = G L⁻¹ on the support of each group                                        (1)
@@ -12,7 +12,7 @@
 
 Repeating (3) on what is left of e gives back the digits that squaring in (1) costs.
 Source: Featherstone 2008, ch. 8; George and Liu 1981, ch. 2. Cost: the supports of the groups, squared, and the blocks.
-Refuses, by its outcome: parts without mass, and rows that depend on others or nearly so.
+Refuses, by its outcome: parts without mass, and pivots far below what they typically are, as near a change point.
 """
 
 from __future__ import annotations
@@ -22,40 +22,10 @@ import math
 from setsu.constraints.sparse_inertia import factor_inertia, packed_inertia, solve_inertia
 from setsu.native.control_flow import part
 
-__all__ = ["DEPENDENT", "DONE", "TOO_MANY", "factor_rows", "hold_rows", "least_motion", "rest_of", "solve_rows"]
+__all__ = ["factor_rows", "hold_rows", "least_motion", "rest_of", "solve_rows"]
 
-DONE, DEPENDENT, TOO_MANY = 0, 1, 2
-"""Outcomes: factored; a row depends on others, or a part has no mass; more rows than can be independent."""
-_NOTHING = 1e-24
 _ROUNDING = 6e-16
 _MOST_REPEATS = 5
-
-
-@part
-def _sort_rows(c, s, u):
-    """Put the rows that move something first in each group; how many there are in all."""
-    largest, count = 0.0, 0
-    for g in range(len(u.live)):
-        for k in range(c.group_rows[g], c.group_rows[g + 1]):
-            row, square = c.rows[k], 0.0
-            for p in range(c.support_start[g], c.support_start[g + 1]):
-                entry = s.G[row, c.support[p]]
-                square += entry * entry
-            u.size[k] = square
-            largest = max(largest, square)
-    for g in range(len(u.live)):
-        front, back = c.group_rows[g], c.group_rows[g + 1]
-        for k in range(c.group_rows[g], c.group_rows[g + 1]):
-            if u.size[k] > _NOTHING * largest:
-                u.rows[front] = c.rows[k]
-                front += 1
-            else:
-                back -= 1
-                u.rows[back] = c.rows[k]
-                u.pivot[back] = 0.0
-        u.live[g] = front - c.group_rows[g]
-        count += u.live[g]
-    return count
 
 
 @part
@@ -65,8 +35,8 @@ def _spread(c, s, u, g):
     count = c.support_start[g + 1] - first
     for p in range(count):
         u.local[c.support[first + p]] = p
-    for k in range(c.group_rows[g], c.group_rows[g] + u.live[g]):
-        y, row = u.Y[k], u.rows[k]
+    for k in range(c.group_rows[g], c.group_rows[g + 1]):
+        y, row = u.Y[k], c.rows[k]
         for p in range(count):
             y[p] = s.G[row, c.support[first + p]]
         for p in range(count):
@@ -79,13 +49,13 @@ def _spread(c, s, u, g):
 
 @part
 def _fill_blocks(c, u):
-    for g in range(len(u.live)):
+    for g in range(len(c.group_loop)):
         columns, first = c.group_rows[g + 1] - c.group_rows[g], c.group_rows[g]
         for block in range(c.block_start[g], c.block_start[g + 1]):
             i = c.block_group[block]
             place, other = c.block_place[block], c.group_rows[i]
-            for a in range(u.live[i]):
-                for b in range(a + 1 if i == g else u.live[g]):
+            for a in range(c.group_rows[i + 1] - other):
+                for b in range(a + 1 if i == g else columns):
                     total = 0.0
                     for p in range(c.shared_start[block], c.shared_start[block + 1]):
                         total += u.Y[other + a, c.shared_row[p]] * u.Y[first + b, c.shared_column[p]]
@@ -93,20 +63,14 @@ def _fill_blocks(c, u):
 
 
 @part
-def _eliminate(c, u, dependent, faded):
-    """Factor W in place (2): unit lower blocks and reciprocal pivots; False when a row depends on others."""
-    groups, largest = len(u.live), 0.0
-    for g in range(groups):
-        columns, place = c.group_rows[g + 1] - c.group_rows[g], c.block_place[c.block_start[g]]
-        for a in range(u.live[g]):
-            u.size[c.group_rows[g] + a] = u.W[place + a * columns + a]
-            largest = max(largest, u.W[place + a * columns + a])
-    for g in range(groups):
-        n, columns = u.live[g], c.group_rows[g + 1] - c.group_rows[g]
-        place, first = c.block_place[c.block_start[g]], c.group_rows[g]
+def _eliminate(c, u, limit):
+    """Factor W in place (2): unit lower blocks and reciprocal pivots; False when a pivot is below its limit."""
+    for g in range(len(c.group_loop)):
+        n = c.group_rows[g + 1] - c.group_rows[g]
+        columns, place, first = n, c.block_place[c.block_start[g]], c.group_rows[g]
         for a in range(n):
             pivot = u.W[place + a * columns + a]
-            if not (pivot > dependent * u.size[first + a] and pivot > faded * largest):
+            if not pivot > limit * c.typical[first + a]:
                 return False
             u.pivot[first + a] = 1.0 / pivot
             for b in range(a + 1, n):
@@ -118,7 +82,8 @@ def _eliminate(c, u, dependent, faded):
         # Later groups: X Δ = W L⁻ᵀ, row by row; X replaces the block after its products have changed the later blocks.
         for block in range(c.block_start[g] + 1, c.block_start[g + 1]):
             at = c.block_place[block]
-            for r in range(u.live[c.block_group[block]]):
+            i = c.block_group[block]
+            for r in range(c.group_rows[i + 1] - c.group_rows[i]):
                 for a in range(n):
                     total = u.W[at + r * columns + a]
                     for b in range(a):
@@ -131,68 +96,63 @@ def _eliminate(c, u, dependent, faded):
                 j, at_j = c.block_group[block_j], c.block_place[block_j]
                 target, width = c.block_place[c.update_block[pair]], c.group_rows[j + 1] - c.group_rows[j]
                 pair += 1
-                for a in range(u.live[i]):
-                    for b in range(a + 1 if i == j else u.live[j]):
+                for a in range(c.group_rows[i + 1] - c.group_rows[i]):
+                    for b in range(a + 1 if i == j else width):
                         total = 0.0
                         for q in range(n):
                             total += u.W[at_i + a * columns + q] * u.W[at_j + b * columns + q] * u.pivot[first + q]
                         u.W[target + a * width + b] -= total
         for block in range(c.block_start[g] + 1, c.block_start[g + 1]):
             at = c.block_place[block]
-            for r in range(u.live[c.block_group[block]]):
+            i = c.block_group[block]
+            for r in range(c.group_rows[i + 1] - c.group_rows[i]):
                 for a in range(n):
                     u.W[at + r * columns + a] *= u.pivot[first + a]
     return True
 
 
 @part
-def factor_rows(c, s, u, most, dependent, faded, again):
-    """Factor the state whose rows and directions are in s: M into u.H, W into u.W; DONE, DEPENDENT or TOO_MANY.
+def factor_rows(c, s, u, limit):
+    """Factor the state whose rows and directions are in s: M into u.H, W into u.W; tells whether it could be done.
 
-    most: rows that can be independent at the most. dependent: part of its size below which a pivot counts as none;
-    faded: the same in parts of the largest entry of W, for a row can also fade, as at the change point of a
-    parallelogram. again: near the state that was factored last, so that the same rows move something.
+    limit: part of a typical pivot below which one is left to the dense factors.
     """
-    if not again:
-        u.alive[0] = _sort_rows(c, s, u)
-    if u.alive[0] > most:
-        return TOO_MANY
     packed_inertia(c, s, u)
     for d in range(len(u.diagonal)):
         u.diagonal[d] = u.H[c.ancestor_start[d]]
     if not factor_inertia(c, u):
-        return DEPENDENT
+        return False
     for d in range(len(u.root)):
         u.root[d] = math.sqrt(u.inverse[d])
-    for g in range(len(u.live)):
+    for g in range(len(c.group_loop)):
         _spread(c, s, u, g)
     _fill_blocks(c, u)
-    return DONE if _eliminate(c, u, dependent, faded) else DEPENDENT
+    return _eliminate(c, u, limit)
 
 
 @part
 def solve_rows(c, u, x):
     """Replace x, rows in the order of elimination, by W⁻¹ x."""
-    groups = len(u.live)
+    groups = len(c.group_loop)
     for g in range(groups):
-        n, columns = u.live[g], c.group_rows[g + 1] - c.group_rows[g]
+        n = columns = c.group_rows[g + 1] - c.group_rows[g]
         first, place = c.group_rows[g], c.block_place[c.block_start[g]]
         for a in range(n):
             for b in range(a):
                 x[first + a] -= u.W[place + a * columns + b] * x[first + b]
         for block in range(c.block_start[g] + 1, c.block_start[g + 1]):
             at, i = c.block_place[block], c.block_group[block]
-            for r in range(u.live[i]):
+            for r in range(c.group_rows[i + 1] - c.group_rows[i]):
                 for a in range(n):
                     x[c.group_rows[i] + r] -= u.W[at + r * columns + a] * x[first + a]
     for g in range(groups - 1, -1, -1):
-        n, columns = u.live[g], c.group_rows[g + 1] - c.group_rows[g]
+        n = columns = c.group_rows[g + 1] - c.group_rows[g]
         first, place = c.group_rows[g], c.block_place[c.block_start[g]]
         for a in range(n):
             x[first + a] *= u.pivot[first + a]
         for block in range(c.block_start[g] + 1, c.block_start[g + 1]):
             at, i = c.block_place[block], c.block_group[block]
-            for r in range(u.live[i]):
+            for r in range(c.group_rows[i + 1] - c.group_rows[i]):
                 for a in range(n):
                     x[first + a] -= u.W[at + r * columns + a] * x[c.group_rows[i] + r]
         for a in range(n - 1, -1, -1):
@@ -205,9 +165,9 @@ def least_motion(c, s, u):
     """Leave M⁻¹ Gᵀ x in u.force for x in u.left, rows in the order of elimination (3)."""
     for d in range(len(u.force)):
         u.force[d] = 0.0
-    for g in range(len(u.live)):
-        for k in range(c.group_rows[g], c.group_rows[g] + u.live[g]):
-            row = u.rows[k]
+    for g in range(len(c.group_loop)):
+        for k in range(c.group_rows[g], c.group_rows[g + 1]):
+            row = c.rows[k]
             for p in range(c.support_start[g], c.support_start[g + 1]):
                 u.force[c.support[p]] += s.G[row, c.support[p]] * u.left[k]
     solve_inertia(c, u, u.force)
@@ -217,9 +177,9 @@ def least_motion(c, s, u):
 def rest_of(c, s, u, x, offset):
     """u.left = -(G x + offset[row]), rows in the order of elimination; the largest, in parts of its row's terms."""
     largest = 0.0
-    for g in range(len(u.live)):
-        for k in range(c.group_rows[g], c.group_rows[g] + u.live[g]):
-            row = u.rows[k]
+    for g in range(len(c.group_loop)):
+        for k in range(c.group_rows[g], c.group_rows[g + 1]):
+            row = c.rows[k]
             total = offset[row]
             terms = abs(total)
             for p in range(c.support_start[g], c.support_start[g + 1]):

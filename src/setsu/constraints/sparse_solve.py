@@ -3,8 +3,8 @@
     M a = f + Gᵀ λ,  G a + γ = 0                                                                   (1)
     a = M⁻¹ f, then a += M⁻¹ Gᵀ W⁻¹ r with what is left, r = -(G a + γ), until that is rounding    (2)
 
-by the factors of sparse_factor.py. Rows that move nothing (those out of the plane of a plane linkage) get multipliers
-of zero; any other redundant row, and parts without mass, are left to the dense solve (held_motion.py).
+by the factors of sparse_factor.py. Redundant rows (redundancy.py) get multipliers of zero. Where they could take a
+share of the forces, near singular configurations, and where parts have no mass, the dense solve takes over.
 Cost: the supports of the groups, squared, and the blocks.
 """
 
@@ -14,7 +14,6 @@ import math
 
 from setsu.constraints.compiled_rows import fill_rows
 from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
-from setsu.constraints.sparse_factor import DONE as FACTORED
 from setsu.constraints.sparse_factor import factor_rows, hold_rows
 from setsu.constraints.sparse_inertia import solve_inertia
 from setsu.native.control_flow import compiled, part, run_bound
@@ -24,7 +23,8 @@ __all__ = ["BAD", "DENSE", "DONE", "solve_states"]
 DONE, DENSE, BAD = 0, 1, 2
 """Outcome of a state: solved; to be solved densely; numbers that are not finite."""
 
-_DEPENDENT, _FADED = 1e-10, 1e-20
+_SMALLEST_PIVOT = 1e-10
+"""Part of a typical pivot below which the dense solve takes over."""
 
 
 @part
@@ -33,7 +33,7 @@ def _solve(t, s, kernels, c, u, w):
     status = fill_rows(t, s, kernels)
     if status >= 0 or run_bound(w.bias) >= 0:
         return BAD
-    if factor_rows(c, s, u, len(c.rows), _DEPENDENT, _FADED, False) != FACTORED:
+    if not factor_rows(c, s, u, _SMALLEST_PIVOT):
         return DENSE
     for d in range(len(w.a)):
         w.a[d] = w.tau[d] - kernels.b[d]
@@ -51,7 +51,7 @@ def _solve(t, s, kernels, c, u, w):
     solve_inertia(c, u, w.a)
     hold_rows(c, s, u, w.a, s.gamma)
     for k in range(len(u.total)):
-        w.multiplier[u.rows[k]] = u.total[k]
+        w.multiplier[c.rows[k]] = u.total[k]
     return DONE
 
 
@@ -94,10 +94,10 @@ def _wrenches(t, s, w, loop_wrench, body_wrench):
 
 
 @part
-def _idle_rows_matter(t, s, c, u, w, loop_wrench):
-    """Tell whether rows that move nothing could take a share of what the joints carry.
+def _left_out_rows_matter(t, s, c, w, loop_wrench):
+    """Tell whether rows that are left out could take a share of what the joints carry.
 
-    internal_forces.py makes the forces through all joints least; where an idle row's wrench is normal to all of them,
+    internal_forces.py makes the forces through all joints least; where such a row's wrench is normal to all of them,
     its best share is none.
     """
     largest = 0.0
@@ -105,44 +105,42 @@ def _idle_rows_matter(t, s, c, u, w, loop_wrench):
         for i in range(6):
             largest = max(largest, abs(w.through[b, i]))
     limit = 1e-10 * largest
-    for g in range(len(c.group_rows) - 1):
-        for k in range(c.group_rows[g] + u.live[g], c.group_rows[g + 1]):
-            loop = c.group_loop[g]
-            if loop < 0 or not c.turning[loop]:
+    for k in range(len(c.left_out)):
+        loop, row = c.left_out_loop[k], c.left_out[k]
+        if not c.turning[loop]:
+            return True
+        f, n = (
+            (s.wrench[row, 0], s.wrench[row, 1], s.wrench[row, 2]),
+            (
+                s.wrench[row, 3],
+                s.wrench[row, 4],
+                s.wrench[row, 5],
+            ),
+        )
+        own = loop_wrench[loop]
+        if abs(f[0] * own[0] + f[1] * own[1] + f[2] * own[2]) > limit:
+            return True
+        if abs(n[0] * own[3] + n[1] * own[4] + n[2] * own[5]) > limit:
+            return True
+        pin = (w.pin[loop, 0], w.pin[loop, 1], w.pin[loop, 2])
+        for p in range(t.path_start[loop], t.path_start[loop + 1]):
+            b = c.velocity_body[t.path_velocity[p]]
+            x = (s.poses[b, 3], s.poses[b, 7], s.poses[b, 11])
+            socket = (c.socket[b, 0], c.socket[b, 1], c.socket[b, 2])
+            if c.body_parent[b] >= 0:
+                P = s.poses[c.body_parent[b]]
+                socket = (
+                    P[3] + P[0] * socket[0] + P[1] * socket[1] + P[2] * socket[2],
+                    P[7] + P[4] * socket[0] + P[5] * socket[1] + P[6] * socket[2],
+                    P[11] + P[8] * socket[0] + P[9] * socket[1] + P[10] * socket[2],
+                )
+            middle = scaled(plus(x, socket), 0.5)
+            force = (w.through[b, 0], w.through[b, 1], w.through[b, 2])
+            if abs(dot(force, f)) > limit:
                 return True
-            row = u.rows[k]
-            f, n = (
-                (s.wrench[row, 0], s.wrench[row, 1], s.wrench[row, 2]),
-                (
-                    s.wrench[row, 3],
-                    s.wrench[row, 4],
-                    s.wrench[row, 5],
-                ),
-            )
-            own = loop_wrench[loop]
-            if abs(f[0] * own[0] + f[1] * own[1] + f[2] * own[2]) > limit:
+            moment = plus((w.through[b, 3], w.through[b, 4], w.through[b, 5]), cross(minus(x, middle), force))
+            if abs(dot(moment, plus(n, cross(minus(pin, middle), f)))) > limit:
                 return True
-            if abs(n[0] * own[3] + n[1] * own[4] + n[2] * own[5]) > limit:
-                return True
-            pin = (w.pin[loop, 0], w.pin[loop, 1], w.pin[loop, 2])
-            for p in range(t.path_start[loop], t.path_start[loop + 1]):
-                b = c.velocity_body[t.path_velocity[p]]
-                x = (s.poses[b, 3], s.poses[b, 7], s.poses[b, 11])
-                socket = (c.socket[b, 0], c.socket[b, 1], c.socket[b, 2])
-                if c.body_parent[b] >= 0:
-                    P = s.poses[c.body_parent[b]]
-                    socket = (
-                        P[3] + P[0] * socket[0] + P[1] * socket[1] + P[2] * socket[2],
-                        P[7] + P[4] * socket[0] + P[5] * socket[1] + P[6] * socket[2],
-                        P[11] + P[8] * socket[0] + P[9] * socket[1] + P[10] * socket[2],
-                    )
-                middle = scaled(plus(x, socket), 0.5)
-                force = (w.through[b, 0], w.through[b, 1], w.through[b, 2])
-                if abs(dot(force, f)) > limit:
-                    return True
-                moment = plus((w.through[b, 3], w.through[b, 4], w.through[b, 5]), cross(minus(x, middle), force))
-                if abs(dot(moment, plus(n, cross(minus(pin, middle), f)))) > limit:
-                    return True
     return False
 
 
@@ -176,6 +174,11 @@ def solve_states(t, s, kernels, c, u, w, given, found):
                 w.external[b, i] = given.external[state, b, i]
         outcome = _solve(t, s, kernels, c, u, w)
         found.outcome[state] = outcome
+        found.opening[state] = 0.0
+        for row in range(len(t.place)):
+            # A comparison with NaN is false: it has to come through.
+            open_by = abs(s.error[row]) / t.length[row]
+            found.opening[state] = found.opening[state] if open_by <= found.opening[state] else open_by
         if outcome != DONE:
             continue
         _wrenches(t, s, w, found.loop_wrench[state], found.body_wrench[state])
@@ -185,7 +188,7 @@ def solve_states(t, s, kernels, c, u, w, given, found):
         found.residual[state] = _residual(c, s, w.a)
         if run_bound(w.joints) >= 0 or not found.residual[state] < math.inf:
             found.outcome[state] = BAD
-        elif _idle_rows_matter(t, s, c, u, w, found.loop_wrench[state]):
+        elif _left_out_rows_matter(t, s, c, w, found.loop_wrench[state]):
             found.outcome[state] = DENSE
         for d in range(len(s.v)):
             found.a[state, d] = w.a[d]

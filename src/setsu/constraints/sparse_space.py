@@ -24,12 +24,8 @@ class SparseFactor(NamedTuple):
     root: Floats  # (nv,) square roots of these
     body: Floats  # (n_bodies, 10) composite bodies
     local: Ints  # (nv,) place of a velocity in the support at hand
-    rows: Ints  # (k,) rows in the order of elimination; in each group those that move something first
-    live: Ints  # (groups,) how many do
-    alive: Ints  # (1,) how many of all rows
     Y: Floats  # (k, widest support)
     W: Floats  # blocks
-    size: Floats  # (k,) squares of rows, then diagonal of W
     pivot: Floats  # (k,) reciprocals
     left: Floats  # (k,) what is left of the equations
     total: Floats  # (k,) multipliers
@@ -46,12 +42,8 @@ def sparse_factor_space(c: Network) -> SparseFactor:
         root=np.zeros(nv),
         body=np.zeros((len(c.mass), 10)),
         local=np.zeros(nv, dtype=np.int64),
-        rows=c.rows.copy(),
-        live=np.zeros(len(c.group_loop), dtype=np.int64),
-        alive=np.zeros(1, dtype=np.int64),
         Y=np.zeros((k, int(np.diff(c.support_start).max(initial=0)))),
         W=np.zeros(int(c.block_place[-1])),
-        size=np.zeros(k),
         pivot=np.zeros(k),
         left=np.zeros(k),
         total=np.zeros(k),

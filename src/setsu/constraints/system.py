@@ -109,7 +109,8 @@ class ConstraintSystem:
         self._onto_contact_body = _incidence(self.contact_body, mechanism.n_bodies)
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
         self.length = _characteristic_length(mechanism, self.loops)
-        self.velocity_units = _velocity_units(mechanism, self.length)
+        self.travels = _travels(mechanism)
+        self.velocity_units = np.where(self.travels, self.length, 1.0)
         self.row_units = self._row_units()
 
     def evaluate(self, q: ArrayLike, v: ArrayLike) -> ConstraintRows:
@@ -304,12 +305,13 @@ def _characteristic_length(m: Mechanism, loops: LoopTables) -> float:
     return float(lengths.max(initial=0.0)) or 1.0
 
 
-def _velocity_units(m: Mechanism, length: float) -> Floats:
-    units = np.ones(m.nv)
-    travels = {Prismatic: 1, Cylindrical: 1, Planar: 2, Free: 3}
+def _travels(m: Mechanism) -> NDArray[np.bool_]:
+    """Which velocities are travel (m/s), (nv,)."""
+    travels = np.zeros(m.nv, dtype=bool)
+    counts = {Prismatic: 1, Cylindrical: 1, Planar: 2, Free: 3}
     for body, where in zip(m.moving, m.v_slices, strict=True):
-        units[where.start : where.start + travels.get(type(body.joint), 0)] = length
-    return units
+        travels[where.start : where.start + counts.get(type(body.joint), 0)] = True
+    return travels
 
 
 def _at_origin(wrench: Floats, arm: Floats) -> Floats:

@@ -51,7 +51,7 @@ class _Work(NamedTuple):
     rate: Floats  # (k,) what x has to be along them
     raw: Floats  # (k, nv) G
     goal: Floats  # (k,) g
-    open: Ints  # (k,) 1: belongs to an open loop
+    open: Ints  # (k,) 1: belongs to an open loop, or is redundant (constraints/redundancy.py)
     unheld: Floats  # (nv,) velocity at the end of the step without rows and contacts
 
 
@@ -69,6 +69,8 @@ def make_held_rows(system: ConstraintSystem) -> tuple[HeldRows, Any]:
     m, k = system.mechanism, system.n_rows
     # Copies: loops that close where they are get other frames in mid-run.
     tables = RowTables._make(array.copy() for array in row_tables(system))
+    # All rows are filled: which of them are redundant changes with the loops that are open, and `open` says so.
+    tables.place[:] = np.arange(system.n_held)
     state = row_state(system)
     handles, kept = [np.zeros(7, dtype=np.int64)] * 2, []
     if k:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
 from setsu.dynamics.massless import idle_velocities, massless_motion, refuse_massless
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.kernels import configuration, derivatives, energy, jacobians, kinematics, momentum
 from setsu.kernels.articulated_body import articulated_body
 from setsu.kernels.composite_body import mass_matrix
@@ -211,6 +212,18 @@ def require_mass(mechanism: Mechanism, function: str) -> None:
     refuse_massless(mechanism, function, native_function(mechanism, "mass_matrix"))
 
 
+def warn_of_loops(mechanism: Mechanism, function: str) -> None:
+    """Warn, once per mechanism, that forward dynamics moves it as if its loops and couplings were open."""
+    if (mechanism.loops or mechanism.couplings) and not mechanism.__dict__.get("_warned_of_loops"):
+        mechanism.__dict__["_warned_of_loops"] = True
+        warnings.warn(
+            f"{function}: {mechanism.name} has loops or couplings, which this function leaves open; "
+            "setsu.constrained_dynamics closes them",
+            ModelWarning,
+            stacklevel=4,
+        )
+
+
 def fast_function(mechanism: Mechanism, name: str) -> Callable[..., Any]:
     """Return the quickest callable of a kernel for a mechanism."""
     try:
@@ -219,5 +232,6 @@ def fast_function(mechanism: Mechanism, name: str) -> Callable[..., Any]:
         function = native_function(mechanism, name).fast
         if name.startswith("forward_dynamics"):
             require_mass(mechanism, name.split()[0])
+            warn_of_loops(mechanism, name.split()[0])
         mechanism.__dict__.setdefault("_fast_functions", {})[name] = function
         return function

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.bearings import bearing_friction, settle_friction
-from setsu.dynamics.catalogue import fast_function, native_function, require_mass, require_mechanism
+from setsu.dynamics.catalogue import (
+    fast_function,
+    native_function,
+    require_mass,
+    require_mechanism,
+    warn_of_loops,
+)
 from setsu.dynamics.massless import idle_velocities, massless_motion
 from setsu.elementary import solve_positive
 from setsu.errors import InputError, nearest_names
@@ -80,6 +86,9 @@ def forward_dynamics(
 ) -> Floats:
     """Return the joint accelerations under torques, friction, springs and gravity.
 
+    Loops and couplings are left open, with a ModelWarning: see `constrained_dynamics`. Dry friction (`coulomb`) acts by
+    the sign of the velocity, and not at all at rest.
+
     Args:
         q, v, tau: coordinates (..., nq), velocities (..., nv), torques (..., nv).
         external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
@@ -95,6 +104,7 @@ def forward_dynamics(
     choices = {"articulated_body": "", "composite_body": " composite", "unit_vector": "unit_vector"}
     variant = _choice("forward_dynamics", "method", method, choices)
     require_mechanism(mechanism, "forward_dynamics")
+    warn_of_loops(mechanism, "forward_dynamics")
     if mechanism.has_bearings:
         # The torques that are left once the bearings have had their part.
         tau = np.asarray(tau, dtype=np.float64) - _settled_bearing_friction(mechanism, q, v, tau, external_wrenches)

@@ -5,7 +5,8 @@
 | f_n, K, d | normal force (N), coefficient of friction, sliding direction of each sliding contact |
 | c, s | limit of dry friction (N or N m) and sign of sliding of a joint's axis |
 
-    force on a contact  -K f_n d;  multipliers are linear in these: f_n = f_0 + S f_n, so (1 - S) f_n = f_0     (1)
+    force on a contact  -K |f_n| d, f_n < 0 where a bilateral one is pulled, whose sign is found by trying;
+    multipliers are linear in these: f_n = f_0 + S f_n, so (1 - S) f_n = f_0                                    (1)
     S_ii >= 1 means jamming: friction pushes the contact harder into the surface than it resists;
     it begins at the coefficient K / S_ii                                    (2)
     force along an axis  -c s                                                (3)
@@ -24,6 +25,9 @@ from setsu.simulation.contact_modes import REST_SPEED
 from setsu.simulation.motion_space import FREE, JAMMED, SLIDE
 
 __all__ = ["contact_friction", "joint_friction", "loop_joint_forces", "tangents"]
+
+_PULLED = -2  # status of a balance with a wrong sign
+_MOST_SIGNS = 8
 
 
 @part
@@ -99,7 +103,19 @@ def _solve_small(A, b, n):
 @part
 def contact_friction(t, s, x, F, w):
     """Add friction of sliding contacts (1), (2) to the pushed forces w.y; -1, or JAMMED plus a contact's number."""
-    nv, held = len(s.v), len(t.row_kind) + len(t.coupling_offset)
+    for c in range(len(t.contact_body)):
+        w.press[c] = 1.0
+    for _ in range(_MOST_SIGNS):
+        status = _balance(t, s, x, F, w)
+        if status != _PULLED:
+            return status
+    return _balance(t, s, x, F, w)
+
+
+@part
+def _balance(t, s, x, F, w):
+    """`contact_friction` with bilateral contacts that press, or pull, as w.press says; _PULLED where one does not."""
+    nv, held = len(s.v), len(t.held)
     n, touching = 0, 0
     for c in range(len(t.contact_body)):
         if x.mode[c] == FREE:
@@ -113,7 +129,7 @@ def contact_friction(t, s, x, F, w):
                     + d[1] * s.contact_jacobian[c, 1, v]
                     + d[2] * s.contact_jacobian[c, 2, v]
                 )
-                w.drag[n, v] = -t.friction[c] * along
+                w.drag[n, v] = -t.friction[c] * w.press[c] * along
             pushed(F, w.drag[n])
             w.which[n], w.normal_row[n] = c, held + touching
             n += 1
@@ -133,6 +149,13 @@ def contact_friction(t, s, x, F, w):
     if not _solve_small(w.S, w.share, n):
         w.critical[0] = t.friction[w.which[0]]
         return JAMMED + w.which[0]
+    pulled = False
+    for i in range(n):
+        c = w.which[i]
+        if t.bilateral[c] and w.press[c] * w.share[i] < 0.0:
+            w.press[c], pulled = -w.press[c], True
+    if pulled:
+        return _PULLED
     for i in range(n):
         for v in range(nv):
             w.y[v] += w.drag[i, v] * w.share[i]

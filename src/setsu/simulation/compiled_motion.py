@@ -6,7 +6,10 @@
 | f | friction of sliding contacts and joints: compiled_friction.py |
 
     M a = τ - bias + f + Gᵀ λ,  G a + γ = 0                                  (1)
+    near a change point: the rows that fade are left out, the last force Gᵀ λ stands in for theirs          (2)
 
+A row that fades by θ asks for an acceleration to rounding over θ³, while the force it exerts goes on smoothly: λ grows
+as 1/θ, Gᵀ λ does not. What (2) misses is normal, in the metric of M, to the motion along the loops.
 The state lies on the rows: compiled_projection.py.
 Modes and guards of contacts are explained in contact_modes.py, stops in joint_stops.py, sticking joints in
 joint_friction.py. All arrays are work space made by motion_space.py.
@@ -16,22 +19,27 @@ from __future__ import annotations
 
 import math
 
-from setsu.constraints.compiled_factor import acceleration, factor, multipliers, pushed
+from setsu.constraints.compiled_factor import acceleration, cut_rank, factor, multipliers, pushed
 from setsu.constraints.compiled_rows import fill_rates, fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
-from setsu.simulation.compiled_projection import gather, mass
+from setsu.simulation.compiled_projection import SMALLEST_PIVOT, gather, mass, stop_gap
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
-from setsu.simulation.motion_space import FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
+from setsu.simulation.motion_space import BROKEN, FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
 from setsu.simulation.sparse_motion import largest_error, sparse_accelerations, sparse_factors
 
 __all__ = ["energy", "evaluate", "settle"]
+
+_NEAR_SINGULAR = 1e-4
+"""Pivot, in parts of a typical one, below which rounding in the state moves accelerations more than (2) does."""
+_LONGEST_PASSAGE = 100
+"""Evaluations in a row after which a mechanism does not pass a change point but rests in it, and (2) is out of date."""
 
 
 @part
 def _guards(t, s, x, w):
     """Forces of contacts and sticking joints, and guards of contacts, stops and joints; the smallest guard."""
-    held = len(t.row_kind) + len(t.coupling_offset)
+    first, held = len(t.row_kind) + len(t.coupling_offset), len(t.held)
     row, smallest, slides = held, math.inf, 0
     stops = held
     for c in range(len(t.contact_body)):
@@ -50,14 +58,14 @@ def _guards(t, s, x, w):
         normal_speed = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
         if x.mode[c] == FREE:
             w.normal_force[c] = 0.0
-            w.guards[2 * c] = s.error[held + c] + GAP_ROOM if normal_speed < 0.0 else math.inf
+            w.guards[2 * c] = s.error[first + c] + GAP_ROOM if normal_speed < 0.0 else math.inf
             w.guards[2 * c + 1] = math.inf
             smallest = min(smallest, w.guards[2 * c])
             continue
         normal_force = w.multiplier[row]
         w.normal_force[c] = normal_force
         row += 1
-        room = FORCE_ROOM * (1.0 + abs(normal_force))
+        room = FORCE_ROOM * (w.force_size[0] + abs(normal_force))
         w.guards[2 * c] = math.inf if t.bilateral[c] else normal_force + room
         w.guards[2 * c + 1] = math.inf
         if x.mode[c] == STICK:
@@ -70,7 +78,7 @@ def _guards(t, s, x, w):
                 w.guards[2 * c + 1] = t.friction[c] * abs(normal_force) - size + room
         elif t.friction[c] > 0.0:
             for i in range(3):
-                f[i] = -t.friction[c] * normal_force * w.slide[slides, i]
+                f[i] = -t.friction[c] * w.press[c] * normal_force * w.slide[slides, i]
             slides += 1
             speed = 0.0
             for i in range(3):
@@ -83,11 +91,11 @@ def _guards(t, s, x, w):
         if x.stop_held[i]:
             force = w.multiplier[stops]
             stops += 1
-            w.guards[place + i] = force + FORCE_ROOM * (1.0 + abs(force))
-        elif x.stop_sign[i] * s.v[x.stop_velocity[i]] < 0.0:
-            w.guards[place + i] = x.stop_sign[i] * (s.q[x.stop_coordinate[i]] - x.stop_limit[i]) + GAP_ROOM
+            w.guards[place + i] = force + FORCE_ROOM * (w.force_size[0] + abs(force))
         else:
-            w.guards[place + i] = math.inf
+            j = x.stop_axis[i]
+            rate = s.free_rate[j] if j >= 0 else s.v[x.stop_velocity[i]]
+            w.guards[place + i] = stop_gap(s, x, i) + GAP_ROOM if x.stop_sign[i] * rate < 0.0 else math.inf
         smallest = min(smallest, w.guards[place + i])
     place += len(x.stop_held)
     for i in range(len(x.dry_held)):
@@ -103,7 +111,7 @@ def _guard_of_joint(s, x, w, i, row):
     if x.dry_held[i]:
         force = w.multiplier[row]
         w.dry_force[i] = force
-        return x.dry_limit[i] - abs(force) + FORCE_ROOM * (1.0 + abs(force))
+        return x.dry_limit[i] - abs(force) + FORCE_ROOM * (x.dry_limit[i] + abs(force))
     d, j = x.dry_velocity[i], x.dry_axis[i]
     if d >= 0:
         rate, change = s.v[d], w.a[d]
@@ -135,6 +143,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
 
     factored: F, or u, holds the factors of this very configuration, as after `project`. forces: whether multipliers
     matter beyond those that guards need.
+    Returns BROKEN plus a row's number where a loop or coupling is open beyond x.limit.
     The smallest guard goes to w.smallest[0], the largest violation of an active row to w.violation[0].
     """
     nv = len(s.v)
@@ -151,13 +160,13 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
         if run_bound(w.element_powers) >= 0:
             return UNSUITABLE
         w.powers[2] = w.element_power[0]
-    if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u, len(c.rows), False)):
+    if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u)):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE
         sparse_accelerations(s, w, c, u)
         w.size[0], w.violation[0] = len(c.rows), largest_error(c, s)
         w.smallest[0] = _guards(t, s, x, w)
-        return -1
+        return _broken(t, s, x)
     k = gather(t, s, x, F, w)
     w.size[0] = k
     if k == 0 and len(t.damping) == 0:
@@ -171,9 +180,15 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
             return UNSUITABLE
         if not (factored and k > 0):
             mass(t, s, kernels)
-            if not factor(F, kernels.M, k, k):
+            if not factor(F, kernels.M, k, k, SMALLEST_PIVOT):
                 return MASSLESS
-        w.redundant[0] = 1.0 if F.size[1] < F.size[0] else 0.0
+        singular = cut_rank(F, _NEAR_SINGULAR) or F.size[1] < F.size[0]
+        w.redundant[0] = 1.0 if singular else 0.0
+        # Only rows of loops fade; contacts and stops that hold the same thing twice do so exactly.
+        w.passing[0] = w.passing[0] + 1 if singular and k == len(t.held) else 0
+        if 0 < w.passing[0] <= _LONGEST_PASSAGE:
+            for d in range(nv):
+                w.y[d] += w.held_force[d]  # (2)
         if F.added[0] != 0.0:
             for i in range(k):
                 for d in range(nv):
@@ -182,12 +197,32 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
         status = contact_friction(t, s, x, F, w)
         if status >= 0:
             return status
-        if forces or len(w.guards) > 0:
-            multipliers(F, w.y, w.gamma, w.multiplier)
+        multipliers(F, w.y, w.gamma, w.multiplier)
         acceleration(F, w.y, w.gamma, w.a)
+        if not singular:
+            _keep_held_force(t, F, w)
         for i in range(k):
             w.violation[0] = max(w.violation[0], abs(w.error[i]))
     w.smallest[0] = _guards(t, s, x, w)
+    return _broken(t, s, x)
+
+
+@part
+def _keep_held_force(t, F, w):
+    """Remember the force of loops and couplings, Gᵀ λ."""
+    for d in range(len(w.held_force)):
+        w.held_force[d] = 0.0
+    for i in range(len(t.held)):
+        for d in range(len(w.held_force)):
+            w.held_force[d] += F.G[i, d] * w.multiplier[i]
+
+
+@part
+def _broken(t, s, x):
+    """BROKEN plus the number of the first row of loops and couplings that is open beyond its limit, or -1."""
+    for row in range(len(x.limit)):
+        if not abs(s.error[row]) <= x.limit[row]:
+            return BROKEN + row
     return -1
 
 

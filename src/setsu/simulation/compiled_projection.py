@@ -2,7 +2,7 @@
 
 | symbol | meaning |
 |---|---|
-| G, γ | active rows: loops, couplings, normals of touching contacts, held stops, sticking joints and contacts |
+| G, γ | active rows: those kept of loops and couplings, normals of contacts, held stops, sticking joints and contacts |
 | e | violations of the rows |
 
     q ⊕= -x with the least x in the metric of M for which G x = e, until e is rounding               (1)
@@ -23,10 +23,13 @@ from setsu.simulation.compiled_friction import tangents
 from setsu.simulation.motion_space import FREE, MASSLESS, STICK, UNSUITABLE
 from setsu.simulation.sparse_motion import HANDED_OVER, sparse_projection, take_increment
 
-__all__ = ["active_rows", "gather", "mass", "project"]
+__all__ = ["SMALLEST_PIVOT", "active_rows", "gather", "mass", "project", "stop_gap"]
 
+SMALLEST_PIVOT = 1e-6
+"""Pivot, in parts of a typical one, below which a row is too near others for a correction along it to mean anything."""
 _SMALLEST_ERROR = 1e-15
 _LAST_CORRECTION = 1e-13
+_SLOWLY = 1e-11
 _NEAR = 1e-4
 _ROUNDING = 1e-16
 
@@ -44,13 +47,22 @@ def _rest_row(s, x, i, row):
 
 
 @part
+def stop_gap(s, x, i):
+    """Distance of a joint from its stop, m or rad."""
+    j = x.stop_axis[i]
+    place = s.free_coordinate[j] if j >= 0 else s.q[x.stop_coordinate[i]]
+    return x.stop_sign[i] * (place - x.stop_limit[i])
+
+
+@part
 def gather(t, s, x, F, w):
     """Copy the active rows into F.G with velocity terms in w.gamma and errors in w.error; how many there are."""
     nv, held = len(s.v), len(t.row_kind) + len(t.coupling_offset)
     k = 0
     for row in range(held + len(t.contact_body)):
-        if row >= held and x.mode[row - held] == FREE:
+        if t.place[row] < 0 if row < held else x.mode[row - held] == FREE:
             continue
+        F.given[k] = t.pivot_scale[k] if row < held else 0.0
         for d in range(nv):
             F.G[k, d] = s.G[row, d]
         w.gamma[k], w.error[k] = s.gamma[row], s.error[row]
@@ -62,11 +74,14 @@ def gather(t, s, x, F, w):
         k += 1
     for i in range(len(x.stop_held)):
         if x.stop_held[i]:
+            j = x.stop_axis[i]
             for d in range(nv):
-                F.G[k, d] = 0.0
-            F.G[k, x.stop_velocity[i]] = x.stop_sign[i]
-            w.gamma[k] = 0.0
-            w.error[k] = x.stop_sign[i] * (s.q[x.stop_coordinate[i]] - x.stop_limit[i])
+                F.G[k, d] = x.stop_sign[i] * s.free[j, d] if j >= 0 else 0.0
+            w.gamma[k], F.given[k], w.error[k] = 0.0, 0.0, stop_gap(s, x, i)
+            if j >= 0:
+                w.gamma[k] = x.stop_sign[i] * s.free_gamma[j]
+            else:
+                F.G[k, x.stop_velocity[i]] = x.stop_sign[i]
             k += 1
     for i in range(len(x.dry_held)):
         if x.dry_held[i]:
@@ -74,12 +89,13 @@ def gather(t, s, x, F, w):
             if x.dry_axis[i] >= 0:
                 w.gamma[k] = s.free_gamma[x.dry_axis[i]]
             w.gamma[k] += 2.0 * w.rate[0] * speed
+            F.given[k] = 0.0
             k += 1
     for c in range(len(t.contact_body)):
         if x.mode[c] == STICK:
             tangents(s.contact_normal[c], w.T)
             for i in range(2):
-                w.gamma[k], w.error[k] = 0.0, 0.0
+                w.gamma[k], w.error[k], F.given[k] = 0.0, 0.0, 0.0
                 for d in range(nv):
                     F.G[k, d] = 0.0
                 for j in range(3):
@@ -151,6 +167,12 @@ def _largest(numbers, k):
 
 
 @part
+def _stalls(size, last):
+    """Whether errors fall no further; at a singular configuration they do so slowly: they are squares of the way."""
+    return size > (0.25 if size < _SLOWLY else 0.8) * last
+
+
+@part
 def _project_loops(t, s, kernels, x, F, w, most):
     """`project` for loops and couplings alone: while factors do, corrections look at poses and errors only."""
     last = math.inf
@@ -162,11 +184,11 @@ def _project_loops(t, s, kernels, x, F, w, most):
         if k == 0:
             return -1
         _add_drives(t, s, kernels)
-        if not factor(F, kernels.M, k, most):
+        if not factor(F, kernels.M, k, most, SMALLEST_PIVOT):
             return MASSLESS
         size = _largest(w.error, k)
         # Rounding keeps the error from falling further: more steps would only wander.
-        if size <= _SMALLEST_ERROR or size > 0.25 * last or (size <= _LAST_CORRECTION and last < math.inf):
+        if size <= _SMALLEST_ERROR or _stalls(size, last) or (size <= _LAST_CORRECTION and last < math.inf):
             break
         last = size
         while True:
@@ -179,7 +201,7 @@ def _project_loops(t, s, kernels, x, F, w, most):
             if status >= 0:
                 return status
             for i in range(k):
-                w.error[i] = s.error[i]
+                w.error[i] = s.error[t.held[i]]
             before, size = size, _largest(w.error, k)
             if size <= _SMALLEST_ERROR or size > 0.25 * before:
                 break
@@ -192,11 +214,11 @@ def _project_loops(t, s, kernels, x, F, w, most):
 def project(t, s, kernels, x, F, w, c, u, most):
     """Move the state in s to the nearest one that satisfies the active rows, nearest in the mass matrix's metric.
 
-    most: the largest rank met on the constraints.
+    most: the largest rank met on the constraints, where contacts, stops or joints at rest are active.
     """
     x.rows_ready[0] = 0
     if x.sparse[0]:
-        status = sparse_projection(t, s, kernels, x, F, w, c, u, most)
+        status = sparse_projection(t, s, kernels, x, F, w, c, u)
         if status != HANDED_OVER:
             return status
     if len(t.contact_body) == 0 and not _more_held(x):
@@ -214,10 +236,10 @@ def project(t, s, kernels, x, F, w, c, u, most):
         stale = before <= _NEAR
         if not stale:
             mass(t, s, kernels)
-            if not factor(F, kernels.M, k, most):
+            if not factor(F, kernels.M, k, most, SMALLEST_PIVOT):
                 return MASSLESS
         # Rounding keeps the error from falling further: more steps would only wander.
-        if size <= _SMALLEST_ERROR or size > 0.25 * last:
+        if size <= _SMALLEST_ERROR or _stalls(size, last):
             break
         last = size
         if not _moved(s, F, w):
@@ -228,7 +250,7 @@ def project(t, s, kernels, x, F, w, c, u, most):
     # Velocities take the factors where the state has come to; so does the evaluation that follows.
     if stale:
         mass(t, s, kernels)
-        if not factor(F, kernels.M, k, most):
+        if not factor(F, kernels.M, k, most, SMALLEST_PIVOT):
             return MASSLESS
     _hold_velocities(s, F, w, k)
     return -1

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.massless import refuse_unheld_motion
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import checked_arrays, velocity_indices
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
@@ -50,7 +51,9 @@ def consistent_velocity(
     if batch:
         raise InputError(f"consistent_velocity: expected one state, got leading axes {batch}")
     start, wanted = taken
-    G, _ = constraint_system(mechanism, contacts).jacobian_and_error(start)
+    system = constraint_system(mechanism, contacts)
+    G, _ = system.jacobian_and_error(start)
+    G = G[np.concatenate([redundancy(system).kept, np.ones(len(system.contacts), dtype=bool)])]
     kept = velocity_indices(mechanism, fixed, "consistent_velocity fixed")
     rows = np.concatenate([G, np.eye(mechanism.nv)[kept]])
     target = np.concatenate([np.zeros(len(G)), wanted[kept]])

@@ -14,16 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.assembly import opening
 from setsu.constraints.bearing_loads import all_bearing_limits
 from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.dry_friction import friction_at_rest
 from setsu.constraints.internal_forces import gather_loop_wrenches
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
-from setsu.dynamics import body_poses, joint_wrenches
+from setsu.dynamics import body_poses, difference, integrate, joint_wrenches
 from setsu.dynamics.bearings import settle_friction
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
-from setsu.simulation.contact_modes import ContactMode, JamError, Mode
+from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode
 from setsu.simulation.internal_forces import InternalForces
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
@@ -36,6 +39,9 @@ __all__ = ["SPARSE_FROM", "ConstrainedMotion"]
 Floats = NDArray[np.float64]
 Structure = tuple[tuple[Mode, ...], tuple[int, ...], tuple[int, ...]]
 
+_LARGEST_ERROR = 1e-6
+"""Error of a loop (rad, or m in lengths of its longest lever) with which a run does not go on."""
+_SHORT_WAY = 1e-3  # rad or m to either side of a singular start
 SPARSE_FROM = 6
 """Velocities from which loops are factored sparsely: for fewer, dense factors cost no more and judge ranks better."""
 
@@ -58,11 +64,11 @@ class ConstrainedMotion:
         joint_stops: bool = False,
     ) -> None:
         self.declared, self.torque, self.baumgarte = mechanism, torque, baumgarte
-        self.stops = JointStops(mechanism, joint_stops)
-        self.open_loops = frozenset(open_loops)
+        self.open_loops, self.joint_stops = frozenset(open_loops), joint_stops
         closed = tuple(loop for loop in mechanism.loops if loop.name not in self.open_loops)
         active = replace(mechanism, loops=closed) if self.open_loops else mechanism
         self.friction = JointFriction(active)
+        self.stops = JointStops(active, joint_stops, loops=True)
         # Dry friction acts by its state, not by the sign of a velocity as in the kernels.
         self.mechanism = without_dry_friction(active) if len(self.friction) else active
         self._loop_places = [k for k, loop in enumerate(mechanism.loops) if loop.name not in self.open_loops]
@@ -71,6 +77,9 @@ class ConstrainedMotion:
         self.contact_names = tuple(contact.name for contact in self.contacts)
         self.modes = [ContactMode(Mode.SLIDE) for _ in self.contacts]
         self.joint_forces = LoopJointForces(self.system)
+        self._judged = redundancy(self.system)
+        self._held_loop_rows = np.flatnonzero(self._judged.kept[: self.system.n_loop_rows])
+        self._time = 0.0
         self._ranks: dict[Structure, int] = {}
         drives_in_loops = bool(self.system.loops.armature.any())
         loops_alone = bool(self.system.n_held) and not (self.contacts or drives_in_loops or baumgarte)
@@ -79,9 +88,12 @@ class ConstrainedMotion:
     def restructured(self, declared: Mechanism, open_loops: Iterable[str]) -> ConstrainedMotion:
         """The motion with other loops open, contacts and stops as they are."""
         changed = ConstrainedMotion(
-            declared, self.torque, self.contacts, open_loops=open_loops, baumgarte=self.baumgarte
-        )
-        changed.modes, changed.stops = list(self.modes), self.stops
+            declared, self.torque, self.contacts, open_loops=open_loops, baumgarte=self.baumgarte,
+            joint_stops=self.joint_stops,
+        )  # fmt: skip
+        changed.modes = list(self.modes)
+        stopped = {self.stops.names[k] for k in self.stops.held}
+        changed.stops.held = tuple(k for k, name in enumerate(changed.stops.names) if name in stopped)
         return changed
 
     @property
@@ -139,12 +151,29 @@ class ConstrainedMotion:
             if mode.mode is Mode.SLIDE:
                 self.modes[k] = replace(mode, direction=self.space.modes.direction[k].copy())
 
+    def watch(self, q: Floats) -> None:
+        """Set how far each row of loops and couplings may open in a run from q (nq,): see `refuse`."""
+        if self.baumgarte is not None:
+            return
+        judged, error = self._judged, np.abs(self.system.position_error(q)[: self.system.n_held])
+        limit = np.where(judged.kept, _LARGEST_ERROR, np.maximum(_LARGEST_ERROR, 10.0 * error / judged.length))
+        self.space.modes.limit[:] = limit * judged.length
+
     def refuse(self, status: int, t: float) -> None:
         """Raise the InputError that a status of compiled code stands for; none below zero."""
-        from setsu.simulation.motion_space import JAMMED, MASSLESS, UNSUITABLE
+        from setsu.simulation.motion_space import BROKEN, JAMMED, MASSLESS, UNSUITABLE
 
         if status < 0:
             return
+        if status >= BROKEN:
+            row = status - BROKEN
+            error = self.space.state.error[: self.system.n_rows]
+            why = "" if self._judged.kept[row] else ", though it seemed to follow from the others at the start"
+            raise InputError(
+                f"simulate: at t = {t:.9g} s {self.system.names[row]} cannot be held any longer, "
+                f"{opening(self.system, error, row)}{why}; try a shorter step, or a start away from this "
+                "configuration: near a singular one (setsu.constraint_report) the motion is not determined"
+            )
         if status >= JAMMED:
             contact = self.contacts[status - JAMMED]
             raise JamError(
@@ -181,12 +210,15 @@ class ConstrainedMotion:
         complete: also what only the end of a step needs: forces, guards, violation.
         """
         space, tau = self.load(q, v), self.torque(t, q, v)
-        work = space.work
+        work, self._time = space.work, t
         work.tau[:] = tau
         if self.mechanism.has_bearings:
             self._evaluate_with_bearings(t, q, v, tau)
         else:
-            self.refuse(self.compiled.evaluate(*space.arguments, False, True), t)
+            status = self.compiled.evaluate(*space.arguments, False, True)
+            # Inside a step rows may be open: its end, or its error estimate, tells whether that matters.
+            if complete or status < space.broken:
+                self.refuse(status, t)
         if not complete:
             return Evaluation(t, q, v, work.a.copy(), tau, work.powers.copy())
         self._learn_rank()
@@ -205,7 +237,7 @@ class ConstrainedMotion:
             along = self.joint_forces.along_axes(rows, found.acceleration[None])
             along += friction.along_loop_axes(found.dry_force[None], along.shape[1])
             contact_force = found.normal_force[:, None] * rows.normal[0] + found.friction_force
-            loops = gather_loop_wrenches(system, rows, found.multipliers[None], along)
+            loops = gather_loop_wrenches(system, rows, self._all_rows(found.multipliers[None]), along)
             external = system.body_wrenches(rows, loops, contact_force[None])
             through = joint_wrenches(self.mechanism, q[None], v[None], found.acceleration[None], external)
             return all_bearing_limits(system, rows, through, loops)[0, places]
@@ -223,7 +255,7 @@ class ConstrainedMotion:
             t, q, v, work.a.copy(), tau, work.powers.copy(),
             normal_force=normal_force,
             friction_force=friction_force,
-            multipliers=work.multiplier[: self.system.n_loop_rows].copy(),
+            multipliers=work.multiplier[: len(self._held_loop_rows)].copy(),
             sliding=velocity - normal * np.sum(normal * velocity, axis=1)[:, None],
             dry_force=work.dry_force.copy(),
             dry_rate=work.dry_rate.copy(),
@@ -234,13 +266,13 @@ class ConstrainedMotion:
         )  # fmt: skip
 
     def record_widths(self) -> tuple[int, int, int]:
-        """How many contacts, axes with dry friction and loop rows there are."""
-        return len(self.contacts), len(self.friction), self.system.n_loop_rows
+        """How many contacts, axes with dry friction and kept rows of loops there are."""
+        return len(self.contacts), len(self.friction), len(self._held_loop_rows)
 
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
         space = self.load(q, v)
-        self.refuse(self.compiled_projection.project(*space.arguments, self.largest_rank), 0.0)
+        self.refuse(self.compiled_projection.project(*space.arguments, self.largest_rank), self._time)
         return space.state.q.copy(), space.state.v.copy()
 
     def forces(
@@ -256,8 +288,9 @@ class ConstrainedMotion:
     ) -> tuple[Floats, Floats, Floats]:
         """Return the forces of T recorded states, world axes.
 
-        q, v, a: (T, nq) and (T, nv). multipliers (T, loop rows). normal_force (T, contacts), friction_force with (3).
-        dry_force (T, axes with dry friction). redundant (T,): not zero where rows depend on each other.
+        q, v, a: (T, nq) and (T, nv). multipliers (T, kept loop rows).
+        normal_force (T, contacts), friction_force (T, contacts, 3). dry_force (T, axes with dry friction).
+        redundant (T,): not zero where rows depend on each other.
         Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them as wrenches on
         the bodies at their origins (T, n_bodies, 6).
         """
@@ -269,20 +302,34 @@ class ConstrainedMotion:
         dry = self.friction.along_loop_axes(dry_force, along.shape[1])
         along = along + dry
         contact_force = normal_force[..., None] * rows.normal + friction_force
-        active = gather_loop_wrenches(self.system, rows, multipliers, along)
+        active = gather_loop_wrenches(self.system, rows, self._all_rows(multipliers), along)
         if active.size:
+            judged, n = self._judged, self.system.n_loop_rows
             choice = InternalForces(self.system, rows, q, v, a, active, contact_force)
-            choice.make_least(multipliers == 0.0, redundant != 0.0, dry)
+            idle = np.broadcast_to(~judged.kept[:n], (len(q), n))
+            choice.make_least(idle, (redundant != 0.0) | bool((judged.live & ~judged.kept).any()), dry)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
         loops[:, self._loop_places] = active
         return contact_force, loops, self.system.body_wrenches(rows, active, contact_force)
 
     # Ranks and impacts ---------------------------------------------------------------------------------------------
 
+    def _all_rows(self, multipliers: Floats) -> Floats:
+        """Multipliers (T, kept loop rows) among those of all loop rows, (T, loop rows): zero for the redundant ones."""
+        result = np.zeros((len(multipliers), self.system.n_loop_rows))
+        result[:, self._held_loop_rows] = multipliers
+        return result
+
     @property
     def largest_rank(self) -> int:
-        """Rank met on the constraints in the present structure: off them redundant rows look independent."""
-        return self._ranks.get(self._structure(), len(self.space.work.gamma))
+        """Rank met on the constraints in the present structure: off them contacts that hold the same look independent.
+
+        Kept rows of loops and couplings alone are independent; where they are not, the configuration is singular.
+        """
+        modes, stops, axes = self._structure()
+        if not (stops or axes or any(mode is not Mode.FREE for mode in modes)):
+            return len(self.space.work.gamma)
+        return self._ranks.get((modes, stops, axes), len(self.space.work.gamma))
 
     def learn_rank(self, rank: int) -> None:
         """Remember a rank met on the constraints in the present structure."""
@@ -298,11 +345,54 @@ class ConstrainedMotion:
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
         space = self.load(q, v)
-        if self.compiled.evaluate(*space.arguments, False, True) < 0:
-            self._learn_rank()
-        else:
+        status = self.compiled.evaluate(*space.arguments, False, True)
+        if 0 <= status < space.broken:
             # Forces do not exist, as where friction jams; rows do.
             self.learn_rank(self.impact_metric(q, v)[0].rank)
+            return
+        self._learn_rank()
+        if space.work.redundant[0] and space.work.size[0] == len(space.tables.held):
+            self._prime_singular_start(q, v)
+
+    def _prime_singular_start(self, q: Floats, v: Floats) -> None:
+        """Leave the force of loops in a singular configuration: between those before and after it along the motion."""
+        speed, work = float(np.abs(v).max(initial=0.0)), self.space.work
+        self._refuse_rigid_start(q, v if speed else work.a.copy())
+        work.held_force[:] = 0.0
+        if not speed:
+            return
+        forces = []
+        for way in (_SHORT_WAY / speed, -_SHORT_WAY / speed):
+            near = self.project(integrate(self.mechanism, q, way * v, 1.0), v)
+            space = self.load(*near)
+            work.tau[:] = self.torque(self._time, *near)
+            if self.compiled.evaluate(*space.arguments, False, True) < 0 and not work.redundant[0]:
+                forces.append(work.held_force.copy())
+        work.held_force[:] = np.mean(forces, axis=0) if forces else 0.0
+        work.passing[0] = 0
+
+    def _refuse_rigid_start(self, q: Floats, direction: Floats) -> None:
+        """Refuse a singular configuration that the loops do not let go, as a chain that is stretched between its ends.
+
+        direction: (nv,), of the motion to first order.
+        """
+        size = float(np.abs(direction).max(initial=0.0))
+        if not size or self.baumgarte is not None:
+            return
+        gone = integrate(self.mechanism, q, direction * (_SHORT_WAY / size), 1.0)
+        near, _ = self.project(gone, np.zeros(self.mechanism.nv))
+        # From a way out of a rigid configuration corrections lead back, or end on the way.
+        left = np.abs(self.system.position_error(near)[: self.system.n_held] / self._judged.length)[self._judged.kept]
+        moved = np.abs(difference(self.mechanism, q, near)).max()
+        if moved > 0.3 * _SHORT_WAY and left.max(initial=0.0) < 1e-11:
+            return
+        error = self.system.position_error(gone)[: self.system.n_held]
+        row = int(np.argmax(np.where(self._judged.kept, np.abs(error) / self._judged.length, 0.0)))
+        raise InputError(
+            f"simulate: at t = {self._time:.9g} s {self.system.names[row]} allows no motion in this singular "
+            "configuration, though its rates do (a chain stretched between its ends): forces in it have no bound; "
+            "expected a configuration with some slack"
+        )
 
     def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
         """Return mass metric and active rows (k, nv) for an impact at a state."""
@@ -311,6 +401,38 @@ class ConstrainedMotion:
         self.refuse(status, 0.0)
         G = space.factor.G[:count].copy()
         return MassMetric(space.kernels.M.copy(), G), G
+
+    def settle_joints(self, q: Floats, v: Floats) -> None:
+        """Decide at once which of the joints at rest dry friction holds, and which way the others go.
+
+        With friction of sliding contacts, which depends on the joints' friction in turn, this is a first guess.
+        """
+        friction, rows = self.friction, self.system.linearise(q, v)
+        rates = friction.rates(v, rows.motion.free_rate)
+        resting = np.flatnonzero(np.abs(rates) <= 10.0 * REST_SPEED)
+        resting = np.union1d(resting, np.array(friction.held, dtype=np.int64)).astype(np.int64)
+        friction.slide_all(rates)
+        space = self.load(q, v)
+        limit = space.modes.dry_limit.copy()
+        space.modes.dry_limit[resting] = 0.0
+        space.work.tau[:] = self.torque(self._time, q, v)
+        self.refuse(self.compiled.evaluate(*space.arguments, False, True), self._time)
+        space.modes.dry_limit[:] = limit
+        b = space.work.dry_change[resting].copy()
+        noise = 1e-10 * float(np.abs(space.work.a).max(initial=0.0))
+        metric, G = self.impact_metric(q, v)
+        axes = np.concatenate([np.eye(self.mechanism.nv), rows.free_jacobian])
+        E = axes[np.where(friction.velocity >= 0, friction.velocity, self.mechanism.nv + friction.loop_axis)[resting]]
+        none = np.zeros(len(G))
+        pushed = np.array([metric.force(row, none) for row in E]).reshape(E.shape)
+        moved = np.array([metric.acceleration(y, none) for y in pushed]).reshape(E.shape)
+        size = (pushed * pushed).sum(axis=1)
+        force = friction_at_rest(E @ moved.T, b, limit[resting], size, noise, fewest_inside=True)
+        for place, axis in enumerate(resting):
+            if abs(force[place]) < limit[axis]:
+                friction.hold(int(axis))
+            else:
+                friction.slide(int(axis), -force[place])
 
     def let_joints_slide(self, q: Floats, v: Floats) -> None:
         """Let go of every joint that dry friction holds, and let all slide as they move."""

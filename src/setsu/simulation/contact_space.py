@@ -24,7 +24,7 @@ from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, Mode, tangential
 from setsu.simulation.mass_metric import MassMetric
 
-__all__ = ["ContactSpace", "contact_space"]
+__all__ = ["ContactSpace", "contact_basis", "contact_space"]
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def contact_space(motion: ConstrainedMotion, q: Floats, v: Floats) -> ContactSpa
         M = motion.space.kernels.M.copy()
     finally:
         motion.modes[:] = modes
-    basis = np.array([_basis(rows, k, modes[k]) for k in which]).reshape(-1, 3, 3)
+    basis = np.array([contact_basis(rows, k, modes[k]) for k in which]).reshape(-1, 3, 3)
     chosen = list(which)
     speeds = [float(np.linalg.norm(tangential(rows.contact_velocity[k], rows.normal[k]))) for k in which]
     bias = np.einsum("kij,kj->ki", basis, rows.contact_velocity_term[chosen])
@@ -99,8 +99,8 @@ def contact_space(motion: ConstrainedMotion, q: Floats, v: Floats) -> ContactSpa
     )
 
 
-def _basis(rows: Any, k: int, mode: ContactMode) -> Floats:
-    """Rows n, t1, t2 of a contact, t1 along its sliding where there is any."""
+def contact_basis(rows: Any, k: int, mode: ContactMode) -> Floats:
+    """Return rows n, t1, t2 of a contact, t1 along its sliding where there is any."""
     n = rows.normal[k]
     along = tangential(rows.contact_velocity[k], n)
     if np.linalg.norm(along) <= REST_SPEED:

@@ -6,15 +6,20 @@ Closing is a plastic impact (transitions.py (1), (2)) before the step that follo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
 from setsu.constraints.contact import SurfaceContact
-from setsu.constraints.system import ConstraintSystem, constraint_system
-from setsu.dynamics import inverse_dynamics, mass_matrix
+from setsu.constraints.dense_dynamics import held_tolerance
+from setsu.constraints.held_motion import hold
+from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.redundancy import redundancy, warn_of_left_out
+from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
+from setsu.dynamics import inverse_dynamics, joint_wrenches, mass_matrix
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
@@ -26,6 +31,13 @@ from setsu.simulation.transitions import _joined_here as joined_here
 __all__ = ["HeldLoops"]
 
 Floats = NDArray[np.float64]
+
+
+class _Period(NamedTuple):
+    """Rows while nothing opens or closes: which are closed, and which of these hold and do not follow from others."""
+
+    closed: NDArray[np.bool_]
+    held: NDArray[np.bool_]
 
 
 class HeldLoops:
@@ -46,7 +58,7 @@ class HeldLoops:
         self._open = set(open_loops)
         self._mark_open()
         # From which state on which system held, and which of its rows.
-        self._periods: list[tuple[float, ConstraintSystem, NDArray[np.bool_]]] = []
+        self._periods: list[tuple[float, ConstraintSystem, _Period]] = []
         self._remember(-np.inf)
 
     def restart(self, open_loops: Iterable[str]) -> None:
@@ -80,8 +92,9 @@ class HeldLoops:
         if not self.count:
             return
         jacobian, error = self._system.jacobian_and_error(q)
-        rate, closed = jacobian @ v, self._closed()
-        for row in np.flatnonzero(closed):
+        rate = jacobian @ v
+        warn_of_left_out(self._system, error, "simulate", 5)
+        for row in np.flatnonzero(self._held()):
             if abs(error[row]) > LARGEST_START_ERROR:
                 raise InputError(
                     f"simulate: q0 violates {self._system.names[row]}, {opening(self._system, error, int(row))}; "
@@ -103,7 +116,7 @@ class HeldLoops:
             if change.here:
                 self._join_here(q, change.name)
             self._refuse_gap(change, t, q)
-            M, G = mass_matrix(self._mechanism, q), self._system.jacobian_and_error(q)[0][self._closed()]
+            M, G = mass_matrix(self._mechanism, q), self._system.jacobian_and_error(q)[0][self._held()]
             metric = MassMetric(M, G)
             jump, impulse = -metric.nearest(G @ v), -metric.impulse(G @ v)
             lost = float(0.5 * jump @ M @ jump)
@@ -113,10 +126,10 @@ class HeldLoops:
         return EventReport(t, kind, change.name, jump, impulse, lost)
 
     def errors(self, times: Floats, q: Floats) -> Floats:
-        """Return the largest error of closed rows at states (T, nq), (T,), m or rad."""
+        """Return the largest error of the rows that hold at states (T, nq), (T,), m or rad."""
         worst = np.zeros(len(times))
-        for which, system, closed in self._each_period(times):
-            worst[which] = np.abs(system.position_error(q[which])[:, closed]).max(axis=1, initial=0.0)
+        for which, system, period in self._each_period(times):
+            worst[which] = np.abs(system.position_error(q[which])[:, period.held]).max(axis=1, initial=0.0)
         return worst
 
     def forces(
@@ -128,18 +141,24 @@ class HeldLoops:
         """
         m = self._mechanism
         loops, external = np.zeros((len(q), len(m.loops), 6)), wrench.copy()
-        if not m.loops:
+        if not self.count:
             return loops, external
         missing = inverse_dynamics(m, q, v, a, wrench) - torque
-        for which, system, closed in self._each_period(times):
-            rows, k = system.linearise(q[which], v[which]), system.n_loop_rows
-            for place, t in enumerate(np.flatnonzero(which)):
-                G = rows.jacobian[place][closed]
-                multipliers = np.zeros(system.n_rows)
-                multipliers[closed] = np.linalg.lstsq(G.T, missing[t], rcond=1e-9)[0]
-                np.add.at(loops[t], system.loops.row_loop, rows.loop_wrench[place] * multipliers[:k, None])
-            none = np.zeros((int(which.sum()), len(system.contacts), 3))
-            external[which] += system.body_wrenches(rows, loops[which], none)
+        for which, system, period in self._each_period(times):
+            some = np.flatnonzero(which)
+            rows, M = system.linearise(q[some], v[some]), mass_matrix(m, q[some])
+            places, others = np.flatnonzero(period.held), np.flatnonzero(period.closed & ~period.held)
+            size = system.row_size(rows)[:, places]
+            none, tolerance = np.zeros((len(some), len(places))), held_tolerance(system, rows.error)
+            held = hold(M, rows.jacobian[:, places], none, size, tolerance, m, "simulate")
+            multipliers = np.zeros((len(some), system.n_rows))
+            multipliers[:, places] = held.multipliers(held.push(missing[some]))
+            loop, total = _wrenches(system, rows, multipliers, wrench[some])
+            through = joint_wrenches(m, q[some], v[some], a[some], total, "world")
+            choice = open_directions(held, rows.jacobian[:, others], places, others, system.n_rows)
+            contacts = np.arange(len(system.contacts))
+            multipliers = least_internal_forces(system, rows, q[some], choice, multipliers, loop, through, contacts)
+            loops[some], external[some] = _wrenches(system, rows, multipliers, wrench[some])
         return loops, external
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -152,19 +171,28 @@ class HeldLoops:
             closed[row] = names[loop] not in self._open
         return closed
 
+    def _held(self) -> NDArray[np.bool_]:
+        """Which rows hold and do not follow from others: closed loops are judged as a mechanism of their own."""
+        held, m = self._closed(), self._mechanism
+        closed = tuple(loop for loop in m.loops if loop.name not in self._open)
+        active = constraint_system(replace(m, loops=closed) if self._open else m)
+        places = np.flatnonzero(held[: self._system.n_held])
+        held[places[~redundancy(active).kept]] = False
+        return held
+
     def _mark_open(self) -> None:
-        self.compiled.work.pages.open[:] = ~self._closed()
+        self.compiled.work.pages.open[:] = ~self._held()
 
     def _remember(self, t: float) -> None:
-        self._periods.append((t, self._system, self._closed()))
+        self._periods.append((t, self._system, _Period(self._closed(), self._held())))
 
     def _each_period(self, times: Floats) -> Any:
-        """Which of the times belong to each period, its system and its closed rows."""
+        """Which of the times belong to each period, its system and its rows."""
         starts = [*(period[0] for period in self._periods), np.inf]
-        for k, (_, system, closed) in enumerate(self._periods):
+        for k, (_, system, period) in enumerate(self._periods):
             which = (times >= starts[k]) & (times < starts[k + 1])
             if which.any():
-                yield which, system, closed
+                yield which, system, period
 
     def _join_here(self, q: Floats, name: str) -> None:
         self._take(joined_here(self._mechanism, q, name))
@@ -177,7 +205,7 @@ class HeldLoops:
         tables.rotation_b[:], tables.origin_b[:] = t.rotation_b, t.origin_b
 
     def _refuse_gap(self, change: CloseLoop, t: float, q: Floats) -> None:
-        error = np.where(self._closed(), self._system.position_error(q), 0.0)[: self._system.n_loop_rows]
+        error = np.where(self._held(), self._system.position_error(q), 0.0)[: self._system.n_loop_rows]
         worst = int(np.abs(error).argmax())
         if abs(error[worst]) > LARGEST_START_ERROR:
             raise InputError(
@@ -185,3 +213,12 @@ class HeldLoops:
                 f'(m or rad); expected at most {LARGEST_START_ERROR:g}, or CloseLoop({change.time:g}, "{change.name}", '
                 "here=True) to join the bodies where they are"
             )
+
+
+def _wrenches(
+    system: ConstraintSystem, rows: Linearisation, multipliers: Floats, wrench: Floats
+) -> tuple[Floats, Floats]:
+    """Loop wrenches (T, loops, 6) of multipliers (T, rows), and all on bodies: these, surfaces' and contacts'."""
+    loop = gather_loop_wrenches(system, rows, multipliers, np.zeros(rows.free_wrench.shape[:-1]))
+    surfaces = multipliers[:, system.n_held :, None] * rows.normal
+    return loop, wrench + system.body_wrenches(rows, loop, surfaces)

@@ -38,7 +38,7 @@ from setsu.simulation.events import EventReport
 from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation
 
-__all__ = ["SHORTEST", "release", "resolve_jam"]
+__all__ = ["SHORTEST", "begin_slip", "release", "resolve_jam"]
 
 Floats = NDArray[np.float64]
 Outcome = tuple[Evaluation, list[EventReport]]
@@ -102,6 +102,26 @@ def release(motion: ConstrainedMotion, state: Evaluation, k: int) -> Outcome:
     zeros = np.zeros_like(state.v)
     opened = EventReport(state.t, "release", motion.contact_names[k], zeros, np.zeros(0))
     return motion.evaluate(state.t, state.q, state.v), [opened]
+
+
+def begin_slip(motion: ConstrainedMotion, state: Evaluation, k: int) -> Outcome:
+    """Return the state after a contact that friction does not hold any more, with the way it begins to slide.
+
+    That is the way it is pushed by all forces, friction included, not that of the friction which held it.
+    """
+    space = contact_space(motion, state.q, state.v)
+    name = motion.contact_names[k]
+    jam = JamError(f'simulate: contact "{name}" jams at t = {state.t:.9g} s as it begins to slip', k)
+    try:
+        changed, reports = _with_finite_forces(motion, space, state.t, state.q, state.v, jam)
+        if any(report.name == name for report in reports):
+            return changed, reports
+    except JamError:
+        pass
+    force = state.friction_force[k]
+    motion.modes[k] = ContactMode(Mode.SLIDE, -force / max(float(np.linalg.norm(force)), 1e-300))
+    slip = EventReport(state.t, "slip", name, np.zeros_like(state.v), np.zeros(0))
+    return motion.evaluate(state.t, state.q, state.v), [slip]
 
 
 def _with_finite_forces(

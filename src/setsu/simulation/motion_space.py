@@ -13,11 +13,24 @@ from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, boun
 from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
+from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
 from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
 
-__all__ = ["FREE", "JAMMED", "MASSLESS", "SLIDE", "STICK", "UNSUITABLE", "Modes", "MotionSpace", "Work", "motion_space"]
+__all__ = [
+    "BROKEN",
+    "FREE",
+    "JAMMED",
+    "MASSLESS",
+    "SLIDE",
+    "STICK",
+    "UNSUITABLE",
+    "Modes",
+    "MotionSpace",
+    "Work",
+    "motion_space",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,6 +41,7 @@ FREE, SLIDE, STICK = 0, 1, 2
 UNSUITABLE = 1_000_001
 MASSLESS = 1_000_002
 JAMMED = 2_000_000
+BROKEN = 3_000_000
 
 
 class Modes(NamedTuple):
@@ -38,6 +52,7 @@ class Modes(NamedTuple):
     anchor: Floats  # (p, 3) where a sticking point is held
     stop_coordinate: Ints  # (stops,)
     stop_velocity: Ints
+    stop_axis: Ints  # its number among the free axes of loop joints, or -1
     stop_sign: Floats
     stop_limit: Floats
     stop_held: Ints
@@ -49,6 +64,7 @@ class Modes(NamedTuple):
     sparse: Ints  # (1,) whether loops and couplings alone are active, so that sparse factors will do
     sparse_ready: Ints  # (1,) whether these are of the present configuration
     rows_ready: Ints  # (1,) whether the rows of loops and couplings are
+    limit: Floats  # (rows of loops and couplings,) error (m or rad) beyond which a run must not go on
 
 
 class Work(NamedTuple):
@@ -65,6 +81,8 @@ class Work(NamedTuple):
     rate: Floats  # (1,) of Baumgarte's stabilisation, 0 without
     damping: Floats  # (nv,)
     powers: Floats  # (4,)
+    force_size: Floats  # (1,) N, what a force is small against: the weight of the mechanism, at most 1
+    press: Floats  # (p,) -1 where a bilateral contact is pulled
     normal_force: Floats  # (p,)
     friction_force: Floats  # (p, 3)
     dry_force: Floats  # (n,) friction along axes of joints
@@ -73,7 +91,9 @@ class Work(NamedTuple):
     guards: Floats  # (2 p + stops + n,)
     smallest: Floats  # (1,)
     violation: Floats  # (1,)
-    redundant: Floats  # (1,) 1 where rows that move something depend on others
+    redundant: Floats  # (1,) 1 where active rows depend on others, or nearly so
+    passing: Ints  # (1,) evaluations in a row near a singular configuration
+    held_force: Floats  # (nv,) Gᵀ λ of loops and couplings, of the last state that was not near a singular one
     critical: Floats  # (1,) coefficient of friction at which a contact begins to jam
     slide: Floats  # (p, 3) directions of sliding contacts
     drag: Floats  # (p, nv)
@@ -108,6 +128,7 @@ class MotionSpace(NamedTuple):
     sparse: SparseFactor
     arguments: tuple[Book, ...]
     kept: tuple[Any, ...]
+    broken: int = BROKEN  # statuses from here on: a loop or coupling is open beyond its limit
 
 
 def motion_space(
@@ -116,8 +137,16 @@ def motion_space(
     """Return the work space of a constraint system, itself without dry friction, with joint stops."""
     m = system.mechanism
     tables, state = row_tables(system), row_state(system)
-    used = system.loops.has_joint_forces or tables.armature.any() or (friction.loop_axis >= 0).any()
-    tables = tables._replace(free_used=np.array([int(used)]))
+    used = (
+        system.loops.has_joint_forces
+        or tables.armature.any()
+        or (friction.loop_axis >= 0).any()
+        or (stops.axis >= 0).any()
+    )
+    network = loop_network(system, tables)
+    pivot_scale = np.empty(len(tables.held))
+    pivot_scale[network.place] = 1.0 / np.sqrt(network.typical)
+    tables = tables._replace(free_used=np.array([int(used)]), pivot_scale=pivot_scale)
     kernels, kept = bound_kernels(system, state)
     p, n_stops, n_dry = len(system.contacts), len(stops), len(friction)
     most = system.n_rows + n_stops + n_dry + 2 * p
@@ -127,6 +156,7 @@ def motion_space(
         anchor=np.zeros((p, 3)),
         stop_coordinate=stops.coordinate,
         stop_velocity=stops.velocity,
+        stop_axis=stops.axis,
         stop_sign=stops.sign,
         stop_limit=stops.limit,
         stop_held=np.zeros(n_stops, dtype=np.int64),
@@ -138,6 +168,7 @@ def motion_space(
         sparse=np.zeros(1, dtype=np.int64),
         sparse_ready=np.zeros(1, dtype=np.int64),
         rows_ready=np.zeros(1, dtype=np.int64),
+        limit=np.full(system.n_held, np.inf),
     )
     tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
     moved, total = np.zeros(m.nq), np.zeros(1)
@@ -159,6 +190,8 @@ def motion_space(
         rate=np.array([baumgarte or 0.0]),
         damping=m.damping,
         powers=np.zeros(4),
+        force_size=np.array([_force_size(m)]),
+        press=np.ones(p),
         normal_force=np.zeros(p),
         friction_force=np.zeros((p, 3)),
         dry_force=np.zeros(n_dry),
@@ -168,6 +201,8 @@ def motion_space(
         smallest=np.zeros(1),
         violation=np.zeros(1),
         redundant=np.zeros(1),
+        passing=np.zeros(1, dtype=np.int64),
+        held_force=np.zeros(m.nv),
         critical=np.zeros(1),
         slide=np.zeros((p, 3)),
         drag=np.zeros((p, m.nv)),
@@ -189,6 +224,11 @@ def motion_space(
         element_powers=powers.handle,
     )
     factored = factor_space(m.nv, most)
-    network = loop_network(m, tables)
     parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
     return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy, powers))
+
+
+def _force_size(m: Mechanism) -> float:
+    """The weight of a mechanism (N), in which forces are small or not; at most 1."""
+    mass = float(sum(body.mass for body in m.bodies))
+    return min(1.0, mass * max(float(np.linalg.norm(m.gravity)), 1.0))

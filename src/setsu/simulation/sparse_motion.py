@@ -8,9 +8,9 @@
     q ⊕= -M⁻¹ Gᵀ W⁻¹ e  until e is rounding: errors of the present point, factors of a former one where they do  (1)
     v -= M⁻¹ Gᵀ W⁻¹ G v,  a = M⁻¹ f - M⁻¹ Gᵀ W⁻¹ (γ + G M⁻¹ f)  with factors of the last point             (2)
 
-This is compiled_projection.py and compiled_motion.py (1) at a cost that grows with the number of loops. Where rows are
-redundant or nearly so (change points, over-constrained linkages), where parts have no mass, and where (1) does not
-converge, it hands the state over to the dense factors, as it was.
+This is compiled_projection.py and compiled_motion.py (1) at a cost that grows with the number of loops. Near change
+points, where parts have no mass, and where (1) does not converge, it hands the state over to the dense factors, as it
+was.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.compiled_rows import fill_errors, fill_positions
-from setsu.constraints.sparse_factor import DONE, TOO_MANY, factor_rows, hold_rows, least_motion, solve_rows
+from setsu.constraints.sparse_factor import factor_rows, hold_rows, least_motion, solve_rows
 from setsu.constraints.sparse_inertia import solve_inertia
 from setsu.native.control_flow import part, run_bound
 from setsu.simulation.motion_space import UNSUITABLE
@@ -33,10 +33,8 @@ __all__ = [
 ]
 
 HANDED_OVER = -2
-_DEPENDENT = 1e-5
-"""Part of its size below which a pivot is left to the dense factors: the square of how far a row is from the others."""
-_FADED = 1e-10
-"""The same for rows that fade, in parts of the largest."""
+_SMALLEST_PIVOT = 1e-6
+"""Part of a typical pivot below which the dense factors take over: the square of how near a change point is."""
 _LARGEST_REST = 1e-12
 """What may be left of errors (m or rad) when they fall no further; more means that corrections do not converge."""
 
@@ -63,17 +61,13 @@ def _rounding(s):
 
 
 @part
-def sparse_factors(s, x, F, c, u, most, again):
-    """Factor the state in s; tells whether it could be done. again: the last state factored was near this one."""
+def sparse_factors(s, x, F, c, u):
+    """Factor the state in s; tells whether it could be done."""
     x.sparse_ready[0] = 0
-    outcome = factor_rows(c, s, u, most, _DEPENDENT, _FADED, again)
-    if outcome == TOO_MANY:
-        # So it will be in every state of this structure.
-        x.sparse[0] = 0
-    if outcome != DONE:
+    if not factor_rows(c, s, u, _SMALLEST_PIVOT):
         return False
     x.sparse_ready[0] = 1
-    F.size[1] = u.alive[0]
+    F.size[1] = len(c.rows)
     return True
 
 
@@ -96,7 +90,7 @@ def take_increment(s, w):
 def _corrected(s, w, c, u):
     """Take one correction (1); False when it cannot be."""
     for k in range(len(u.left)):
-        u.left[k] = -s.error[u.rows[k]]
+        u.left[k] = -s.error[c.rows[k]]
     solve_rows(c, u, u.left)
     least_motion(c, s, u)
     for d in range(len(s.v)):
@@ -105,7 +99,7 @@ def _corrected(s, w, c, u):
 
 
 @part
-def sparse_projection(t, s, kernels, x, F, w, c, u, most):
+def sparse_projection(t, s, kernels, x, F, w, c, u):
     """Move the state in s onto the constraints (1), (2); -1, a status, or HANDED_OVER. Rates are left to be filled."""
     for i in range(len(s.q)):
         w.before[i] = s.q[i]
@@ -117,14 +111,14 @@ def sparse_projection(t, s, kernels, x, F, w, c, u, most):
         # Rounding keeps the error from falling further: more steps would only wander.
         if size <= rounding or size > 0.25 * last:
             break
-        if not sparse_factors(s, x, F, c, u, most, last < math.inf):
+        if not sparse_factors(s, x, F, c, u):
             return _handed_over(s, x, w)
         last, before = size, math.inf
         while size > rounding and size < 0.25 * before:
             if not _corrected(s, w, c, u) or fill_errors(t, s, kernels) >= 0:
                 return _handed_over(s, x, w)
             before, size = size, largest_error(c, s)
-    if not size < _LARGEST_REST or not sparse_factors(s, x, F, c, u, most, last < math.inf):
+    if not size < _LARGEST_REST or not sparse_factors(s, x, F, c, u):
         return _handed_over(s, x, w)
     hold_rows(c, s, u, s.v, w.zero)
     return -1
@@ -145,5 +139,10 @@ def sparse_accelerations(s, w, c, u):
         w.a[d] = w.y[d]
     solve_inertia(c, u, w.a)
     hold_rows(c, s, u, w.a, s.gamma)
-    for k in range(len(u.total)):
-        w.multiplier[u.rows[k]] = u.total[k]
+    for d in range(len(s.v)):
+        w.held_force[d] = 0.0
+    for g in range(len(c.group_loop)):
+        for k in range(c.group_rows[g], c.group_rows[g + 1]):
+            w.multiplier[c.place[k]] = u.total[k]
+            for p in range(c.support_start[g], c.support_start[g + 1]):
+                w.held_force[c.support[p]] += s.G[c.rows[k], c.support[p]] * u.total[k]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.redundancy import rank_of, redundancy
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
 from setsu.mechanism import Mechanism
@@ -22,8 +23,6 @@ from setsu.mechanism import Mechanism
 __all__ = ["fastest_decay"]
 
 Floats = NDArray[np.float64]
-
-_RANK = 1e-9
 
 
 def fastest_decay(m: Mechanism, q: Floats) -> float:
@@ -35,11 +34,10 @@ def fastest_decay(m: Mechanism, q: Floats) -> float:
     if m.loops or m.couplings:
         system = constraint_system(m)
         rows = system.linearise(q, np.zeros(m.nv))
-        G, F = rows.jacobian[: system.n_held], rows.free_jacobian
+        G, F = rows.jacobian[redundancy(system).kept], rows.free_jacobian
         M = M + (F.T * system.loops.armature) @ F
         D = D + (F.T * system.loops.damping) @ F
-        _, s, Vt = np.linalg.svd(G)
-        N = Vt[int(np.sum(s > _RANK * s.max(initial=0.0))) :].T
+        N = np.linalg.svd(G)[2][rank_of(G) :].T
     if N.shape[1] == 0 or not D.any():
         return 0.0
     try:

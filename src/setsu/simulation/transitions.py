@@ -1,32 +1,27 @@
 """Changes between steps: contacts and joints that stick or slip, contacts that hit, loops that close or open.
 
-A plastic impact brings the new rows to rest by the smallest change in the metric of the mass matrix:
-
-    M (v' - v) = Gᵀ p,  G v' = 0                                             (1)  impulse p
-    energy lost = ½ (v - v')ᵀ M (v - v')                                     (2)  all of it at the impact
-
-Dry friction of joints takes no part: it has a limit, and in no time no impulse. A contact that hits sticks if its
-impulse is within the friction cone and slides otherwise: |p_t| = K p_n.
+Impacts are those of impacts.py; contacts that begin to slip, and those that let go, those of jamming.py.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
 from setsu.constraints.massless import refuse_unheld_motion
+from setsu.constraints.redundancy import redundancy, refuse_locked, warn_of_left_out
 from setsu.dynamics import body_poses, mass_matrix
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode, tangential
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
-from setsu.simulation.jamming import release, resolve_jam
-from setsu.simulation.mass_metric import MassMetric
+from setsu.simulation.impacts import strike
+from setsu.simulation.jamming import begin_slip, release, resolve_jam
 from setsu.simulation.motion import Evaluation
 from setsu.spatial import inverse_placement
 
@@ -36,6 +31,10 @@ Floats = NDArray[np.float64]
 
 LARGEST_START_ERROR = 1e-6
 """Violation (m, rad, or per second) of a constraint at t = 0 that is mended without a word."""
+LARGEST_MENDED_ERROR = 1e-5
+"""The same that is mended with a warning."""
+LARGEST_LEFT_OUT = 1e-3
+"""Error (m or rad) of a redundant row with which a run begins, with a warning: the others are closed."""
 _MOST_SWITCHES = 50  # and four for every contact, stop and joint
 
 
@@ -47,9 +46,16 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
     refuse_unheld_motion(motion.mechanism, "simulate", M, rows.jacobian)
     held, names = motion.system.n_held, motion.system.names
     rates = rows.jacobian @ v
+    refuse_locked(motion.system, "simulate")
+    kept = redundancy(motion.system).kept
     for row in range(held):
         gap = f", {opening(motion.system, rows.error, row)}"
-        _refuse_violation(names[row], float(rows.error[row]), float(rates[row]), v, gap)
+        if kept[row]:
+            _refuse_violation(names[row], float(rows.error[row]), float(rates[row]), v, gap)
+        elif abs(rows.error[row]) > LARGEST_LEFT_OUT:
+            _refuse_violation(names[row], float(rows.error[row]), 0.0, v, gap)
+    warn_of_left_out(motion.system, rows.error, "simulate", 6)
+    motion.watch(q)
     for k, contact in enumerate(motion.contacts):
         distance, rate = float(rows.error[held + k]), float(rates[held + k])
         if contact.bilateral or distance < -LARGEST_START_ERROR:
@@ -65,29 +71,30 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
     _begin_at_stops(motion, q, v)
     motion.let_joints_slide(q, v)
-    before = v
-    motion.prime(q, v)
-    if motion.constrained:
-        q, v = motion.project(q, v)
+    hit = [k for k in range(len(motion.contacts)) if rates[held + k] < -LARGEST_START_ERROR and motion.modes[k].touches]
+    reports: list[EventReport] = []
     try:
-        start, jams = motion.evaluate(0.0, q, v), []
+        if hit:
+            start, report = strike(motion, 0.0, q, v, "impact", motion.contact_names[hit[0]], contacts=hit)
+            reports.append(report)
+        else:
+            motion.prime(q, v)
+            if motion.constrained:
+                q, v = motion.project(q, v)
+            start = motion.evaluate(0.0, q, v)
     except JamError as jam:
         start, jams = resolve_jam(motion, 0.0, q, v, jam)
+        reports.extend(jams)
     state, changes = switch(motion, start)
     # Which contacts stick or open is no event at the start; an impulse is.
-    reports = [*jams, *(change for change in changes if change.kind == "jam")]
-    hit = [k for k in range(len(motion.contacts)) if rates[held + k] < -LARGEST_START_ERROR and motion.modes[k].touches]
-    if hit:
-        jump = state.v - before
-        lost = float(motion.energy(q, before) - motion.energy(q, state.v))
-        reports.append(EventReport(0.0, "impact", motion.contact_names[hit[0]], jump, np.zeros(0), lost))
-    return state, reports
+    return state, [*reports, *(change for change in changes if change.kind == "jam")]
 
 
 def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
     """Hold the joints that rest at their limits; InputError for one that is beyond."""
-    stops = motion.stops
-    for k, (gap, rate) in enumerate(zip(stops.gaps(q), stops.rates(v), strict=True)):
+    stops, rows = motion.stops, motion.system.linearise(q, v)
+    gaps = stops.gaps(q, motion.system.loop_coordinates(rows.places))
+    for k, (gap, rate) in enumerate(zip(gaps, stops.rows(rows.free_jacobian) @ v, strict=True)):
         if gap < -LARGEST_START_ERROR:
             raise InputError(
                 f"simulate: q0 is {-gap:.6g} (m or rad) beyond the {stops.names[k]}; expected a state within the limits"
@@ -98,12 +105,19 @@ def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
 
 def _refuse_violation(name: str, error: float, rate: float, v: Floats, gap: str = "") -> None:
     """InputError for an error (m or rad) or rate of a row; gap: how far the loop of the row is open."""
-    if abs(error) > LARGEST_START_ERROR:
+    if abs(error) > LARGEST_MENDED_ERROR:
         raise InputError(
-            f"simulate: q0 violates {name}{gap or f' by {error:.6g} m'}; expected at most {LARGEST_START_ERROR:g} "
+            f"simulate: q0 violates {name}{gap or f' by {error:.6g} m'}; expected at most {LARGEST_MENDED_ERROR:g} "
             "m or rad: see setsu.close_loops"
         )
-    if abs(rate) > LARGEST_START_ERROR * (1.0 + float(np.abs(v).max())):
+    if abs(error) > LARGEST_START_ERROR:
+        warnings.warn(
+            f"simulate: q0 violates {name}{gap or f' by {error:.6g} m'}; it is moved to the nearest configuration that "
+            "does not",
+            ModelWarning,
+            stacklevel=6,
+        )
+    if abs(rate) > LARGEST_MENDED_ERROR * (1.0 + float(np.abs(v).max())):
         raise InputError(
             f"simulate: v0 violates {name} at a rate of {rate:.6g} (m/s or rad/s); expected velocities that keep it: "
             "see setsu.consistent_velocity"
@@ -162,8 +176,7 @@ def _change(
     if not friction_changes:
         return release(motion, state, k)
     if mode is Mode.STICK:
-        motion.modes[k] = ContactMode(Mode.SLIDE, _against(state.friction_force[k]))
-        return motion.evaluate(state.t, state.q, state.v), [_plain(state, "slip", motion.contact_names[k])]
+        return begin_slip(motion, state, k)
     along = state.sliding[k]
     speed = float(np.linalg.norm(along))
     if speed > 10.0 * REST_SPEED:
@@ -175,11 +188,35 @@ def _change(
     stuck = motion.evaluate(state.t, *motion.project(state.q, state.v))
     if stuck.guards[2 * k + 1] >= 0.0:
         return stuck, [_plain(state, "stick", motion.contact_names[k])]
-    motion.modes[k] = ContactMode(Mode.SLIDE, _against(stuck.friction_force[k]))
-    return motion.evaluate(stuck.t, stuck.q, stuck.v), [_plain(state, "turn", motion.contact_names[k])]
+    turned, _ = begin_slip(motion, stuck, k)
+    return turned, [_plain(state, "turn", motion.contact_names[k])]
 
 
 def _change_joint(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
+    """Let joints with dry friction stick, slide or turn round: all that are at rest, at once."""
+    friction = motion.friction
+    held, sign = set(friction.held), friction.sign.copy()
+    if not _coupled_friction(motion):
+        motion.settle_joints(state.q, state.v)
+    if set(friction.held) == held and (friction.sign == sign).all():
+        return _change_one_joint(motion, state, k)
+    reports = []
+    for i, name in enumerate(friction.names):
+        if (i in friction.held) != (i in held):
+            reports.append(_plain(state, "stick" if i in friction.held else "slip", name))
+        elif i not in held and friction.sign[i] != sign[i]:
+            reports.append(_plain(state, "turn", name))
+    motion.prime(state.q, state.v)
+    return motion.evaluate(state.t, *motion.project(state.q, state.v)), reports
+
+
+def _coupled_friction(motion: ConstrainedMotion) -> bool:
+    """Whether contacts slide with friction, which then depends on that of the joints."""
+    pairs = zip(motion.modes, motion.contacts, strict=True)
+    return any(mode.mode is Mode.SLIDE and contact.friction > 0.0 for mode, contact in pairs)
+
+
+def _change_one_joint(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
     """Let a joint with dry friction slide whose friction does not hold it, or stick or turn round at rest."""
     friction, name = motion.friction, motion.friction.names[k]
     if k in friction.held:
@@ -201,59 +238,14 @@ def _change_stop(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[
     if k in stops.held:
         stops.release(k)
         return motion.evaluate(state.t, state.q, state.v), [_plain(state, "release", stops.names[k])]
-    stops.hold(k)
-    motion.let_joints_slide(state.q, state.v)
-    motion.prime(state.q, state.v)
-    metric, G = motion.impact_metric(state.q, state.v)
-    p, before = -metric.impulse(G @ state.v), float(motion.energy(state.q, state.v))
-    v = state.v - metric.nearest(G @ state.v)
-    q, v = motion.project(state.q, v) if motion.constrained else (state.q, v)
-    motion.let_joints_slide(q, v)
-    lost = before - float(motion.energy(q, v))
-    return motion.evaluate(state.t, q, v), [EventReport(state.t, "stop", stops.names[k], v - state.v, p, lost)]
+    after, report = strike(motion, state.t, state.q, state.v, "stop", stops.names[k], stops=[k])
+    return after, [report]
 
 
 def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
     """Plastic impact of a contact with its surface."""
-    motion.let_joints_slide(state.q, state.v)
-    friction = motion.contacts[k].friction
-    rows = motion.system.linearise(state.q, state.v)
-    along = tangential(rows.contact_velocity[k], rows.normal[k])
-    speed = float(np.linalg.norm(along))
-    mode, anchor = Mode.STICK if friction > 0.0 else Mode.SLIDE, motion.contact_position(k, state.q)
-    motion.modes[k] = ContactMode(mode, along / max(speed, REST_SPEED), anchor)
-    metric, G = motion.impact_metric(state.q, state.v)
-    p = -metric.impulse(G @ state.v)
-    place = motion.system.n_held + sum(mode.touches for mode in motion.modes[:k])
-    jump = -metric.nearest(G @ state.v)
-    if friction > 0.0:
-        tangent = G.shape[0] - 2 * sum(mode.mode is Mode.STICK for mode in motion.modes[k:])
-        if float(np.linalg.norm(p[tangent : tangent + 2])) > friction * p[place]:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
-            metric, G = motion.impact_metric(state.q, state.v)
-            p, jump = _sliding_impact(motion, metric, G, rows, state, k, place)
-    before = float(motion.energy(state.q, state.v))
-    q, v = motion.project(state.q, state.v + jump) if motion.constrained else (state.q, state.v + jump)
-    motion.let_joints_slide(q, v)
-    after = motion.evaluate(state.t, q, v)
-    report = EventReport(
-        state.t, "impact", motion.contact_names[k], v - state.v, p, before - float(motion.energy(q, v))
-    )
+    after, report = strike(motion, state.t, state.q, state.v, "impact", motion.contact_names[k], contacts=[k])
     return after, [report]
-
-
-def _sliding_impact(
-    motion: ConstrainedMotion, metric: MassMetric, G: Floats, rows: Any, state: Evaluation, k: int, place: int
-) -> tuple[Floats, Floats]:
-    """Impulse and velocity jump with |p_t| = K p_n against the sliding: as (2) of constrained_motion."""
-    column = -motion.contacts[k].friction * (rows.contact_jacobian[k].T @ motion.modes[k].direction)
-    none = np.zeros(len(G))
-    along = metric.force(column, none)
-    share = float(metric.multipliers(along, none)[place])
-    p0 = -metric.impulse(G @ state.v)
-    normal = float(p0[place]) / max(1.0 - share, 1e-12)
-    jump = metric.acceleration(along * normal, G @ state.v)
-    return p0 + metric.multipliers(along, none) * normal, jump
 
 
 def change_loop(
@@ -268,23 +260,19 @@ def change_loop(
     changed = motion.restructured(declared, names)
     if closing:
         _refuse_gap(changed, state, change)
-    changed.prime(state.q, state.v)
-    before = float(motion.energy(state.q, state.v))
-    metric, G = changed.impact_metric(state.q, state.v)
-    impulse = -metric.impulse(G @ state.v)
-    v = state.v - metric.nearest(G @ state.v)
-    q, v = changed.project(state.q, v) if changed.constrained else (state.q, v)
-    changed.let_joints_slide(q, v)
-    after, _ = switch(changed, changed.evaluate(state.t, q, v))
+    changed.watch(state.q)
     kind = "close" if closing else "open"
-    lost = before - float(changed.energy(after.q, after.v))
-    impulse = impulse if closing else np.zeros(0)
-    return changed, after, EventReport(state.t, kind, change.name, after.v - state.v, impulse, lost)
+    after, report = strike(changed, state.t, state.q, state.v, kind, change.name)
+    after, _ = switch(changed, after)
+    if not closing:
+        report = replace(report, impulse=np.zeros(0))
+    return changed, after, replace(report, velocity_jump=after.v - state.v)
 
 
 def _refuse_gap(motion: ConstrainedMotion, state: Evaluation, change: CloseLoop) -> None:
     error = motion.system.position_error(state.q)
-    worst = int(np.argmax(np.abs(error[: motion.system.n_loop_rows])))
+    kept = redundancy(motion.system).kept[: motion.system.n_loop_rows]
+    worst = int(np.argmax(np.where(kept, np.abs(error[: len(kept)]), 0.0)))
     if abs(error[worst]) > LARGEST_START_ERROR:
         raise InputError(
             f"simulate: CloseLoop at t = {state.t:.9g} s: {motion.system.names[worst]} is open by {error[worst]:.6g} "
@@ -310,8 +298,3 @@ def _joined_here(m: Mechanism, q: Floats, name: str) -> Mechanism:
 
 def _plain(state: Evaluation, kind: str, name: str) -> EventReport:
     return EventReport(state.t, kind, name, np.zeros_like(state.v), np.zeros(0))
-
-
-def _against(force: Floats) -> Floats:
-    length = float(np.linalg.norm(force))
-    return -force / length if length > 0.0 else np.zeros(3)

@@ -1,0 +1,141 @@
+"""Plastic impacts of a run: one complementarity problem over all that touches at the instant, whatever the order.
+
+| symbol | meaning |
+|---|---|
+| H | rows of loops and couplings, which hold |
+| J, x | basis n, t1, t2 of each contact and row of each stop; their velocities x = J v |
+| p | impulses, N s |
+
+    M (v' - v) = Hᵀ λ + Jᵀ p,  H v' = 0                                                                        (1)
+    x_n' >= 0 ⊥ p_n >= 0;  x_t' = 0 and |p_t| <= K p_n, or p_t = -K p_n x_t'/|x_t'|                             (2)
+
+Contacts and stops that rest take part like those that hit, so that they may open: a block that rocks onto one corner
+leaves the other. All that arrive at the instant take part, so that the order of a list does not matter. Dry friction of
+joints takes no part: it has a limit, and in no time no impulse.
+
+Source: J. J. Moreau 1988 (2); it is constraints/contact_forces.py for velocities instead of accelerations.
+Refuses: contacts for which no impulses were found, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints.contact_forces import solve_contacts
+from setsu.errors import InputError
+from setsu.simulation.constrained_motion import ConstrainedMotion
+from setsu.simulation.contact_modes import REST_SPEED, ContactMode, Mode
+from setsu.simulation.contact_space import contact_basis
+from setsu.simulation.events import EventReport
+from setsu.simulation.motion import Evaluation
+
+__all__ = ["strike"]
+
+Floats = NDArray[np.float64]
+
+_ARRIVED = 1e-9  # lengths of the mechanism: what is as near and coming nearer has arrived too
+_STILL = 1e-9  # part of the largest velocity that counts as none
+_RIGID = 1e-14  # part of a compliance below which loops leave none
+
+
+def strike(
+    motion: ConstrainedMotion,
+    t: float,
+    q: Floats,
+    v: Floats,
+    kind: str,
+    name: str,
+    contacts: Iterable[int] = (),
+    stops: Iterable[int] = (),
+) -> tuple[Evaluation, EventReport]:
+    """Return the state at t (s) after the impact of contacts and stops that have arrived, and its report.
+
+    The report's impulses: kept rows of loops and couplings, then n, t1, t2 of each contact that takes part, then stops.
+    """
+    motion.let_joints_slide(q, v)
+    system, rest = motion.system, motion.stops
+    rows = system.linearise(q, v)
+    gap, rate = rows.error[system.n_held :], rows.jacobian[system.n_held :] @ v
+    near = _ARRIVED * system.length
+    coordinates = system.loop_coordinates(rows.places)
+    stop_gap, stop_rows = rest.gaps(q, coordinates), rest.rows(rows.free_jacobian)
+    hit = {*contacts, *np.flatnonzero((gap <= near) & (rate < 0.0)).tolist()}
+    which = [k for k, mode in enumerate(motion.modes) if mode.touches or k in hit]
+    hit_stops = {*stops, *rest.held, *np.flatnonzero((stop_gap <= near) & (stop_rows @ v < 0.0)).tolist()}
+    ends = sorted(hit_stops)
+    basis = np.array([contact_basis(rows, k, motion.modes[k]) for k in which]).reshape(-1, 3, 3)
+    J = np.zeros((len(which) + len(ends), 3, system.mechanism.nv))
+    J[: len(which)] = basis @ rows.contact_jacobian[which]
+    J[len(which) :, 0] = stop_rows[ends]
+
+    modes = list(motion.modes)
+    motion.modes[:], rest.held = [ContactMode(Mode.FREE)] * len(modes), ()
+    metric, H = motion.impact_metric(q, v)
+    none = np.zeros(len(H))
+    flat = J.reshape(-1, system.mechanism.nv)
+    pushed = np.array([metric.force(row, none) for row in flat]).reshape(flat.shape)
+    moved = np.array([metric.acceleration(y, none) for y in pushed]).reshape(flat.shape)
+    B = flat @ moved.T
+    rigid = np.diagonal(B) <= _RIGID * (pushed * pushed).sum(axis=1)
+    B = np.where(rigid[:, None] | rigid, 0.0, 0.5 * (B + B.T))
+    held = v - metric.nearest(H @ v)
+    b = np.where(rigid, 0.0, flat @ held)
+    c = len(J)
+    friction = np.concatenate([system.friction[which], np.zeros(len(ends))])
+    bilateral = np.concatenate([system.bilateral[which], np.zeros(len(ends), dtype=bool)])
+    impulse, settled = np.zeros((c, 3)), True
+    if c:
+        found = solve_contacts(
+            B.reshape(1, c, 3, c, 3), b.reshape(1, c, 3), friction, bilateral, np.zeros((1, c), dtype=bool)
+        )
+        impulse, settled = found.force[0], bool(found.settled[0])
+    if not settled:
+        motion.modes[:], rest.held = modes, tuple(sorted(set(ends)))
+        names = ", ".join([*(motion.contact_names[k] for k in which), *(rest.names[i] for i in ends)])
+        raise InputError(
+            f"simulate: at t = {t:.9g} s no impulses stop the impact of {name} together with {names}; expected smaller "
+            "friction or fewer contacts at once"
+        )
+    y = metric.force(flat.T @ impulse.reshape(-1), none)
+    after = held + metric.acceleration(y, none)
+    through = metric.multipliers(y, none) - metric.impulse(H @ v)
+    _set_modes(motion, which, ends, basis, J @ after, impulse[:, 0], modes, q)
+
+    before = float(motion.energy(q, v))
+    motion.prime(q, after)
+    new_q, new_v = motion.project(q, after) if motion.constrained else (q, after)
+    motion.let_joints_slide(new_q, new_v)
+    lost = before - float(motion.energy(new_q, new_v))
+    of_contacts = impulse[: len(which)].reshape(-1)
+    total = np.concatenate([through, of_contacts, impulse[len(which) :, 0]])
+    return motion.evaluate(t, new_q, new_v), EventReport(t, kind, name, new_v - v, total, lost)
+
+
+def _set_modes(
+    motion: ConstrainedMotion,
+    which: list[int],
+    ends: list[int],
+    basis: Floats,
+    x: Floats,
+    push: Floats,
+    before: list[ContactMode],
+    q: Floats,
+) -> None:
+    """Give every contact and stop the mode of its velocity x (c, 3) after the impulses: at rest, sliding, or gone."""
+    still = max(_STILL * float(np.abs(x).max(initial=0.0)), REST_SPEED)
+    pressed = push > _STILL * float(push.max(initial=0.0))
+    motion.modes[:] = before
+    for place, k in enumerate(which):
+        along = x[place, 1:] @ basis[place, 1:]
+        speed = float(np.linalg.norm(along))
+        contact = motion.contacts[k]
+        if not (pressed[place] or contact.bilateral) and x[place, 0] > still:
+            motion.modes[k] = ContactMode(Mode.FREE)
+        elif speed <= still and contact.friction > 0.0:
+            motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
+        else:
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
+    motion.stops.held = tuple(i for place, i in enumerate(ends, len(which)) if pressed[place] or x[place, 0] <= still)
