@@ -29,8 +29,11 @@ assert run.contact_log.depth.max() < 1e-4
 assert beyond < 1e-5
 
 # At the end it lies still: the ground carries its weight, pressing within the polygon of what touches.
-carried, margin = run.contact_force[-1, :, 2].sum(), run.support_margin()[-1]
+shapes = run.body_contacts  # cylinders, and edges of the stairs, touch as shapes; the rest as points
+ground = run.contact_force.sum(axis=1) + shapes.force.sum(axis=1)
+carried, margin = ground[-1, 2], run.support_margin()[-1]
 touching = [name for name, force in zip(run.contact_names, run.normal_force[-1], strict=True) if force > 0.0]
+touching += [name for (name, _), force in zip(shapes.pairs, shapes.normal_force[-1], strict=True) if force > 0.0]
 print(f"comes to rest on {', '.join(touching)}: {carried:.4f} of {weight:.4f} N, margin {1e3 * margin:.0f} mm")
 assert np.isclose(carried, weight, rtol=1e-3)
 assert margin > 0.0
@@ -38,6 +41,6 @@ assert margin > 0.0
 # Momentum changes by the ground and the weight alone: with all contact forces on it, the free base needs no force.
 base = setsu.inverse_dynamics(robot, run.q, run.v, run.acceleration)[:, :3]
 world = np.einsum("tij,tj->ti", setsu.body_poses(robot, run.q)[:, 0, :3, :3], base)
-left = np.abs(world - run.contact_force.sum(axis=1)).max() / weight
+left = np.abs(world - ground).max() / weight
 print(f"momentum balance in every step: {left:.0e} weights")
 assert left < 1e-9

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact.convex_tables import load_mesh
+from setsu.contact.mesh_hulls import load_mesh
 from setsu.contact.shape_pairs import MARGIN, POINTS_PER_PAIR, PlacedShape, ShapePairs
 from setsu.errors import InputError
 
@@ -46,9 +46,14 @@ class BodyPairs:
         """
         coal, shapes, count = self._coal, self._pairs.shapes, 0
         moving, turning = (np.linalg.norm(velocities[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
-        places = [poses[shape.body] @ shape.pose for shape in shapes]
-        speed = [moving[s.body] + turning[s.body] * far for s, far in zip(shapes, self._farthest, strict=True)]
+        places = [poses[s.body] @ s.pose if s.body >= 0 else s.pose for s in shapes]
+        speed = [
+            moving[s.body] + turning[s.body] * far if s.body >= 0 else 0.0
+            for s, far in zip(shapes, self._farthest, strict=True)
+        ]
         for number, (i, j) in enumerate(self._pairs.pairs):
+            if self._geometry[i] is None:  # a solid of polygons: contact points meet these
+                continue
             A, B = places[i], places[j]
             margin = self._request.security_margin = MARGIN + 2.0 * step * float(speed[i] + speed[j])
             if np.linalg.norm(B[:3, 3] - A[:3, 3]) > self._reach[i] + self._reach[j] + margin:
@@ -72,13 +77,17 @@ class BodyPairs:
                     row["shapes"], row["normal"], row["gap"] = number, normal, patch.penetration_depth
                     row["position"] = np.asarray(patch.getPoint(corner)).ravel()
                     for key in ("static_friction", "kinetic_friction", "restitution"):
-                        row[key] = min(getattr(shapes[i].material, key), getattr(shapes[j].material, key))
+                        row[key] = min(
+                            getattr(s.material, key) for s in (shapes[i], shapes[j]) if s.material is not None
+                        )
                     count += 1
         return count
 
 
 def _geometry(coal: Any, placed: PlacedShape) -> tuple[Any, float]:
     """Return coal's shape, and the radius of a ball around it (m)."""
+    if placed.shape is None:
+        return None, 0.0
     size = placed.shape.size
     match placed.shape.kind:
         case "box":
@@ -90,5 +99,5 @@ def _geometry(coal: Any, placed: PlacedShape) -> tuple[Any, float]:
         case "cylinder":
             return coal.Cylinder(size[0], size[1]), float(np.hypot(size[0], 0.5 * size[1]))
         case _:
-            mesh = load_mesh(placed)
+            mesh = load_mesh(placed.shape, placed.owner)
             return mesh.convex, float(mesh.aabb_radius + np.linalg.norm(mesh.aabb_center))

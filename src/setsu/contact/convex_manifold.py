@@ -165,10 +165,11 @@ def _thin_out(tables: ConvexShapes, count, most, same):
 
 
 @part
-def set_manifold(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz, gap, margin):
+def set_manifold(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz, gap, margin, nearest):
     """Write where two shapes meet to `found`, seen from A's centre; return how many points.
 
-    B's centre is at t; n: normal from A to B; gap: of the nearest points in `nearest` (m); margin: m.
+    B's centre is at t; n: normal from A to B; gap: of the nearest points in `nearest` (m); margin: m. nearest: whether
+    these are a contact in any case.
     """
     a, b = tables.shapes[A], tables.shapes[B]
     count_a, ax, ay, az, bend_a = supporting_face(tables, A, nx, ny, nz, 0.0, 0.0, 0.0, tables.outline[0])
@@ -191,7 +192,7 @@ def set_manifold(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz, gap, margin
         p, q = tables.found[0].position, tables.found[count - 1].position
         if (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2 <= same * same:
             count -= 1
-    missed = True
+    missed = nearest
     for k in range(count):
         if tables.found[k].gap <= gap + _MISSED * margin:
             missed = False

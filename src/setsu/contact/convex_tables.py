@@ -7,6 +7,7 @@
 | box | box | 0 |
 | cylinder | cylinder | 0 |
 | mesh | the convex hull of its corners (extra `geometry`) | 0 |
+| polygon of the ground | a flat hull | 0 |
 
 A cylinder stays a cylinder, by its support function, and is no prism: it rolls smoothly, and a step with it costs less
 than one with the many corners a smooth prism would need.
@@ -14,27 +15,31 @@ than one with the many corners a smooth prism would need.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.environment import Environment
 from setsu.contact.hull_faces import hull_faces
+from setsu.contact.mesh_hulls import mesh_hull
+from setsu.contact.scene import NODE, PAIR
 from setsu.contact.shape_pairs import PlacedShape, ShapePairs
-from setsu.errors import InputError
+from setsu.mechanism import Material
 
 __all__ = [
+    "BOUNDED",
     "BOX",
     "CYLINDER",
     "HULL",
     "MOST_CORNERS",
     "MOST_FACETS",
+    "OF_SOLID",
     "POINT",
     "RIM",
     "SEGMENT",
+    "WITHOUT_END",
     "ConvexShapes",
-    "load_mesh",
     "make_shapes",
 ]
 
@@ -42,6 +47,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Handle = NDArray[np.int64]
 
+# Kinds of polygons.
+BOUNDED, WITHOUT_END, OF_SOLID = range(3)
 # Kinds of cores.
 POINT, SEGMENT, BOX, CYLINDER, HULL = range(5)
 _CORES = {"sphere": POINT, "capsule": SEGMENT, "box": BOX, "cylinder": CYLINDER, "mesh": HULL}
@@ -53,11 +60,15 @@ MOST_CORNERS, MOST_FACETS = 100, 400
 
 _SHAPE = np.dtype(
     [
-        ("body", "i8"),
+        ("body", "i8"),  # -1: fixed in the world
         ("core", "i8"),
+        ("ground", "i8"),  # what of the ground it meets: EDGES, PLANES (shape_pairs.py)
+        ("covered", "i8"),  # 1: its corners are contact points
+        ("log", "i8"),  # number of its body and the ground in the log
         ("half", "f8", 3),  # m: half lengths of a box; radius, radius, half length of a cylinder; 0, 0, half a segment
         ("radius", "f8"),  # m: rounds the core
         ("first", "i8"),  # corner a search of a hull begins at
+        ("corners", "i8"),  # how many a hull has
         ("corner", "i8"),  # corner the last search ended at
         ("reach", "f8"),  # m: radius of a ball around the shape
         ("farthest", "f8"),  # m: distance of its farthest point from the body's origin, at most
@@ -69,10 +80,14 @@ _SHAPE = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("surface", "f8", 3),  # m/s: velocity of its surface, world axes
     ]
 )
 _FACE = np.dtype([("start", "i8"), ("stop", "i8"), ("normal", "f8", 3)])
-_PAIR = np.dtype([("first", "i8"), ("second", "i8"), ("log", "i8")])
+# faced: 1: contact points meet the polygons that the first is made of. skip: 1: never looked at.
+_PAIR = np.dtype([("first", "i8"), ("second", "i8"), ("log", "i8"), ("faced", "i8"), ("skip", "i8")])
+# A polygon of the ground: kind, edges in `edges`, normal and offset.
+_GROUND = np.dtype([("kind", "i8"), ("edge_start", "i8"), ("edge_stop", "i8"), ("normal", "f8", 3), ("offset", "f8")])
 _FACET = np.dtype([("corner", "i8", 3), ("normal", "f8", 3), ("offset", "f8"), ("alive", "i8")])
 _FOUND = np.dtype([("position", "f8", 3), ("gap", "f8")])
 
@@ -97,22 +112,34 @@ class ConvexShapes(NamedTuple):
     edges: Ints  # (., 2) rim of the facets that a new corner sees
     outline: Floats  # (4, ., 3) polygons: of both shapes, cut
     found: Any  # contacts of a pair
+    ground: Any  # polygons, (n,); number k is shape ground_start[0] + k
+    ground_start: Ints  # (1,)
+    ground_edges: Floats  # (n, 5) a·x <= d, world axes, and how far normals may lean over it (ground.py)
+    spare: Any  # (1,) a contact (scene.py)
+    nodes: Any  # tree of boxes around the polygons (scene.py)
+    scratch: Ints  # (2, .) work arrays of a walk over it
     velocities: Floats  # (n_bodies, 6) at the bodies' origins, world axes, m/s and rad/s
     kernel: Handle  # (7,) native function bound to the state and to `velocities`
 
 
 def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:
     """Return the arrays of the shapes of so many bodies; InputError for a mesh that cannot be read."""
-    shapes = np.zeros(len(pairs.shapes), dtype=_SHAPE)
+    ground = None
+    if pairs.environment is not None and any(placed.ground for placed in pairs.shapes):
+        ground = pairs.environment
+    polygons = () if ground is None else ground.polygons
+    shapes = np.zeros(len(pairs.shapes) + len(polygons), dtype=_SHAPE)
     corners: list[Floats] = [np.zeros((0, 3))]
     rings: list[list[int]] = []
     fans: list[list[int]] = []
     faces: list[tuple[list[int], Floats]] = []
-    for row, placed in zip(shapes, pairs.shapes, strict=True):
+    for index, (row, placed) in enumerate(zip(shapes, pairs.shapes, strict=False)):
         points, center = _fill(row, placed)
+        row["ground"], row["covered"] = placed.ground, placed.covered
+        row["log"] = pairs.ground_log[index] if pairs.ground_log else -1
         if row["core"] == HULL:
             start, face_start = len(rings), len(faces)
-            row["first"] = start
+            row["first"], row["corners"] = start, len(points[0])
             hull = hull_faces(*points)
             faces += [([start + corner for corner in loop], normal) for loop, normal in hull.faces]
             rings += [[start + corner for corner in ring] for ring in hull.rings]
@@ -121,24 +148,29 @@ def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:
         row["rotation"] = placed.pose[:3, :3]
         row["center"] = placed.pose[:3, :3] @ center + placed.pose[:3, 3]
         row["farthest"] = row["reach"] + np.linalg.norm(row["center"])
-    table = np.zeros(len(faces), dtype=_FACE)
-    table["start"], table["stop"] = _ranges([loop for loop, _ in faces])
-    for entry, (_, normal) in zip(table, faces, strict=True):
+        if placed.body < 0:
+            row["R"], row["place"] = row["rotation"], row["center"]
+    table = np.zeros(len(faces) + len(polygons), dtype=_FACE)
+    table["start"][: len(faces)], table["stop"][: len(faces)] = _ranges([loop for loop, _ in faces])
+    for entry, (_, normal) in zip(table, faces, strict=False):
         entry["normal"] = normal
+    flat = _flat_hulls(ground, shapes[len(pairs.shapes) :], table, len(faces), len(rings), sum(map(len, rings)))
     looked_at = np.zeros(len(pairs.pairs), dtype=_PAIR)
     for entry, (i, j), log in zip(looked_at, pairs.pairs, pairs.log, strict=True):
         entry["first"], entry["second"], entry["log"] = i, j, log
-    longest = max([RIM, *(len(loop) for loop, _ in faces)])
+        entry["faced"] = pairs.shapes[i].hull is not None and pairs.shapes[j].covered
+    longest = max([RIM, *(len(loop) for loop, _ in faces), *(len(p.vertices) for p in polygons)])
+    solid, edges, nodes = _ground(ground)
     return ConvexShapes(
         shapes=shapes,
         pairs=looked_at,
-        corners=np.concatenate(corners),
-        ring_start=_starts(rings),
-        ring=_joined(rings),
-        fan_start=_starts(fans),
-        fan=_joined(fans),
+        corners=np.concatenate([*corners, flat.corners]),
+        ring_start=np.concatenate([_starts(rings), flat.ring_stop]),
+        ring=np.concatenate([_joined(rings), flat.ring]),
+        fan_start=np.concatenate([_starts(fans), sum(map(len, fans)) + 1 + np.arange(len(flat.corners))]),
+        fan=np.concatenate([_joined(fans), flat.fan]),
         faces=table,
-        loop=_joined([loop for loop, _ in faces]),
+        loop=np.concatenate([_joined([loop for loop, _ in faces]), flat.loop]),
         simplex=np.zeros((4, 6)),
         weights=np.zeros(4),
         nearest=np.zeros((3, 3)),
@@ -147,33 +179,89 @@ def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:
         edges=np.zeros((3 * MOST_FACETS, 2), dtype=np.int64),
         outline=np.zeros((4, 2 * longest + 2, 3)),
         found=np.zeros(2 * longest + 2, dtype=_FOUND),
+        ground=solid,
+        ground_start=np.array([len(pairs.shapes)], dtype=np.int64),
+        ground_edges=edges,
+        spare=np.zeros(1, dtype=PAIR),
+        nodes=nodes,
+        scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
         velocities=np.zeros((n_bodies, 6)),
         kernel=np.zeros(7, dtype=np.int64),
     )
 
 
-def load_mesh(placed: PlacedShape) -> Any:
-    """Return coal's model of a mesh file, its convex hull made; InputError when that cannot be."""
-    try:
-        coal: Any = import_module("coal")  # its names are made at run time
-    except ImportError:
-        raise InputError(
-            f'body "{placed.owner}": contacts of the mesh {placed.shape.mesh} need coal: pip install setsu[geometry]'
-        ) from None
-    try:
-        mesh = coal.MeshLoader().load(placed.shape.mesh, np.array(placed.shape.size))
-        mesh.buildConvexHull(True, "Qt")
-    except (RuntimeError, ValueError) as problem:
-        raise InputError(f'body "{placed.owner}": cannot read the mesh {placed.shape.mesh} ({problem})') from None
-    return mesh
+class _FlatHulls(NamedTuple):
+    corners: Floats
+    ring_stop: Ints
+    ring: Ints
+    fan: Ints
+    loop: Ints
+
+
+def _flat_hulls(
+    environment: Environment | None, shapes: Any, table: Any, first_face: int, first_corner: int, first_ring: int
+) -> _FlatHulls:
+    """Fill the shapes and faces of polygons, which follow those of all hulls; return what else they add."""
+    polygons = () if environment is None else environment.polygons
+    if environment is None or not polygons:
+        none = np.zeros(0, dtype=np.int64)
+        return _FlatHulls(np.zeros((0, 3)), none, none, none, none)
+    counts = np.array([len(p.vertices) for p in polygons])
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    owner = np.repeat(np.arange(len(polygons)), counts)
+    corners = np.concatenate([p.vertices for p in polygons])
+    low, high = (f.reduceat(corners, starts[:-1], axis=0) for f in (np.minimum, np.maximum))
+    center = 0.5 * (low + high)
+    corners = corners - center[owner]
+    shapes["body"], shapes["core"], shapes["first"] = -1, HULL, first_corner + starts[:-1]
+    shapes["corners"] = counts
+    shapes["place"], shapes["center"], shapes["R"], shapes["rotation"] = center, center, np.eye(3), np.eye(3)
+    shapes["reach"] = np.maximum.reduceat(np.linalg.norm(corners, axis=1), starts[:-1])
+    flat = environment.tables
+    for key in ("static_friction", "kinetic_friction", "restitution", "surface"):
+        shapes[key] = getattr(flat, key)
+    number = np.arange(len(corners), dtype=np.int64)
+    after, before = number + 1, number - 1
+    after[starts[1:] - 1], before[starts[:-1]] = starts[:-1], starts[1:] - 1
+    loop_start = int(table["stop"][first_face - 1]) if first_face else 0
+    new = table[first_face:]
+    new["start"], new["stop"] = loop_start + starts[:-1], loop_start + starts[1:]
+    new["normal"] = flat.normal
+    return _FlatHulls(
+        corners,
+        first_ring + 2 * (number + 1),
+        first_corner + np.stack([before, after], axis=1).ravel(),
+        first_face + owner.astype(np.int64),
+        first_corner + number,
+    )
+
+
+def _ground(environment: Environment | None) -> tuple[Any, Floats, Any]:
+    """Polygons, their edges with the leaning they allow, and the tree of boxes around them."""
+    if environment is None:
+        return np.zeros(0, dtype=_GROUND), np.zeros((0, 5)), np.zeros(0, dtype=NODE)
+    flat = environment.tables
+    ground = np.zeros(len(flat.offset), dtype=_GROUND)
+    ground["normal"], ground["offset"] = flat.normal, flat.offset
+    ground["edge_start"], ground["edge_stop"] = flat.edge_start[:-1], flat.edge_start[1:]
+    ground["kind"] = [WITHOUT_END if p.unbounded else BOUNDED for p in environment.polygons]
+    for solid in flat.solids:
+        ground["kind"][list(solid.polygons)] = OF_SOLID
+    nodes = np.zeros(len(flat.node_first), dtype=NODE)
+    nodes["low"], nodes["high"], nodes["first"] = flat.node_low, flat.node_high, flat.node_first
+    return ground, np.column_stack([flat.edge, flat.limit]), nodes
 
 
 def _fill(row: Any, placed: PlacedShape) -> tuple[Any, Floats]:
     """Set what a shape's kind and size say; return corners and triangles of a hull, and its centre."""
+    row["body"], row["surface"] = placed.body, placed.velocity
+    _set_material(row, placed.material)
+    if placed.shape is None:
+        assert placed.hull is not None
+        row["core"] = HULL
+        return _centered(row, placed.hull.corners, placed.hull.triangles)
     size, points, center = placed.shape.size, None, np.zeros(3)
-    row["body"], row["core"] = placed.body, _CORES[placed.shape.kind]
-    for key in ("static_friction", "kinetic_friction", "restitution"):
-        row[key] = getattr(placed.material, key)
+    row["core"] = _CORES[placed.shape.kind]
     match placed.shape.kind:
         case "box":
             row["half"] = 0.5 * np.array(size)
@@ -184,16 +272,23 @@ def _fill(row: Any, placed: PlacedShape) -> tuple[Any, Floats]:
         case "cylinder":
             row["half"] = size[0], size[0], 0.5 * size[1]
         case _:
-            hull = load_mesh(placed).convex
-            corners = np.array(hull.points(), dtype=float)
-            triangles = np.array([[hull.polygons(k)[i] for i in range(3)] for k in range(hull.num_polygons)])
-            center = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
-            points = corners - center, triangles
-            row["reach"] = np.linalg.norm(points[0], axis=1).max()
+            points, center = _centered(row, *mesh_hull(placed.shape, placed.owner))
     if points is None:
         across = np.linalg.norm(row["half"]) if row["core"] != CYLINDER else np.hypot(row["half"][0], row["half"][2])
         row["reach"] = row["radius"] + across
     return points, center
+
+
+def _centered(row: Any, corners: Floats, triangles: Ints) -> tuple[Any, Floats]:
+    center = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
+    row["reach"] = np.linalg.norm(corners - center, axis=1).max()
+    return (corners - center, triangles), center
+
+
+def _set_material(row: Any, material: Material | None) -> None:
+    """Friction and restitution; without any, those of the other shape count: the lower ones of both do."""
+    for key in ("static_friction", "kinetic_friction", "restitution"):
+        row[key] = np.inf if material is None else getattr(material, key)
 
 
 def _ranges(lists: list[list[int]]) -> tuple[Ints, Ints]:

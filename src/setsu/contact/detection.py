@@ -22,10 +22,20 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.scene import Problem, Scene
+from setsu.contact.free_motion import Motion
+from setsu.contact.scene import STOP, Problem, Scene
 from setsu.native.control_flow import part
 
-__all__ = ["add_pairs", "find_near", "find_passed", "point_in_world", "set_axes"]
+__all__ = [
+    "add_pairs",
+    "find_near",
+    "find_passed",
+    "near_polygons",
+    "point_in_world",
+    "set_axes",
+    "set_places",
+    "touch_each_other",
+]
 
 # A point this far behind a face (m) still counts as at it: what linearised steps leave.
 _BEHIND = 1e-5
@@ -47,9 +57,9 @@ def point_in_world(poses, body, p):
 
 
 @part
-def _near_polygons(scene: Scene, x, y, z, reach):
+def near_polygons(nodes, polygons, scratch, x, y, z, reach):
     """Write the polygons that come within `reach` of a place to scratch[1]; return how many."""
-    nodes, stack, found = scene.nodes, scene.scratch[0], scene.scratch[1]
+    stack, found = scratch[0], scratch[1]
     if len(nodes) == 0:
         return 0
     count, depth = 0, 1
@@ -70,8 +80,8 @@ def _near_polygons(scene: Scene, x, y, z, reach):
             depth += 2
             continue
         k = -1 - first
-        n = scene.polygons[k].normal
-        if abs(n[0] * x + n[1] * y + n[2] * z - scene.polygons[k].offset) <= reach:
+        n = polygons[k].normal
+        if abs(n[0] * x + n[1] * y + n[2] * z - polygons[k].offset) <= reach:
             found[count] = k
             count += 1
     return count
@@ -111,8 +121,20 @@ def _append(scene: Scene, problem: Problem, point, polygon, gap, x, y, z, nx, ny
     c, p = problem.contacts[index], scene.points[point]
     c.point, c.face, c.body_a, c.body_b, c.gap, c.offset = point, polygon, p.body, -1, gap, offset
     c.position[0], c.position[1], c.position[2] = x - p.radius * nx, y - p.radius * ny, z - p.radius * nz
-    c.static_friction, c.kinetic_friction, c.restitution = p.static_friction, p.kinetic_friction, p.restitution
+    ground = scene.polygons[polygon]
+    c.static_friction = min(p.static_friction, ground.static_friction)
+    c.kinetic_friction = min(p.kinetic_friction, ground.kinetic_friction)
+    c.restitution = min(p.restitution, ground.restitution)
     set_axes(c.axes, nx, ny, nz)
+    _set_surface(c, ground.surface)
+
+
+@part
+def _set_surface(c, velocity):
+    """Velocity of surface b (m/s, world axes) in the axes of a contact; its part along the normal does not count."""
+    for k in range(3):
+        c.surface[k] = c.axes[k, 0] * velocity[0] + c.axes[k, 1] * velocity[1] + c.axes[k, 2] * velocity[2]
+    c.surface[0] = 0.0
 
 
 @part
@@ -165,7 +187,7 @@ def _add_rim(scene: Scene, problem: Problem, point, polygon, first, from_x, from
 
 @part
 def add_pairs(problem: Problem):
-    """Append the contacts between bodies."""
+    """Append the contacts between shapes."""
     for k in range(problem.counts[2]):
         index = problem.counts[0]
         if index >= len(problem.contacts):
@@ -177,6 +199,36 @@ def add_pairs(problem: Problem):
             c.position[i] = p.position[i]
         c.static_friction, c.kinetic_friction, c.restitution = p.static_friction, p.kinetic_friction, p.restitution
         set_axes(c.axes, p.normal[0], p.normal[1], p.normal[2])
+        _set_surface(c, p.surface)
+
+
+@part
+def set_places(scene: Scene, problem: Problem, motion: Motion, first):
+    """Where the contacts from `first` on act in the middle of the step: points move, pairs go with their bodies."""
+    for index in range(first, problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point >= 0:
+            p = scene.points[c.point]
+            x, y, z = point_in_world(motion.poses, p.body, p.position)
+            n = c.axes[0]
+            c.acts[0], c.acts[1], c.acts[2] = x - p.radius * n[0], y - p.radius * n[1], z - p.radius * n[2]
+            continue
+        if c.point == STOP:
+            continue
+        for i in range(3):
+            way = motion.poses[c.body_a, i, 3] - motion.poses_start[c.body_a, i, 3]
+            if c.body_b >= 0:
+                way = 0.5 * (way + motion.poses[c.body_b, i, 3] - motion.poses_start[c.body_b, i, 3])
+            c.acts[i] = c.position[i] + way
+
+
+@part
+def touch_each_other(problem: Problem):
+    """Whether two moving bodies are among the pairs."""
+    found = False
+    for k in range(problem.counts[2]):
+        found = found or problem.pairs[k].body_b >= 0
+    return found
 
 
 @part
@@ -215,7 +267,7 @@ def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
             continue
         cx, cy, cz = point_in_world(poses, body, b.center)
         far = max(reach, deepest)
-        found = _near_polygons(scene, cx, cy, cz, b.radius + far)
+        found = near_polygons(scene.nodes, scene.polygons, scene.scratch, cx, cy, cz, b.radius + far)
         if found == 0:
             continue
         many = b.group_stop - b.group_start > 1
@@ -265,7 +317,7 @@ def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
                 turned += (poses_next[body, i, j] - poses[body, i, j]) ** 2
         moved = math.sqrt((bx - ax) ** 2 + (by - ay) ** 2 + (bz - az) ** 2)
         far = moved + b.radius * math.sqrt(turned)
-        found = _near_polygons(scene, bx, by, bz, b.radius + far)
+        found = near_polygons(scene.nodes, scene.polygons, scene.scratch, bx, by, bz, b.radius + far)
         if found == 0:
             continue
         many = b.group_stop - b.group_start > 1

@@ -1,21 +1,22 @@
-"""Energies at the end of a step, and a guard: a step of a mechanism that nothing drives gains no energy.
+"""Energies at the end of a step, and a guard: a step gains no more energy than is put in.
 
 | symbol | meaning | unit |
 |---|---|---|
 | T, V; T', V' | kinetic and potential energy at the beginning and at the end of the step | J |
+| W | work of applied torques and of moving ground in the step | J |
 | M, c | mass of a tree of bodies that hangs on a free joint, velocity of its centre of mass | kg, m/s |
 | T_r | kinetic energy of the motion about centres of mass: T' - Σ ½ M c² | J |
 | d | displacement of the step: q' = q ⊕ d | |
 
-    T' + V' <= T + V                                                          (1)  to 1e-11 (T + T') + 1e-15 |T + V|
-    linear velocities of free joints <- those in the turned axes                              (2)  flight.py (4)
+    T' + V' <= T + V + W                                                      (1)  to 1e-11 (T + T') + 1e-15 |T + V|
+    W = Σ u d + Σ f_t · v_ground                                              (2)
     v' <- c + s (v' - c),  s² = 1 - gain / T_r                                (3)  if the gain is below half of T_r
     v' <- s v',            s² = 1 - gain / T'                                 (4)  else
-    d <- d/2, again and again, in the end 0                                   (5)  where V' > T + V
+    d <- d/2, again and again, in the end 0                                   (5)  where V' > T + V + W
 
-Velocity terms enter free_motion.py (1) explicitly, and positions move along straight steps: fast spinning bodies would
-gain energy of order h². The measures come in this order, each only where those before it do not do: (2) is what linear
-momentum demands, (3) keeps it, (4) keeps directions, (5) ends at (1) for certain: with d = 0 and v' = 0, V' = V.
+Steps of the second order miss energies by the third power of h; impacts and ways out of the ground by more. The
+measures come in this order, each only where those before it do not do: (3) keeps momentum, (4) directions, (5) ends at
+(1) for certain: with d = 0 and v' = 0, V' = V.
 A body at rest has nothing to pay for being moved out of the ground: it stays where the compliance of its contacts
 carries it (step.py). A start inside the ground is moved out in any case: the work of that, at most the weight times
 the depth, is given.
@@ -26,9 +27,10 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.flight import turn_free_joints
 from setsu.contact.free_motion import (
     APPLIED,
+    DAMPING,
+    DRY,
     GIVEN,
     KINETIC,
     KINETIC_NEXT,
@@ -36,19 +38,31 @@ from setsu.contact.free_motion import (
     POTENTIAL_ENERGY,
     POTENTIAL_NEXT,
     V_NEXT,
+    WORK,
     Motion,
+    V,
 )
-from setsu.contact.tree import NEXT, Tree, kinetic_energy, set_inertias, weight_energy
+from setsu.contact.scene import Problem
+from setsu.contact.tree import NEXT, Tree, kinetic_energy, weight_energy
 from setsu.native.control_flow import part, run_bound
 
-__all__ = ["can_pay", "energy_gain", "guard_energy", "is_driven", "set_energies", "take_given"]
+__all__ = [
+    "can_pay",
+    "dissipated",
+    "energy_gain",
+    "guard_energy",
+    "is_driven",
+    "presses",
+    "set_energies",
+    "set_work",
+    "take_given",
+]
 
 
 @part
 def set_energies(tree: Tree, motion: Motion):
-    """Inertias and energies of the state the step ends in; False for bad numbers."""
+    """Energies of the state the step ends in; False for bad numbers."""
     e = motion.energies
-    set_inertias(tree, motion.poses_next, motion.columns_next, NEXT)
     e[KINETIC_NEXT] = kinetic_energy(tree, motion.vectors[V_NEXT], NEXT)
     if motion.elastic[0] == 1:
         return run_bound(motion.kernels[POTENTIAL_ENERGY]) < 0
@@ -57,19 +71,50 @@ def set_energies(tree: Tree, motion: Motion):
 
 
 @part
-def is_driven(motion: Motion):
-    """Whether torques act in this step: then energy may come in."""
+def is_driven(tree: Tree, motion: Motion):
+    """Whether torques act that could lift something: more than a millionth of the weight, and of a metre per s²."""
     driven = 0.0
     for d in range(motion.vectors.shape[1]):
         driven += abs(motion.vectors[APPLIED, d])
-    return driven > 0.0
+    return driven > 1e-6 * (motion.creep[1] + tree.total_mass[0])
+
+
+@part
+def set_work(tree: Tree, problem: Problem, motion: Motion, h, plain):
+    """W (2), while V and V_NEXT are those of the middle; plain: all trees move with the velocity at the end."""
+    a, work = motion.vectors, 0.0
+    for d in range(a.shape[1]):
+        jumps = plain or tree.jumps[tree.reference[tree.dof_body[d]]] == 1
+        work += h * a[APPLIED, d] * (a[V_NEXT, d] if jumps else 0.5 * (a[V, d] + a[V_NEXT, d]))
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        work += c.impulse[1] * c.surface[1] + c.impulse[2] * c.surface[2]
+    motion.energies[WORK] = work
+
+
+@part
+def dissipated(motion: Motion, h):
+    """Work of the joints' friction and dampers in the step (J), at most 0, once V_NEXT is that of the end."""
+    a, work = motion.vectors, 0.0
+    for d in range(a.shape[1]):
+        work += h * (a[DRY, d] - a[DAMPING, d] * a[V_NEXT, d]) * 0.5 * (a[V, d] + a[V_NEXT, d])
+    return min(0.0, work)
+
+
+@part
+def presses(problem: Problem):
+    """Whether any contact presses."""
+    found = False
+    for index in range(problem.counts[0]):
+        found = found or problem.contacts[index].impulse[0] > 0.0
+    return found
 
 
 @part
 def _limit(motion: Motion):
-    """T + V, and what is given."""
+    """T + V + W, and what is given."""
     e = motion.energies
-    return e[KINETIC] + e[POTENTIAL] + e[GIVEN]
+    return e[KINETIC] + e[POTENTIAL] + e[GIVEN] + e[WORK]
 
 
 @part
@@ -83,7 +128,7 @@ def _is_within(motion: Motion):
 
 @part
 def energy_gain(motion: Motion):
-    """T' + V' - T - V, without what is given (J)."""
+    """T' + V' - T - V - W, without what is given (J)."""
     return motion.energies[KINETIC_NEXT] + motion.energies[POTENTIAL_NEXT] - _limit(motion)
 
 
@@ -94,14 +139,12 @@ def can_pay(motion: Motion, work):
 
 
 @part
-def guard_energy(tree: Tree, motion: Motion, h, turned):
-    """Change the velocity at the end of the step until (1) holds; False where only (5) helps. turned: (2) is done."""
+def guard_energy(tree: Tree, motion: Motion):
+    """Change the velocity at the end of the step until (1) holds; False where only (5) helps."""
     if _is_within(motion):
         return True
     a, e = motion.vectors, motion.energies
-    if not turned:
-        turn_free_joints(motion, h)
-        e[KINETIC_NEXT] = kinetic_energy(tree, a[V_NEXT], NEXT)
+    e[KINETIC_NEXT] = kinetic_energy(tree, a[V_NEXT], NEXT)  # and the twists that go with it
     gain = energy_gain(motion)
     about = e[KINETIC_NEXT] - _set_center_velocities(tree, motion)
     if 0.0 < gain < 0.5 * about:
@@ -119,7 +162,7 @@ def guard_energy(tree: Tree, motion: Motion, h, turned):
 def take_given(motion: Motion):
     """Use up what is given as far as this step needed it."""
     e = motion.energies
-    gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - e[KINETIC] - e[POTENTIAL]
+    gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - e[KINETIC] - e[POTENTIAL] - e[WORK]
     e[GIVEN] -= min(e[GIVEN], max(0.0, gain))
 
 

@@ -1,4 +1,4 @@
-"""What surrounds a mechanism: polygons it can touch, and the flat tables detection reads."""
+"""What surrounds a mechanism: polygons and shapes that it can touch."""
 
 from __future__ import annotations
 
@@ -6,59 +6,48 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from setsu.contact.ground import GroundTables, ground_tables
 from setsu.contact.polygon import Polygon
 from setsu.errors import InputError
+from setsu.mechanism import Material, Shape
 from setsu.spatial import finite_vector
 
-__all__ = ["Environment", "PolygonTables"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["Environment"]
 
 # An unbounded plane is drawn, and sorted into the tree of boxes, with this size (m).
 _FLOOR_SIZE = 10.0
-
-
-class PolygonTables(NamedTuple):
-    """Polygons as arrays: planes n·x = offset, edges a·x <= d, and a tree of boxes around them.
-
-    A node of the tree holds the box of its polygons; below `first` >= 0 stand its two halves, at first and first + 1;
-    a leaf has first = -1 - polygon.
-    """
-
-    normal: Floats  # (n, 3)
-    offset: Floats  # (n,)
-    edge_start: Ints  # (n + 1,)
-    edge: Floats  # (n_edges, 4)
-    node_low: Floats  # (n_nodes, 3)
-    node_high: Floats  # (n_nodes, 3)
-    node_first: Ints  # (n_nodes,)
 
 
 @dataclass(frozen=True)
 class Environment:
     """Everything fixed in the world that a mechanism can touch.
 
+    polygons: flat pieces, touched from their front. shapes: solids, placed in the world by their poses (meshes by their
+    convex hulls). Polygons that close up around a convex body, as those of `box`, are a solid too.
+
     >>> len(Environment.floor().polygons)
     1
     """
 
     polygons: tuple[Polygon, ...] = ()
+    shapes: tuple[Shape, ...] = ()
 
-    def __init__(self, polygons: Iterable[Polygon] = ()) -> None:
-        try:
-            given = tuple(polygons)
-        except TypeError:
-            raise InputError(f"Environment: expected a list of Polygon, got {polygons!r:.80}") from None
-        for index, polygon in enumerate(given):
-            if not isinstance(polygon, Polygon):
-                raise InputError(f"Environment: entry {index}: expected a Polygon, got {polygon!r:.80}")
-        object.__setattr__(self, "polygons", given)
+    def __init__(self, polygons: Iterable[Polygon] = (), shapes: Iterable[Shape] = ()) -> None:
+        for given, kind, key in ((polygons, Polygon, "polygons"), (shapes, Shape, "shapes")):
+            try:
+                entries = tuple(given)
+            except TypeError:
+                raise InputError(f"Environment: {key}: expected a list of {kind.__name__}, got {given!r:.80}") from None
+            for index, entry in enumerate(entries):
+                if not isinstance(entry, kind):
+                    raise InputError(
+                        f"Environment: {key}: entry {index}: expected a {kind.__name__}, got {entry!r:.80}"
+                    )
+            object.__setattr__(self, key, entries)
 
     @staticmethod
     def floor(height: float = 0.0) -> Environment:
@@ -121,57 +110,52 @@ class Environment:
             faces.append(Polygon([(a, b, z + rise) for a, b in top], f"tread {k + 1}"))
         return Environment(faces)
 
+    @staticmethod
+    def heightfield(
+        z: ArrayLike,
+        size: Sequence[float],
+        center: Sequence[float] = (0.0, 0.0, 0.0),
+        name: str = "heightfield",
+        material: Material | None = None,
+    ) -> Environment:
+        """Return ground of the heights z (rows along x, columns along y), m, on a rectangle of size (x, y), m.
+
+        The rectangle's middle lies at `center`. Each cell is two triangles, split along the diagonal from its lowest x
+        and y.
+
+        >>> len(Environment.heightfield([[0.0, 0.1], [0.1, 0.0], [0.0, 0.0]], (2.0, 1.0)).polygons)
+        4
+        """
+        what = f"Environment {name}"
+        try:
+            heights = np.array(z, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{what}: expected heights (rows, columns), got {z!r:.80}") from None
+        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
+            raise InputError(
+                f"{what}: expected at least 2 x 2 finite heights (rows along x, columns along y), "
+                f"got an array of shape {heights.shape}"
+            )
+        lengths = finite_vector(size, 2, f"{what} size")
+        if not (lengths > 0.0).all():
+            raise InputError(f"{what} size: expected two positive lengths in m, got {size!r}")
+        if material is not None and not isinstance(material, Material):
+            raise InputError(f"{what} material: expected a Material or None, got {material!r:.80}")
+        x0, y0, z0 = finite_vector(center, 3, f"{what} center").tolist()
+        x = x0 + np.linspace(-0.5, 0.5, heights.shape[0]) * lengths[0]
+        y = y0 + np.linspace(-0.5, 0.5, heights.shape[1]) * lengths[1]
+        grid = np.stack([*np.meshgrid(x, y, indexing="ij"), heights + z0], axis=-1)
+        a, b, c, d = grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]
+        cells = np.stack([np.stack([a, b, c], axis=-2), np.stack([a, c, d], axis=-2)], axis=2)
+        return Environment(Polygon.triangles(cells.reshape(-1, 3, 3), name, material))
+
     def __add__(self, other: Environment) -> Environment:
         """Put two environments together."""
         if not isinstance(other, Environment):
             return NotImplemented
-        return Environment(self.polygons + other.polygons)
+        return Environment(self.polygons + other.polygons, self.shapes + other.shapes)
 
     @cached_property
-    def tables(self) -> PolygonTables:
+    def tables(self) -> GroundTables:
         """The arrays detection reads."""
-        edges = [polygon.edge_planes for polygon in self.polygons]
-        low, high, first = _tree(self.polygons)
-        return PolygonTables(
-            normal=np.array([polygon.normal for polygon in self.polygons]).reshape(-1, 3),
-            offset=np.array([polygon.offset for polygon in self.polygons], dtype=np.float64),
-            edge_start=np.concatenate([[0], np.cumsum([len(rows) for rows in edges])]).astype(np.int64),
-            edge=np.concatenate([np.zeros((0, 4)), *edges]),
-            node_low=low,
-            node_high=high,
-            node_first=first,
-        )
-
-
-def _tree(polygons: tuple[Polygon, ...]) -> tuple[Floats, Floats, Ints]:
-    """Boxes around halves of halves of the polygons, split at the median of the longest side."""
-    lows = [np.full(3, -np.inf) if p.unbounded else p.vertices.min(axis=0) for p in polygons]
-    highs = [np.full(3, np.inf) if p.unbounded else p.vertices.max(axis=0) for p in polygons]
-    middles = [p.vertices.mean(axis=0) for p in polygons]
-    low: list[Floats] = []
-    high: list[Floats] = []
-    first: list[int] = []
-
-    def fill(node: int, members: list[int]) -> None:
-        low[node] = np.min([lows[k] for k in members], axis=0)
-        high[node] = np.max([highs[k] for k in members], axis=0)
-        if len(members) == 1:
-            first[node] = -1 - members[0]
-            return
-        axis = int(np.ptp([middles[k] for k in members], axis=0).argmax())
-        ordered = sorted(members, key=lambda k: middles[k][axis])
-        first[node] = len(first)
-        here = first[node]
-        for _ in range(2):
-            low.append(np.zeros(3))
-            high.append(np.zeros(3))
-            first.append(0)
-        fill(here, ordered[: len(ordered) // 2])
-        fill(here + 1, ordered[len(ordered) // 2 :])
-
-    if polygons:
-        low.append(np.zeros(3))
-        high.append(np.zeros(3))
-        first.append(0)
-        fill(0, list(range(len(polygons))))
-    return np.array(low).reshape(-1, 3), np.array(high).reshape(-1, 3), np.array(first, dtype=np.int64)
+        return ground_tables(self.polygons)

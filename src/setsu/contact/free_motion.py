@@ -3,15 +3,22 @@
 | symbol | meaning | unit |
 |---|---|---|
 | h | step | s |
-| H, b | mass matrix, bias torque at the beginning of the step | |
+| H, b | mass matrix, bias torque in the middle of the step (flight.py) | |
 | u, kp, kd | torque without and gains of the joint servo; D, k damping and stiffness of the joints | |
+| ν, ν' | velocities at both ends; of free joints in the axes of the middle | |
+| f, c, s | dry friction of a joint, its limit, its direction of sliding | N m or N |
+| ε | 2e-10 m/s or rad/s: what a joint that sticks may yield | |
 
-    (H + h (kd + D) + h² (kp + k)) (v' - v) = h (u - b - h (kp + k) v)        (1)  u: servo at the old state included
+    (H + h (kd + D) + h² (kp + k)) (ν' - ν) = h (u - b - h (kp + k) ν + f)    (1)  u: servo at the old state included
+    b = b(q_m, ν + ½ h a(q_m, ν))                                             (2)
+    sliding: f = -c s;  sticking: f = -c ν'/ε, as long as |ν'| <= ε           (3)
+    linear acceleration of a free joint in axes at rest: a + ω x ν            (4)
 
 then changed as little as loops, couplings and surfaces of the mechanism demand (held_rows.py).
 
-Dry friction of joints is a damper of the slope it has at the present speed. Cost: bias and one pass over the tree
-(articulated.py); with such rows, or bodies that touch each other, the mass matrix and its factors (factor.py).
+Which joints stick is found together with the contacts (step.py). Cost: bias, a second time where velocities count, and
+one pass over the tree (articulated.py); with such rows, or bodies that touch each other, the mass matrix and its
+factors (factor.py).
 """
 
 from __future__ import annotations
@@ -28,7 +35,16 @@ from setsu.contact.scene import Scene
 from setsu.contact.tree import NOW, Tree
 from setsu.native.control_flow import part, run_bound
 
-__all__ = ["BAD_NUMBERS", "FINE", "NOT_POSITIVE", "VECTORS", "Motion", "free_velocity"]
+__all__ = [
+    "BAD_NUMBERS",
+    "FINE",
+    "NOT_POSITIVE",
+    "VECTORS",
+    "Motion",
+    "check_sticking",
+    "free_velocity",
+    "set_sticking",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,14 +52,21 @@ Handle = NDArray[np.int64]
 
 FINE, BAD_NUMBERS, NOT_POSITIVE = 0, 1, 2
 
+# m/s or rad/s: ε.
+YIELDING = 2e-10
+# m or rad: steps that move more look at the bias a second time (2).
+_FAST = 1e-5
+
 # Rows of Motion.vectors, all (nv,): the state, torques and gains, then what a step works out.
-VECTORS = 17
+VECTORS = 21
 V, TORQUE, KP, KD, POSITION, VELOCITY, DAMPING, STIFFNESS, COULOMB = range(9)
-BIAS, ROOT, CHANGE, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION = range(9, VECTORS)
+BIAS, ROOT, CHANGE, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION, V_MIDDLE, DRY, UNCHANGED, V_END = range(
+    9, VECTORS
+)
 # Rows of Motion.kernels.
 MASS_MATRIX, BIAS_TORQUE, POSES_NOW, INTEGRATE, POSES_NEXT, POTENTIAL_ENERGY = range(6)
 # Entries of Motion.energies (J).
-KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT, GIVEN = range(5)
+KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT, GIVEN, WORK = range(6)
 
 
 class Motion(NamedTuple):
@@ -51,20 +74,25 @@ class Motion(NamedTuple):
 
     TORQUE, KP, KD, POSITION, VELOCITY: u + kp (q_ref - q) + kd (v_ref - v) drives the joints. DAMPING, STIFFNESS,
     COULOMB: of the joints. APPLIED: torque of the step, with the servo at its end. V_FREE, V_NEXT: velocity at its end
-    without and with contact impulses. DISPLACEMENT: from q to q_next. ACCELERATION: that of (1).
+    without and with contact impulses. DISPLACEMENT: from q to q_next. ACCELERATION: that of (1). DRY: friction of the
+    joints in the step (3). UNCHANGED: the servo at the beginning of the step. V_END: V_NEXT, free joints in their axes
+    at the end. During a step V, V_FREE and V_NEXT are ν and ν'.
     """
 
     q: Floats
     q_next: Floats
     vectors: Floats  # (VECTORS, nv)
     coordinate: Ints  # (nv,) where in q, -1 for velocities without a single coordinate
-    poses: Floats  # (n_bodies, 4, 4) at q
+    q_middle: Floats
+    start: Floats  # (1, nv) velocity at the beginning of the step
+    poses_start: Floats  # (n_bodies, 4, 4) at q
+    poses: Floats  # (n_bodies, 4, 4) at q_middle
     poses_next: Floats
-    columns: Floats  # (6, nv) joint axes at q
+    columns: Floats  # (6, nv) joint axes at q_middle
     columns_next: Floats
     H: Floats
     kernels: Handle  # (6, 7)
-    energies: Floats  # (5,) kinetic and potential, of the state and of the next; what may come in (energy_guard.py)
+    energies: Floats  # (6,) kinetic and potential, of the state and of the next; given, and work (energy_guard.py)
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
     body_twists: Floats  # (2, nv, 6) beyond each velocity, at the beginning and at the end without contacts (tree.py)
     elastic: Ints  # (1,) whether springs keep energy
@@ -72,59 +100,117 @@ class Motion(NamedTuple):
 
 
 @part
-def free_velocity(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, dense):
-    """Velocity at the end of the step without contacts (1) into V_FREE; FINE or what is wrong."""
-    if run_bound(motion.kernels[BIAS_TORQUE]) >= 0:
-        return BAD_NUMBERS
+def set_sticking(tree: Tree, motion: Motion):
+    """Begin with what the velocities say: joints that move slide, those at rest stick."""
+    a = motion.vectors
+    for d in range(a.shape[1]):
+        v = a[V, d]
+        tree.sticks[d] = 1 if v > YIELDING else (-1 if v < -YIELDING else 0)
+
+
+@part
+def check_sticking(tree: Tree, motion: Motion):
+    """Compare (3) with the velocities found; True if a joint begins to slide, or to stick."""
+    a, changes = motion.vectors, False
+    for d in range(a.shape[1]):
+        if a[COULOMB, d] > 0.0:
+            v, s = a[V_NEXT, d], tree.sticks[d]
+            if s == 0 and abs(v) > YIELDING * (1.0 + 1e-9):
+                tree.sticks[d], changes = 1 if v > 0.0 else -1, True
+            elif s * v < 0.0:
+                tree.sticks[d], changes = 0, True
+    return changes
+
+
+@part
+def _set_load(tree: Tree, motion: Motion, h):
+    """Right side of (1) into CHANGE, and what it adds to the joints' inertias."""
     a, x, inertia = motion.vectors, motion.vectors[CHANGE], tree.joint_inertia
     for d in range(len(x)):
         v, dry, kp, kd = a[V, d], a[COULOMB, d], a[KP, d], a[KD, d]
-        sign = 1.0 if v > 0.0 else (-1.0 if v < 0.0 else 0.0)
-        # Dry friction as a damper that gives its force at the present speed: implicit, it stops the joint and no more.
-        slope = dry / max(abs(v), 1e-3)
         u = a[TORQUE, d] + kd * (a[VELOCITY, d] - v)
         if motion.coordinate[d] >= 0:
             u += kp * (a[POSITION, d] - motion.q[motion.coordinate[d]])
-        spring = kp + a[STIFFNESS, d]
-        x[d] = h * (u - a[BIAS, d] + dry * sign - slope * v - h * spring * v)
-        inertia[1, d] = inertia[0, d] + h * (kd + a[DAMPING, d] + slope) + h * h * spring
+        spring, stick, middle = kp + a[STIFFNESS, d], 0.0, a[V_MIDDLE, d]
+        if tree.sticks[d] == 0:
+            stick = dry / YIELDING
+        # The bias holds springs, dampers and dry friction of the joints in the middle: here they are implicit.
+        known = a[DAMPING, d] * (middle - v) + dry * (1.0 if middle > 0.0 else (-1.0 if middle < 0.0 else 0.0))
+        if motion.coordinate[d] >= 0:
+            known += a[STIFFNESS, d] * (motion.q_middle[motion.coordinate[d]] - motion.q[motion.coordinate[d]])
+        x[d] = h * (u - a[BIAS, d] + known - stick * v - dry * tree.sticks[d] - h * spring * v)
+        inertia[1, d] = inertia[0, d] + h * (kd + a[DAMPING, d] + stick) + h * h * spring
         a[APPLIED, d] = u
+
+
+@part
+def _free_change(scene: Scene, tree: Tree, motion: Motion, h, dense, again):
+    """V_FREE - V into V_FREE's place; again: the factors are known."""
+    a, x = motion.vectors, motion.vectors[CHANGE]
+    if run_bound(motion.kernels[BIAS_TORQUE]) >= 0:
+        return BAD_NUMBERS
+    _set_load(tree, motion, h)
     if dense:
-        return _free_dense(scene, tree, motion, held, h)
-    if not factor_free(tree):
+        H = motion.H
+        if not again:
+            if run_bound(motion.kernels[MASS_MATRIX]) >= 0:
+                return BAD_NUMBERS
+            for d in range(len(x)):
+                H[d, d] += tree.joint_inertia[1, d] - tree.joint_inertia[0, d]
+            if not factorise(H, scene.parent, a[ROOT]):
+                return NOT_POSITIVE
+        force_to_x(H, scene.parent, a[ROOT], x)
+        x_to_velocity(H, scene.parent, a[ROOT], x)
+        for d in range(len(x)):
+            a[V_FREE, d] = x[d]
+        return FINE
+    if not again and not factor_free(tree):
         return NOT_POSITIVE
     for d in range(len(x)):
         tree.pull[d] = x[d]
     free_sweep(tree)
     for d in range(len(x)):
-        a[V_FREE, d] = a[V, d] + tree.change[d]
-        p, s, now, free, y, v = (
-            tree.parent[d], tree.axes[NOW, d], motion.body_twists[0, d], motion.body_twists[1, d], tree.twists[d],
-            a[V, d],
-        )  # fmt: skip
-        for i in range(6):
-            now[i] = s[i] * v + (motion.body_twists[0, p, i] if p >= 0 else 0.0)
-            free[i] = now[i] + y[i]
+        a[V_FREE, d] = tree.change[d]
     return FINE
 
 
 @part
-def _free_dense(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h):
-    """The same with the mass matrix and its factors."""
-    for kernel in (MASS_MATRIX, POSES_NOW):
-        if run_bound(motion.kernels[kernel]) >= 0:
-            return BAD_NUMBERS
-    H, a, x = motion.H, motion.vectors, motion.vectors[CHANGE]
-    for d in range(len(x)):
-        H[d, d] += tree.joint_inertia[1, d] - tree.joint_inertia[0, d]
-    if not factorise(H, scene.parent, a[ROOT]):
-        return NOT_POSITIVE
-    force_to_x(H, scene.parent, a[ROOT], x)
-    x_to_velocity(H, scene.parent, a[ROOT], x)
-    for d in range(len(x)):
-        a[V_FREE, d] = a[V, d] + x[d]
+def free_velocity(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, dense, plain, far):
+    """Velocity at the end of the step without contacts (1) into V_FREE; FINE or what is wrong.
+
+    plain: without (2), (4). far: how much the step moves (m or rad).
+    """
+    a = motion.vectors
+    for d in range(a.shape[1]):
+        a[V_MIDDLE, d] = a[V, d]
+    again = False
+    while True:
+        status = _free_change(scene, tree, motion, h, dense, again)
+        if status != FINE:
+            return status
+        if not plain:
+            for k in range(len(tree.roots)):  # (4)
+                if tree.roots[k].free == 0:
+                    continue
+                o, v = tree.roots[k].velocity, a[V_MIDDLE]
+                a[V_FREE, o] += h * (v[o + 4] * v[o + 2] - v[o + 5] * v[o + 1])
+                a[V_FREE, o + 1] += h * (v[o + 5] * v[o] - v[o + 3] * v[o + 2])
+                a[V_FREE, o + 2] += h * (v[o + 3] * v[o + 1] - v[o + 4] * v[o])
+        if again or plain or far <= _FAST:
+            break
+        again = True
+        for d in range(a.shape[1]):
+            a[V_MIDDLE, d] = a[V, d] + 0.5 * a[V_FREE, d]  # (2)
+    for d in range(a.shape[1]):
+        a[V_FREE, d] += a[V, d]
     if len(held.work.rows) > 0:
         if not begin_rows(held, motion.q, a[V], a[V_FREE], h):
             return BAD_NUMBERS
-        hold_rows(held, H, scene.parent, a[ROOT], x, a[V_FREE])
+        hold_rows(held, motion.H, scene.parent, a[ROOT], a[CHANGE], a[V_FREE])
+    if not dense:
+        for d in range(a.shape[1]):
+            p, s, now, free = tree.parent[d], tree.axes[NOW, d], motion.body_twists[0, d], motion.body_twists[1, d]
+            for i in range(6):
+                now[i] = s[i] * a[V, d] + (motion.body_twists[0, p, i] if p >= 0 else 0.0)
+                free[i] = s[i] * a[V_FREE, d] + (motion.body_twists[1, p, i] if p >= 0 else 0.0)
     return FINE

@@ -10,7 +10,7 @@ do not. Source: sugihara2002 (11), (12), (20)-(27) with the reading of docs/cont
 from __future__ import annotations
 
 from setsu.contact import newton_solver
-from setsu.contact.flight import rebound, set_turning
+from setsu.contact.flight import rebound
 from setsu.contact.free_motion import Motion
 from setsu.contact.memory import is_sliding
 from setsu.contact.scene import Problem
@@ -31,7 +31,8 @@ def set_bounces(tree: Tree, problem: Problem, motion: Motion, first, h, slowest)
         reaches = first > 0 or c.gap + h * c.free[0] <= 0.0
         c.bounces = 1 if reaches and c.restitution > 0.0 and c.before[0] < -slowest else 0
         if c.bounces == 1:
-            set_turning(tree, motion, c, h)
+            for k in range(3):
+                c.curvature[k] = c.bend[k] = 0.0
 
 
 @part
@@ -40,7 +41,7 @@ def _set_shifts(tree: Tree, problem: Problem, h, part, creep):
     bounces = False
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
-        c.shift[1], c.shift[2] = c.curvature[1], c.curvature[2]
+        c.shift[1], c.shift[2] = c.curvature[1] - c.surface[1], c.curvature[2] - c.surface[2]
         if c.bounces == 1:
             bounces = True
             c.shift[0] = c.curvature[0] - rebound(tree, c, part * c.restitution, h)
@@ -83,8 +84,7 @@ def solve_contacts(tree: Tree, problem: Problem, h, creep):
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
             for k in range(3):
-                turning = c.curvature[k] if c.bounces == 1 else 0.0
-                free, after = c.free[k] + turning, c.velocity[k] - c.shift[k] + turning
+                free, after = c.free[k], c.velocity[k] - c.shift[k]
                 gain += 0.5 * c.impulse[k] * (free + after)
                 size += 0.5 * abs(c.impulse[k]) * (abs(free) + abs(after))
         if gain <= 1e-8 * size:

@@ -38,7 +38,7 @@ def _add(scene: Scene, problem: Problem, stop, gap):
     c.point, c.face, c.body_a, c.body_b, c.gap = STOP, stop, s.body, -1, gap
     c.static_friction = c.kinetic_friction = c.restitution = 0.0
     for i in range(3):
-        c.position[i] = c.arm_a[i] = 0.0
+        c.position[i] = c.arm_a[i] = c.surface[i] = 0.0
         for j in range(3):
             c.axes[i, j] = 0.0
     # The normal is the joint's motion, in metres; there are no tangents.

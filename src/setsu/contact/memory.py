@@ -41,7 +41,8 @@ def recall(scene: Scene, problem: Problem, first):
         elif known < 0:
             for k in range(3):
                 c.impulse[k] = c.curvature[k] = c.bend[k] = 0.0
-            c.slides = is_sliding(c.before)
+            u, w = c.before[1] - c.surface[1], c.before[2] - c.surface[2]
+            c.slides = 1 if u * u + w * w > _STICKING * _STICKING else 0
             if c.point == -1:
                 _recall_pair(problem, c)
         if known < 0:

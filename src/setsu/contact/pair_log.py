@@ -30,6 +30,7 @@ _STATE = np.dtype(
     [
         ("before", "i8"),  # 1: it pressed in the step before
         ("now", "i8"),
+        ("noted", "i8"),  # 1: among those whose forces are added up
         ("force", "f8", 3),
         ("moment", "f8", 3),
         ("place", "f8", 3),
@@ -55,6 +56,8 @@ class PairLog(NamedTuple):
     rows: Any
     events: Ints  # (room, 3) step, TOUCH or LIFT_OFF, pair
     counts: Ints  # (2,) rows and events
+    pressing: Ints  # (2, n_pairs) pairs that pressed in the step before, and that press
+    n_pressing: Ints  # (2,) how many
 
 
 def make_pair_log(n_pairs: int) -> PairLog:
@@ -64,6 +67,8 @@ def make_pair_log(n_pairs: int) -> PairLog:
         rows=np.zeros(n_pairs + 500, dtype=ROW),
         events=np.zeros((n_pairs + 50, 3), dtype=np.int64),
         counts=np.zeros(2, dtype=np.int64),
+        pressing=np.zeros((2, max(1, n_pairs)), dtype=np.int64),
+        n_pressing=np.zeros(2, dtype=np.int64),
     )
 
 
@@ -81,43 +86,67 @@ def _presses(c):
 
 
 @part
+def _enter(pairs, count, pair):
+    """Put a pair into a list in order; return its length."""
+    place = count
+    while place > 0 and pairs[place - 1] > pair:
+        pairs[place] = pairs[place - 1]
+        place -= 1
+    pairs[place] = pair
+    return count + 1
+
+
+@part
+def _note_event(log: PairLog, step, kind, pair):
+    e = log.counts[1]
+    log.events[e, 0], log.events[e, 1], log.events[e, 2] = step, kind, pair
+    log.counts[1] = e + 1
+
+
+@part
 def note_touches(log: PairLog, problem: Problem, step):
     """Note which pairs began and ended to press in a step: first all that began."""
+    before, now, count = log.pressing[0], log.pressing[1], 0
     for index in range(problem.counts[0]):
         if _presses(problem.contacts[index]):
-            log.states[problem.pairs[problem.contacts[index].face].log].now = 1
-    for kind in range(2):
-        for k in range(len(log.states)):
-            s = log.states[k]
-            if s.now != s.before and s.before == kind:
-                e = log.counts[1]
-                log.events[e, 0], log.events[e, 1], log.events[e, 2] = step, kind, k
-                log.counts[1] = e + 1
-    for k in range(len(log.states)):
-        log.states[k].before = log.states[k].now
-        log.states[k].now = 0
+            pair = problem.pairs[problem.contacts[index].face].log
+            if log.states[pair].now == 0:
+                log.states[pair].now = 1
+                count = _enter(now, count, pair)
+    for k in range(count):
+        if log.states[now[k]].before == 0:
+            _note_event(log, step, TOUCH, now[k])
+    for k in range(log.n_pressing[0]):
+        if log.states[before[k]].now == 0:
+            _note_event(log, step, LIFT_OFF, before[k])
+        log.states[before[k]].before = 0
+    for k in range(count):
+        log.states[now[k]].before, log.states[now[k]].now = 1, 0
+        before[k] = now[k]
+    log.n_pressing[0] = count
 
 
 @part
 def note_forces(log: PairLog, problem: Problem, row, h):
     """Note what the pairs do in a step of length h (s), as a row of the recording (1)."""
-    if problem.counts[2] == 0:
-        return
-    for k in range(len(log.states)):
-        s = log.states[k]
-        s.normal = 0.0
-        for i in range(3):
-            s.force[i] = s.moment[i] = s.place[i] = 0.0
+    pairs, count = log.pressing[1], 0
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if _presses(c):
-            s = log.states[problem.pairs[c.face].log]
+            pair = problem.pairs[c.face].log
+            s = log.states[pair]
+            if s.noted == 0:
+                s.noted, s.normal = 1, 0.0
+                for i in range(3):
+                    s.force[i] = s.moment[i] = s.place[i] = 0.0
+                count = _enter(pairs, count, pair)
             s.normal += c.impulse[0] / h
             for i in range(3):
                 s.force[i] += _force(c, i, h)
                 s.place[i] += c.position[i] * c.impulse[0] / h
-    for k in range(len(log.states)):
-        s = log.states[k]
+    for k in range(count):
+        s = log.states[pairs[k]]
+        s.noted = 0
         for i in range(3):
             s.place[i] /= s.normal
     for index in range(problem.counts[0]):
@@ -129,14 +158,12 @@ def note_forces(log: PairLog, problem: Problem, row, h):
             s.moment[0] += y * fz - z * fy
             s.moment[1] += z * fx - x * fz
             s.moment[2] += x * fy - y * fx
-    for k in range(len(log.states)):
-        s = log.states[k]
-        if s.normal > 0.0:
-            out = log.rows[log.counts[0]]
-            log.counts[0] += 1
-            out.row, out.pair, out.normal = row, k, s.normal
-            for i in range(3):
-                out.force[i], out.moment[i], out.place[i] = s.force[i], s.moment[i], s.place[i]
+    for k in range(count):
+        s, out = log.states[pairs[k]], log.rows[log.counts[0]]
+        log.counts[0] += 1
+        out.row, out.pair, out.normal = row, pairs[k], s.normal
+        for i in range(3):
+            out.force[i], out.moment[i], out.place[i] = s.force[i], s.moment[i], s.place[i]
 
 
 @part

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
+from setsu.mechanism import Material
+from setsu.spatial import finite_vector
 
 __all__ = ["Polygon"]
 
@@ -23,6 +27,9 @@ class Polygon:
 
     vertices: corners (n, 3) in m, world axes, n >= 3, counter-clockwise as seen from the side that can be touched.
     name: for messages. unbounded: let its whole plane be touched, not only what lies between the corners.
+    material: of its surface; friction and restitution of a contact are the lower ones of polygon and body, and those of
+    the body where none is given. velocity: of its surface, m/s, world axes (a conveyor belt); the part along the normal
+    is refused.
 
     Raises an InputError, naming the polygon and the corner, unless the corners are finite, distinct, in one plane, and
     go around once without turning back.
@@ -34,20 +41,55 @@ class Polygon:
     vertices: Floats
     name: str = "polygon"
     unbounded: bool = field(default=False, kw_only=True)
+    material: Material | None = field(default=None, kw_only=True)
+    velocity: tuple[float, float, float] = field(default=(0.0, 0.0, 0.0), kw_only=True)
 
-    def __init__(self, vertices: ArrayLike, name: str = "polygon", *, unbounded: bool = False) -> None:
+    def __init__(
+        self,
+        vertices: ArrayLike,
+        name: str = "polygon",
+        *,
+        unbounded: bool = False,
+        material: Material | None = None,
+        velocity: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> None:
         corners = _checked_corners(vertices, name)
+        self._fill(corners, name, bool(unbounded), _checked_material(material, name))
+        x, y, z = (finite_vector(velocity, 3, f'Polygon "{name}" velocity') + 0.0).tolist()
+        out = self.normal @ (x, y, z)
+        if abs(out) > 1e-9 * max(abs(x), abs(y), abs(z)):
+            raise InputError(
+                f'Polygon "{name}" velocity: expected one within its plane, got {(x, y, z)} with {out:.3g} m/s along '
+                "the normal (a surface that moves out is a body on a driven joint)"
+            )
+        object.__setattr__(self, "velocity", (x, y, z))
+
+    @staticmethod
+    def triangles(corners: Floats, name: str, material: Material | None = None) -> tuple[Polygon, ...]:
+        """Return polygons of triangles (n, 3, 3), m, that are known to have an area, without looking at each."""
+        result = []
+        corners = np.array(corners, dtype=np.float64)
+        corners.flags.writeable = False
+        for index, triangle in enumerate(corners):
+            polygon = object.__new__(Polygon)
+            polygon._fill(triangle, f"{name} {index}", False, material)
+            object.__setattr__(polygon, "velocity", (0.0, 0.0, 0.0))
+            result.append(polygon)
+        return tuple(result)
+
+    def _fill(self, corners: Floats, name: str, unbounded: bool, material: Material | None) -> None:
         corners.flags.writeable = False
         object.__setattr__(self, "vertices", corners)
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "unbounded", bool(unbounded))
+        object.__setattr__(self, "unbounded", unbounded)
+        object.__setattr__(self, "material", material)
 
-    @property
+    @cached_property
     def normal(self) -> Floats:
         """Unit normal (3,), on the side that can be touched."""
         return _area_vector(self.vertices)[1]
 
-    @property
+    @cached_property
     def offset(self) -> float:
         """Distance of the plane from the origin along the normal, m."""
         return float(self.normal @ self.vertices.mean(axis=0))
@@ -63,14 +105,20 @@ class Polygon:
         return np.column_stack([outward, np.einsum("ij,ij->i", outward, self.vertices)])
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Polygon)
-            and (self.name, self.unbounded) == (other.name, other.unbounded)
-            and np.array_equal(self.vertices, other.vertices)
-        )
+        return isinstance(other, Polygon) and self._key == other._key and np.array_equal(self.vertices, other.vertices)
 
     def __hash__(self) -> int:
-        return hash((self.name, self.unbounded, self.vertices.tobytes()))
+        return hash((self._key, self.vertices.tobytes()))
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.name, self.unbounded, self.material, self.velocity
+
+
+def _checked_material(material: Material | None, name: str) -> Material | None:
+    if material is not None and not isinstance(material, Material):
+        raise InputError(f'Polygon "{name}" material: expected a Material or None, got {material!r:.80}')
+    return material
 
 
 def _checked_corners(vertices: ArrayLike, name: str) -> Floats:

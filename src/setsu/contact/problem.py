@@ -86,10 +86,10 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
         if c.point == STOP:
             trace = c.axes[0, 0] * c.axes[0, 0] * (L[0, 0] if dense else tree.joint_response[tree.last[body]])
         else:
-            _set_arm(motion.poses, body if dense else tree.reference[body], c.position, c.arm_a)
+            _set_arm(motion.poses, body if dense else tree.reference[body], c.acts, c.arm_a)
             trace = _trace(L, c.arm_a)
         if c.hub_b >= 0:
-            _set_arm(motion.poses, c.body_b, c.position, c.arm_b)
+            _set_arm(motion.poses, c.body_b, c.acts, c.arm_b)
             trace += _trace(problem.own[c.hub_b], c.arm_b)
         c.scale = 3.0 / trace if trace > 0.0 else 0.0
         set_velocity(problem, index, BEFORE, c.before)

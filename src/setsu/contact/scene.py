@@ -18,6 +18,7 @@ __all__ = [
     "BEFORE",
     "FREE",
     "LOAD",
+    "NODE",
     "PAIR",
     "SOLUTION",
     "STOP",
@@ -97,8 +98,19 @@ _STOP = np.dtype(
         ("impulse", "f8"),  # N s, of the step before
     ]
 )
-_POLYGON = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("edge_start", "i8"), ("edge_stop", "i8")])
-_NODE = np.dtype([("low", "f8", 3), ("high", "f8", 3), ("first", "i8")])
+_POLYGON = np.dtype(
+    [
+        ("normal", "f8", 3),
+        ("offset", "f8"),
+        ("edge_start", "i8"),
+        ("edge_stop", "i8"),
+        ("static_friction", "f8"),  # inf: that of the point
+        ("kinetic_friction", "f8"),
+        ("restitution", "f8"),
+        ("surface", "f8", 3),  # m/s: velocity of the surface
+    ]
+)
+NODE = np.dtype([("low", "f8", 3), ("high", "f8", 3), ("first", "i8")])
 PAIR = np.dtype(
     [
         ("body_a", "i8"),
@@ -111,6 +123,7 @@ PAIR = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("surface", "f8", 3),  # m/s, world axes: velocity of surface b beyond that of the body
     ]
 )
 _KEPT = np.dtype([("shapes", "i8"), ("position", "f8", 3), ("impulse", "f8", 3)])
@@ -127,7 +140,8 @@ _CONTACT = np.dtype(
         ("gap", "f8"),  # m, at the beginning of the step
         ("gap_next", "f8"),  # m, at its end
         ("offset", "f8"),  # m: of the plane that a point is held in front of, along the normal
-        ("position", "f8", 3),  # m, world, where the force acts
+        ("position", "f8", 3),  # m, world, at the beginning of the step
+        ("acts", "f8", 3),  # m, world, where the force acts, in the middle of the step
         ("axes", "f8", (3, 3)),  # rows: normal towards body a, two tangents
         ("arm_a", "f8", 3),  # m, world axes, from the reference point of the body
         ("arm_b", "f8", 3),
@@ -136,6 +150,7 @@ _CONTACT = np.dtype(
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
         ("friction", "f8"),  # the coefficient in force
+        ("surface", "f8", 3),  # m/s, in the contact axes: velocity of surface b, of a conveyor belt
         ("before", "f8", 3),  # m/s, in the contact axes, at the beginning of the step
         ("free", "f8", 3),  # without contact impulses
         ("curvature", "f8", 3),  # what the straight step misses, over the step
@@ -188,7 +203,8 @@ class Problem(NamedTuple):
     dense problems alone.
     """
 
-    counts: Ints  # (6,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered
+    counts: Ints  # (8,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; -; 1: pairs
+    # that there was no room for
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
     kept: Records  # contacts between bodies that pressed in the step before
@@ -247,7 +263,9 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
     polygons = np.zeros(len(flat.offset), dtype=_POLYGON)
     polygons["normal"], polygons["offset"] = flat.normal, flat.offset
     polygons["edge_start"], polygons["edge_stop"] = flat.edge_start[:-1], flat.edge_start[1:]
-    nodes = np.zeros(len(flat.node_first), dtype=_NODE)
+    for key in ("static_friction", "kinetic_friction", "restitution", "surface"):
+        polygons[key] = getattr(flat, key)
+    nodes = np.zeros(len(flat.node_first), dtype=NODE)
     nodes["low"], nodes["high"], nodes["first"] = flat.node_low, flat.node_high, flat.node_first
     return Scene(
         parent=tables.dof_parent,
@@ -261,7 +279,7 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
         group_points=np.concatenate([np.zeros(0, dtype=np.int64), *members]).astype(np.int64),
         polygons=polygons,
         edges=flat.edge,
-        corners=np.concatenate([np.zeros((0, 3)), *(p.vertices for p in environment.polygons if not p.unbounded)]),
+        corners=flat.corner,
         nodes=nodes,
         scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
         stops=stops,
@@ -276,7 +294,7 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) ->
     n_points, n, m = len(scene.points), max(1, len(scene.bodies)), max(1, nv)
     d = n if dense else 1
     return Problem(
-        counts=np.zeros(6, dtype=np.int64),
+        counts=np.zeros(8, dtype=np.int64),
         contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs), dtype=_CONTACT),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         kept=np.zeros(max(1, n_pairs), dtype=_KEPT),

@@ -7,17 +7,17 @@
 | u, kp, kd | torque without and gains of the joint servo; D, k damping and stiffness of the joints | |
 | K, λ | contact Jacobian (K_iᵀ = ∂p_i/∂q), contact impulses | N s |
 
-    (H + h (kd + D) + h² (kp + k)) (v' - v) = h (u - b - h (kp + k) v) + K λ    (1)  u: servo at the old state included
-    q' = q ⊕ h v'                                                             (2)
-    gap_i(q') >= 0, impulses as in newton_solver.py at the velocities v'      (3)
+    (H + h (kd + D) + h² (kp + k)) (ν' - ν) = h (u - b - h (kp + k) ν + f) + K λ    (1)  free_motion.py
+    q' = q ⊕ ½ h (ν + ν'), or q ⊕ h ν' where contacts close                   (2)  flight.py
+    gap_i(q') >= 0, impulses as in newton_solver.py at the velocities ν'      (3)
 
 Source: sugihara2002 (16)-(19) with the reading of docs/contact.md; (1) implicit in the joints' springs and dampers, so
-that stiff servos stay stable; (2) with the new velocity. In the free base's rows (1) is momentum balance, exactly.
+that stiff servos stay stable. In the free base's rows (1) is momentum balance, exactly.
 (3) holds at the end of the step, not in its linearisation: where points turn on an arc the step is solved again with
 what the straight line missed, unless that could be foreseen (memory.py); points that a trial step takes through a
-polygon join the problem.
+polygon join the problem. Joints with dry friction stick or slide, and the step is solved again where that changes.
 Points found inside the environment are moved out by a displacement, which gives no velocity.
-Friction and restitution: impulses.py. Flight between bounces: flight.py. Energy: energy_guard.py.
+Friction and restitution: impulses.py. Energy: energy_guard.py.
 """
 
 from __future__ import annotations
@@ -27,30 +27,64 @@ from setsu.contact.articulated import sweep_all
 from setsu.contact.certificate import add_up_work, certify
 from setsu.contact.cone_guard import bring_into_cones
 from setsu.contact.dense import apply_dense
-from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world
-from setsu.contact.energy_guard import can_pay, energy_gain, guard_energy, is_driven, set_energies, take_given
-from setsu.contact.flight import fly, turn_free_joints
+from setsu.contact.detection import (
+    add_pairs,
+    find_near,
+    find_passed,
+    point_in_world,
+    set_places,
+    touch_each_other,
+)
+from setsu.contact.energy_guard import (
+    can_pay,
+    dissipated,
+    energy_gain,
+    guard_energy,
+    is_driven,
+    presses,
+    set_energies,
+    set_work,
+    take_given,
+)
+from setsu.contact.flight import (
+    find_jumps,
+    keep_energy,
+    note_momenta,
+    place_middle,
+    set_displacement,
+    set_end_velocity,
+    set_targets,
+    try_step,
+    turn_further,
+)
 from setsu.contact.free_motion import (
     ACCELERATION,
     APPLIED,
     BAD_NUMBERS,
     CHANGE,
+    COULOMB,
     DISPLACEMENT,
+    DRY,
     FINE,
-    INTEGRATE,
+    GIVEN,
     KD,
     KINETIC,
     KINETIC_NEXT,
     KP,
-    POSES_NEXT,
+    POSES_NOW,
     POTENTIAL,
     POTENTIAL_NEXT,
     ROOT,
+    UNCHANGED,
+    V_END,
     V_FREE,
     V_NEXT,
+    YIELDING,
     Motion,
     V,
+    check_sticking,
     free_velocity,
+    set_sticking,
 )
 from setsu.contact.held_rows import HELD, HeldRows, correct_rows, hold_rows
 from setsu.contact.impulses import CREEP, set_bounces, solve_contacts
@@ -58,10 +92,10 @@ from setsu.contact.joint_stops import find_stops, stop_gap
 from setsu.contact.memory import is_sliding, recall, remember
 from setsu.contact.problem import prepare, reset_hub, set_velocity
 from setsu.contact.scene import BEFORE, FREE, STOP, TWIST, WRENCH, Problem, Scene
-from setsu.contact.tree import Tree, take_next
+from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias, take_next, weight_energy
 from setsu.native.control_flow import part, run_bound
 
-__all__ = ["DEFAULT", "SUGIHARA2002", "accept", "take_step"]
+__all__ = ["DEFAULT", "SUGIHARA2002", "accept", "begin", "take_step"]
 
 # Which solver.
 DEFAULT, SUGIHARA2002 = 0, 1
@@ -81,6 +115,8 @@ _PASSES = 8
 _HALVINGS = 8
 # How the way out of a compliant contact follows what there is energy for.
 _SLOWER, _FASTER, _LEAST = 0.7, 1.002, 1e-4
+# rad: steps that turn more find their turn by iteration, to how much of it, at most so often.
+_TURNING, _TURNED, _TURNS, _TURNS_OF_TREES = 1e-4, 1e-14, 20, 3
 # m: energy that would lift everything by less is rounding.
 _NOTICED = 1e-14
 
@@ -101,24 +137,20 @@ def _apply(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
 
 
 @part
-def _try(motion: Motion):
-    """q_next and poses_next from `displacement`; False for bad numbers."""
-    return run_bound(motion.kernels[INTEGRATE]) < 0 and run_bound(motion.kernels[POSES_NEXT]) < 0
-
-
-@part
-def _shorten(tree: Tree, motion: Motion, share):
+def _shorten(tree: Tree, motion: Motion, h, share):
     """Take only a share of the step's displacement; False for bad numbers."""
     for d in range(motion.vectors.shape[1]):
         motion.vectors[DISPLACEMENT, d] *= share
-    return _try(motion) and set_energies(tree, motion)
+    return try_step(tree, motion, h, False) and set_energies(tree, motion)
 
 
 @part
-def _miss(scene: Scene, problem: Problem, motion: Motion, h):
+def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h, plain):
     """Curvature of the contacts' way in this trial step; return the largest error it leaves at a closed one (m).
 
-    `curvature` makes up for the contact's compliance too, if the step is solved again; `bend` is geometry alone.
+    `curvature` makes up for the contact's compliance too, if the step is solved again; `bend` is geometry alone. Both
+    are what is left beside the way of the velocities, whose mean moves trees without jumps: what they owe to
+    a contact is asked of the velocity at the end alone, so that it fades instead of going to and fro.
     """
     worst = 0.0
     for index in range(problem.counts[0]):
@@ -126,20 +158,24 @@ def _miss(scene: Scene, problem: Problem, motion: Motion, h):
         if c.point < 0 or c.bounces == 1:
             continue
         p = scene.points[c.point]
-        ax, ay, az = point_in_world(motion.poses, p.body, p.position)
+        ax, ay, az = point_in_world(motion.poses_start, p.body, p.position)
         bx, by, bz = point_in_world(motion.poses_next, p.body, p.position)
         dx, dy, dz = bx - ax, by - ay, bz - az
         closed = c.impulse[0] > 0.0
         sticks = closed and p.radius == 0.0 and is_sliding(c.velocity) == 0
+        jumps = plain or tree.jumps[tree.reference[p.body]] == 1
         set_velocity(problem, index, TWIST, c.slope)
         for k in range(3):
             if k > 0 and not sticks:
                 c.curvature[k] = c.bend[k] = 0.0
                 continue
-            moved = c.axes[k, 0] * dx + c.axes[k, 1] * dy + c.axes[k, 2] * dz
-            c.curvature[k] = moved / h - (c.velocity[k] - c.shift[k])
-            c.bend[k] = moved / h - c.slope[k]
-            ahead = max(-CREEP * motion.creep[0], c.gap) + moved if k == 0 else moved
+            moved = (c.axes[k, 0] * dx + c.axes[k, 1] * dy + c.axes[k, 2] * dz) / h
+            end = c.velocity[k] - c.shift[k]
+            c.curvature[k] = moved - (end if jumps else 0.5 * (c.before[k] + end))
+            c.bend[k] = moved - (c.slope[k] if jumps else 0.5 * (c.before[k] + c.slope[k]))
+            ahead = h * (end + c.curvature[k] - c.surface[k])
+            if k == 0:
+                ahead += max(-CREEP * motion.creep[0], c.gap)
             worst = max(worst, abs(ahead) if closed else -ahead)
     return worst
 
@@ -190,36 +226,49 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
 
 
 @part
-def _solve_again(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, h, creep):
-    """Solve the known contacts with another `creep`; velocity and displacement of the step follow."""
+def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h, plain, far):
+    """Velocity and displacement of the step from the impulses just found; False for bad numbers."""
     a = motion.vectors
-    residual, rounds, good = solve_contacts(tree, problem, h, CREEP * creep)
-    if not good:
-        bring_into_cones(tree, problem)
     _apply(scene, tree, problem, motion)
     for d in range(a.shape[1]):
         a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
-        a[DISPLACEMENT, d] = h * a[V_NEXT, d]
-    if len(held.work.rows) == 0:
-        fly(tree, problem, motion, h)
-    return residual, rounds, good
+    find_jumps(tree, problem, far)
+    set_displacement(tree, motion, h, plain)
+    if not plain:
+        set_targets(tree, problem, motion, h)
+    if not try_step(tree, motion, h, not plain):
+        return False
+    if not plain and far > _TURNING:
+        for _ in range(_TURNS if len(tree.roots) == len(tree.reference) else _TURNS_OF_TREES):
+            if turn_further(tree, motion, h) <= _TURNED:
+                break
+            if not try_step(tree, motion, h, True):
+                return False
+    return True
 
 
 @part
 def _may_move_out(tree: Tree, motion: Motion, depth):
     """Whether energy is there to move everything out of the environment: from torques that act, or from motion."""
-    return is_driven(motion) or (set_energies(tree, motion) and can_pay(motion, _RECOVERY * depth * motion.creep[1]))
+    return is_driven(tree, motion) or (
+        set_energies(tree, motion) and can_pay(motion, _RECOVERY * depth * motion.creep[1])
+    )
 
 
 @part
-def _finish_torque(motion: Motion, h):
-    """The servo at the end of the step: what (1) lets act."""
+def _finish(tree: Tree, problem: Problem, motion: Motion, h, plain):
+    """Torques that acted, their work, and the velocity in the axes of the step's end."""
     a = motion.vectors
     for d in range(a.shape[1]):
-        a[APPLIED, d] -= a[KD, d] * (a[V_NEXT, d] - a[V, d])
+        a[DRY, d] = -a[COULOMB, d] * (tree.sticks[d] if tree.sticks[d] != 0 else a[V_NEXT, d] / YIELDING)
+        a[APPLIED, d] = a[UNCHANGED, d] - a[KD, d] * (a[V_NEXT, d] - a[V, d])
         if motion.coordinate[d] >= 0:
             a[APPLIED, d] -= h * a[KP, d] * a[V_NEXT, d]
         a[ACCELERATION, d] = (a[V_NEXT, d] - a[V, d]) / h
+    set_work(tree, problem, motion, h, plain)
+    set_end_velocity(tree, motion, h, plain)
+    for d in range(a.shape[1]):
+        a[V_NEXT, d] = a[V_END, d]
 
 
 @part
@@ -229,11 +278,17 @@ def _rows_are_loose(scene: Scene, tree: Tree, problem: Problem, motion: Motion, 
     if len(held.work.rows) == 0 or correct_rows(held, motion.q_next, a[V_NEXT], h) <= HELD:
         return False
     hold_rows(held, motion.H, scene.parent, a[ROOT], a[CHANGE], a[V_FREE])
+    _prepare_again(scene, tree, problem, motion, held, known)
+    return True
+
+
+@part
+def _prepare_again(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, known):
+    """The free motion has changed: fill what follows from it for the `known` contacts."""
     reset_hub(problem)
     count, problem.counts[0] = problem.counts[0], known
     prepare(scene, tree, problem, motion, held, 0)
     problem.counts[0] = count
-    return True
 
 
 @part
@@ -243,14 +298,31 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     certificate (10,): depth after the step (m), cone, complementarity, dissipation (see certificate.py), solver
     residual, rounds, passes, 1 if not converged; work of friction and of normal impulses (J).
     """
-    a = motion.vectors
-    dense = problem.counts[2] > 0 or len(held.work.rows) > 0
+    plain = solver == SUGIHARA2002 or len(held.work.rows) > 0
+    dense = len(held.work.rows) > 0 or touch_each_other(problem)
     problem.counts[3] = 1 if dense else 0
-    status = free_velocity(scene, tree, motion, held, h, dense)
+    far = place_middle(tree, motion, h, plain)
+    status = BAD_NUMBERS
+    if far >= 0.0:
+        status = _take(scene, tree, problem, motion, held, h, solver, certificate, plain, dense, far)
+    for d in range(motion.vectors.shape[1]):
+        motion.vectors[V, d] = motion.start[0, d]
+    return status
+
+
+@part
+def _take(
+    scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, h, solver, certificate, plain, dense,
+    far,
+):  # fmt: skip
+    """The step itself, while V is that of the middle."""
+    a = motion.vectors
+    set_sticking(tree, motion)
+    status = free_velocity(scene, tree, motion, held, h, dense, plain, far)
     if status != FINE:
         return status
     reset_hub(problem)
-    find_near(scene, problem, motion.poses, _REACH if solver == DEFAULT else 0.0, _DEEPEST)
+    find_near(scene, problem, motion.poses_start, _REACH if solver == DEFAULT else 0.0, _DEEPEST)
     add_pairs(problem)
     find_stops(scene, problem, motion.q, motion.q, a[V_FREE], h, _REACH, True)
     slowest = max(_BOUNCING, 25.0 * h)
@@ -259,6 +331,7 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     for _ in range(_PASSES):
         passes += 1
         if problem.counts[0] > known:
+            set_places(scene, problem, motion, known)
             prepare(scene, tree, problem, motion, held, known)
             recall(scene, problem, known)
             set_bounces(tree, problem, motion, known, h, slowest)
@@ -271,61 +344,64 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
             else:
                 residual, more, good = sugihara_solver.solve(tree, problem, h)
             rounds += more
-        _apply(scene, tree, problem, motion)
-        for d in range(a.shape[1]):
-            a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
-            a[DISPLACEMENT, d] = h * a[V_NEXT, d]
-        if solver == DEFAULT and len(held.work.rows) == 0:
-            fly(tree, problem, motion, h)
-        if not _try(motion):
+        if not _take_impulses(scene, tree, problem, motion, h, plain, far):
             return BAD_NUMBERS
+        if check_sticking(tree, motion) and passes < _PASSES:
+            status = free_velocity(scene, tree, motion, held, h, dense, plain, far)
+            if status != FINE:
+                return status
+            _prepare_again(scene, tree, problem, motion, held, known)
+            continue
         if solver == SUGIHARA2002:
             break
-        passed = find_passed(scene, problem, motion.poses, motion.poses_next, _CLOSED)
+        passed = find_passed(scene, problem, motion.poses_start, motion.poses_next, _CLOSED)
         passed += find_stops(scene, problem, motion.q, motion.q_next, a[V], h, _CLOSED, False)
         loose = dense and _rows_are_loose(scene, tree, problem, motion, held, known, h)
-        if passed == 0 and _miss(scene, problem, motion, h) <= _CLOSED and not loose:
+        if passed == 0 and _miss(scene, tree, problem, motion, h, plain) <= _CLOSED and not loose:
             break
     problem.counts[0] = known
     certify(problem, certificate)
     add_up_work(problem, certificate)
-    _finish_torque(motion, h)
+    for d in range(a.shape[1]):
+        a[UNCHANGED, d] = a[APPLIED, d]
     depth = _deepest_point(scene, problem, motion, h)
     moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, depth)
     if moved:
         _move_out(scene, tree, problem, motion)
-        if not _try(motion):
+        if not try_step(tree, motion, h, False):
             return BAD_NUMBERS
         depth = _deepest_point(scene, problem, motion, h)
-    bounced = False
-    for index in range(known):
-        bounced = bounced or (solver == DEFAULT and problem.contacts[index].bounces == 1)
-    if bounced:
-        turn_free_joints(motion, h)
+    _finish(tree, problem, motion, h, plain)
     if not set_energies(tree, motion):
         return BAD_NUMBERS
-    if solver == DEFAULT and not is_driven(motion):
-        turned, halvings = bounced, 0
-        lifted = known > 0 and not (bounced or moved) and energy_gain(motion) > _NOTICED * motion.creep[1]
-        while not guard_energy(tree, motion, h, turned) and halvings <= _HALVINGS:
-            turned = True
+    if solver == DEFAULT:
+        halvings = 0
+        if not (plain or is_driven(tree, motion) or presses(problem)) and motion.elastic[0] == 0:
+            keep_energy(tree, motion, energy_gain(motion) + motion.energies[GIVEN] - dissipated(motion, h))
+        lifted = known > 0 and not moved and energy_gain(motion) > _NOTICED * motion.creep[1]
+        for index in range(known):
+            lifted = lifted and problem.contacts[index].bounces == 0
+        while not guard_energy(tree, motion) and halvings <= _HALVINGS:
             halvings += 1
             if lifted:
                 # Contacts push in vain, and would report forces for it.
                 motion.creep[0] *= _SLOWER
                 last = halvings == _HALVINGS
-                creep = 0.0 if last else motion.creep[0]
-                residual, more, good = _solve_again(scene, tree, problem, motion, held, h, creep)
+                residual, more, good = solve_contacts(tree, problem, h, CREEP * (0.0 if last else motion.creep[0]))
                 rounds += more
-                turned, lifted = False, not last
+                if not good:
+                    bring_into_cones(tree, problem)
+                lifted = not last
                 if last:
                     halvings = 0
-                if not _try(motion) or not set_energies(tree, motion):
+                if not _take_impulses(scene, tree, problem, motion, h, plain, far):
                     return BAD_NUMBERS
                 certify(problem, certificate)
                 add_up_work(problem, certificate)
-                _finish_torque(motion, h)
-            elif not _shorten(tree, motion, 0.5 if halvings < _HALVINGS else 0.0):
+                _finish(tree, problem, motion, h, plain)
+                if not set_energies(tree, motion):
+                    return BAD_NUMBERS
+            elif not _shorten(tree, motion, h, 0.5 if halvings < _HALVINGS else 0.0):
                 return BAD_NUMBERS
             depth = _deepest_point(scene, problem, motion, h)
         take_given(motion)
@@ -337,9 +413,42 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
 
 
 @part
+def begin(tree: Tree, motion: Motion):
+    """Poses, inertias, energies and momenta of the state; False for bad numbers."""
+    for k in range(len(motion.q)):
+        motion.q_middle[k] = motion.q[k]
+    if run_bound(motion.kernels[POSES_NOW]) >= 0:
+        return False
+    for k in range(len(tree.roots)):  # a servo on a free joint holds on to the world
+        r = tree.roots[k]
+        for d in range(r.velocity, r.turning + 3):
+            if motion.vectors[KP, d] != 0.0 or motion.vectors[KD, d] != 0.0:
+                r.exact = 0
+                tree.root_of[r.body] = -1
+    _copy_poses(motion.poses, motion.poses_start)
+    _copy_poses(motion.poses, motion.poses_next)
+    set_inertias(tree, motion.poses, motion.columns, NOW)
+    set_inertias(tree, motion.poses, motion.columns, NEXT)
+    note_momenta(tree, motion, motion.vectors[V])
+    motion.energies[KINETIC] = kinetic_energy(tree, motion.vectors[V], NOW)
+    if motion.elastic[0] == 0:
+        motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
+    return True
+
+
+@part
+def _copy_poses(source, target):
+    for body in range(len(source)):
+        for i in range(3):
+            for j in range(4):
+                target[body, i, j] = source[body, i, j]
+
+
+@part
 def accept(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
     """Make the step just taken the state."""
     remember(scene, problem)
+    note_momenta(tree, motion, motion.vectors[V_NEXT])
     take_next(tree)
     motion.energies[KINETIC], motion.energies[POTENTIAL] = (
         motion.energies[KINETIC_NEXT],
@@ -349,7 +458,7 @@ def accept(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
         motion.q[k] = motion.q_next[k]
     for d in range(motion.vectors.shape[1]):
         motion.vectors[V, d] = motion.vectors[V_NEXT, d]
-    for body in range(len(motion.poses)):
-        for i in range(3):
-            for j in range(4):
-                motion.poses[body, i, j] = motion.poses_next[body, i, j]
+        for i in range(6):
+            motion.columns[i, d] = motion.columns_next[i, d]
+    _copy_poses(motion.poses_next, motion.poses)
+    _copy_poses(motion.poses_next, motion.poses_start)

@@ -18,18 +18,43 @@ spares the sweeps over it every change of coordinates. Cost O(N).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.mechanism import Free, Mechanism
+from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.control_flow import part
 
 __all__ = ["NEXT", "NOW", "Tree", "kinetic_energy", "make_tree", "set_inertias", "take_next", "weight_energy"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_ROOT = np.dtype(
+    [
+        ("body", "i8"),
+        ("free", "i8"),  # 1: on a free joint, 0: on a spherical one
+        ("velocity", "i8"),  # first of the joint
+        ("turning", "i8"),  # first of its angular velocities
+        ("coordinate", "i8"),
+        ("exact", "i8"),  # 1: momentum changes by weight, contacts and applied torques alone
+        ("mass", "f8"),  # kg, of the tree
+        ("axes", "f8", (3, 3)),  # of the joint in the world
+        ("center", "f8", 3),  # at the beginning of the step: centre of mass, m; first moment about the joint, kg m
+        ("pull", "f8", 3),  # N m s: what weight adds to the angular momentum about the joint
+        ("momentum", "f8", 6),  # linear, and angular about the centre (the joint), at the beginning of the step
+        ("target", "f8", 6),  # the same at its end
+        ("found", "f8", 6),
+        ("shift", "f8", 3),
+        (
+            "rigid",
+            "f8",
+            6,
+        ),  # velocity at the joint, angular velocity of the whole tree with that momentum, joints locked
+        ("energy", "f8"),  # J, of that motion
+    ]
+)
 
 # Which state: that of the step's beginning, that of its end.
 NOW, NEXT = 0, 1
@@ -45,7 +70,11 @@ class Tree(NamedTuple):
     reference: Ints  # (n_bodies,) body whose origin is O
     masses: Floats  # (n_bodies, 10) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
     gravity: Floats  # (3,)
-    flies: Ints  # (n_bodies,) first velocity of the free joint of a tree that flies (flight.py), else -1
+    roots: Any  # bodies on free and spherical joints of the world, and the momentum of their trees (flight.py)
+    root_of: Ints  # (n_bodies,) position in `roots` of a body whose tree keeps momentum, else -1
+    jumps: Ints  # (n_bodies,) 1 at the reference body of trees in which a contact closes in this step
+    sticks: Ints  # (nv,) dry friction: 0 sticking, else the direction of sliding
+    total_mass: Floats  # (1,)
     axes: Floats  # (2, nv, 6) s
     inertias: Floats  # (2, n_bodies, 10) m, h, Σ
     joint_inertia: Floats  # (2, nv) armature; the same with implicit springs and dampers
@@ -85,6 +114,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         xx, xy, xz, yy, yz, zz = t.true.second_moment[link]
         second = A @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ A.T
         masses[body] = [t.true.mass[link], *(A @ t.true.moment[link]), *second[np.triu_indices(3)]]
+    roots, root_of = _free_roots(m, reference)
     return Tree(
         parent=np.ascontiguousarray(t.dof_parent, dtype=np.int64),
         carries=carries,
@@ -93,7 +123,11 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         reference=reference,
         masses=masses,
         gravity=np.array(m.gravity, dtype=float),
-        flies=_flying_trees(m, reference),
+        roots=roots,
+        root_of=root_of,
+        jumps=np.zeros(m.n_bodies, dtype=np.int64),
+        sticks=np.zeros(nv, dtype=np.int64),
+        total_mass=np.array([m.total_mass]),
         axes=np.zeros((2, nv, 6)),
         inertias=np.zeros((2, m.n_bodies, 10)),
         joint_inertia=np.array([t.armature, t.armature]),
@@ -113,16 +147,22 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
     )
 
 
-def _flying_trees(m: Mechanism, reference: Ints) -> Ints:
-    """Which bodies belong to a tree that flight.py lets fly: the first velocity of its free joint, else -1."""
-    flies = np.full(m.n_bodies, -1, dtype=np.int64)
-    if m.has_force_elements or m.loops or m.couplings:
-        return flies
-    bouncing = {m.frame(point.body).body for point in m.contact_points if point.material.restitution > 0.0}
-    for root in {int(reference[body]) for body in bouncing if body >= 0}:
-        if isinstance(m.moving[root].joint, Free):
-            flies[reference == root] = m.v_slices[root].start
-    return flies
+def _free_roots(m: Mechanism, reference: Ints) -> tuple[Any, Ints]:
+    """Bodies on free or spherical joints of the world, and which begin a tree that nothing but contacts holds."""
+    kinds = (Free, Spherical)
+    free = [k for k, b in enumerate(m.moving) if isinstance(b.joint, kinds) and m.frame(b.parent).body < 0]
+    roots, root_of = np.zeros(len(free), dtype=_ROOT), np.full(m.n_bodies, -1, dtype=np.int64)
+    held = bool(m.has_force_elements or m.loops or m.couplings)
+    for number, (row, k) in enumerate(zip(roots, free, strict=True)):
+        body, part = m.moving[k], m.v_slices[k]
+        row["body"], row["velocity"], row["coordinate"] = k, part.start, m.q_slices[k].start
+        row["free"], row["turning"] = isinstance(body.joint, Free), part.stop - 3
+        row["axes"] = (m.frame(body.parent).pose.matrix @ body.pose.matrix)[:3, :3]
+        row["mass"] = m.tables.true.mass[m.tables.body_link[reference == k]].sum()
+        damped = m.damping[part].any() or m.coulomb[part].any() or m.tables.stiffness[part].any()
+        row["exact"] = not held and not damped and not m.tables.armature[part].any() and row["mass"] > 0.0
+        root_of[k] = number if row["exact"] else -1
+    return roots, root_of
 
 
 @part

@@ -5,7 +5,7 @@
 | box | its eight corners |
 | sphere | its centre, as a ball of its radius: the nearest point touches |
 | capsule | the centres of its two ends, as balls |
-| cylinder | eight points on each rim |
+| cylinder | none: it meets the ground as a cylinder does |
 | mesh | corners of its convex hull (extra `geometry`): all, or as many as asked for |
 
 Fewer corners of a hull: those nearest to the corners of the box around it come first, then again and again the one
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
@@ -31,7 +30,6 @@ from setsu.mechanism.record import Mechanism
 __all__ = ["shape_points", "with_contact_points"]
 
 Floats = NDArray[np.float64]
-_RIM_POINTS = 8
 # Corners of a mesh nearer than this part of its size to one already taken add nothing.
 _SAME_CORNER = 1e-3
 _DIAGONALS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
@@ -44,7 +42,9 @@ def with_contact_points(
     *,
     mesh_points: int | None = None,
 ) -> Mechanism:
-    """Return the mechanism with contact points taken from its collision shapes, added to those it has.
+    """Return the mechanism with contact points taken from its collision shapes.
+
+    They take the place of those that the bodies have; bodies without shapes, and those not named, keep theirs.
 
     Args:
         bodies: names of the bodies whose shapes count; all of them when not given.
@@ -79,7 +79,9 @@ def with_contact_points(
         for shape in body.collisions
         for (x, y, z), radius in zip(*shape_points(shape, body, mesh_points), strict=True)
     ]
-    return dataclasses.replace(mechanism, contact_points=(*mechanism.contact_points, *new))
+    replaced = {point.body for point in new}
+    kept = [point for point in mechanism.contact_points if point.body not in replaced]
+    return dataclasses.replace(mechanism, contact_points=(*kept, *new))
 
 
 def shape_points(shape: Shape, body: Body, mesh_points: int | None = None) -> tuple[Floats, list[float]]:
@@ -93,14 +95,7 @@ def shape_points(shape: Shape, body: Body, mesh_points: int | None = None) -> tu
         case "capsule":
             points, radius = np.array([[0.0, 0.0, -0.5 * size[1]], [0.0, 0.0, 0.5 * size[1]]]), size[0]
         case "cylinder":
-            turns = [2.0 * math.pi * k / _RIM_POINTS for k in range(_RIM_POINTS)]
-            points = np.array(
-                [
-                    (size[0] * math.cos(turn), size[0] * math.sin(turn), z)
-                    for z in (-0.5 * size[1], 0.5 * size[1])
-                    for turn in turns
-                ]
-            )
+            points = np.zeros((0, 3))
         case _:
             points = _outstanding(_hull_points(shape, body), mesh_points)
     T = shape.pose.matrix

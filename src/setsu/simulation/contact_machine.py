@@ -12,13 +12,10 @@ from setsu.contact.free_motion import (
     ACCELERATION,
     APPLIED,
     BAD_NUMBERS,
-    COULOMB,
     DAMPING,
+    DRY,
     FINE,
-    KINETIC,
-    POSES_NOW,
     POSITION,
-    POTENTIAL,
     TORQUE,
     V_NEXT,
     VELOCITY,
@@ -27,11 +24,11 @@ from setsu.contact.free_motion import (
 )
 from setsu.contact.held_rows import HeldRows
 from setsu.contact.memory import is_sliding
-from setsu.contact.pair_detection import find_pairs, place_shapes
+from setsu.contact.pair_detection import find_missed, find_pairs, place_shapes
 from setsu.contact.pair_log import PairLog, has_room, note_forces, note_touches
-from setsu.contact.scene import STOP, WRENCH, Problem, Scene
-from setsu.contact.step import accept, take_step
-from setsu.contact.tree import NOW, Tree, kinetic_energy, set_inertias, weight_energy
+from setsu.contact.scene import STOP, Problem, Scene
+from setsu.contact.step import accept, begin, take_step
+from setsu.contact.tree import Tree
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.clock import READY, WANTS, Ask, Clock, Drive, asks_now, begins_step, counts_step, drive
 from setsu.simulation.stages import Rows
@@ -44,6 +41,9 @@ _DONE, _NEED_TORQUE, _RECORDS_FULL, _FAILED = (
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# How often a step that ends in an overlap of shapes is taken again.
+_AGAIN = 3
 
 EVENT_KINDS = ("touch", "lift-off", "slip", "stick", "stop", "release")
 _TOUCH, _LIFT, _SLIP, _STICK, _STOP, _RELEASE = range(6)
@@ -63,7 +63,7 @@ class Records(NamedTuple):
     """Rows of a recording: the state at a time and what acts in the step that begins there."""
 
     q: Floats  # (room, nq)
-    motion: Floats  # (T, 4, nv) velocity, acceleration, torque, torque of joint stops
+    motion: Floats  # (room, 5, nv) velocity, acceleration, torque, torque of joint stops, dry friction
     touches: (
         Floats  # (room, 12) of a point that touches: row, point; force (N), place (m), normal part of the force (N),
     )
@@ -82,7 +82,7 @@ def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene, n_con
     n_points = len(scene.points)
     return Records(
         q=np.zeros((rows, nq)),
-        motion=np.zeros((rows, 4, nv)),
+        motion=np.zeros((rows, 5, nv)),
         touches=np.zeros((2 * n_contacts + 10_000, 12)),
         wrench=np.zeros((rows, n_bodies, 6)),
         totals=np.zeros((rows, 12)),
@@ -103,25 +103,12 @@ def _set_references(tables, a, k):
 
 
 @part
-def _prepare(scene, tree, motion):
-    """Poses, inertias and energies of the present state; False for bad numbers."""
-    if run_bound(motion.kernels[POSES_NOW]) >= 0:
-        return False
-    set_inertias(tree, motion.poses, motion.columns, NOW)
-    motion.energies[KINETIC] = kinetic_energy(tree, motion.vectors[V], NOW)
-    if motion.elastic[0] == 0:
-        motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
-    return True
-
-
-@part
 def _add_works(motion, records, h):
     a = motion.vectors
     for d in range(a.shape[1]):
-        mean, v = 0.5 * (a[V, d] + a[V_NEXT, d]), a[V, d]
-        slope = a[DAMPING, d] + a[COULOMB, d] / max(abs(v), 1e-3)
+        mean = 0.5 * (a[V, d] + a[V_NEXT, d])
         records.sums[0] += h * a[APPLIED, d] * mean
-        records.sums[1] -= h * slope * a[V_NEXT, d] * mean
+        records.sums[1] += h * (a[DRY, d] - a[DAMPING, d] * a[V_NEXT, d]) * mean
     records.sums[2] += records.now[8]
     records.sums[3] += records.now[9]
 
@@ -149,7 +136,7 @@ def run_contact(
     """
     if c.phase[0] == READY:
         # The state was set from outside.
-        if not _prepare(scene, tree, motion):
+        if not begin(tree, motion):
             c.failure[0] = BAD_NUMBERS
             return _FAILED
         c.phase[0] = WANTS
@@ -166,13 +153,19 @@ def run_contact(
             return _FAILED
         h = c.step[0] if last else begins_step(c)
         _set_references(tables, motion.vectors, c.done[0] - tables.first[0])
-        if len(shapes.pairs) > 0:
+        if len(shapes.shapes) > 0:
             if run_bound(shapes.kernel) >= 0:
                 c.failure[0] = BAD_NUMBERS
                 return _FAILED
-            place_shapes(shapes, motion.poses, shapes.velocities)
+            place_shapes(shapes, motion.poses_start, shapes.velocities)
             find_pairs(shapes, problem, h)
-        status = take_step(scene, tree, problem, motion, held, h, tables.solver[0], records.now)
+        status = FINE
+        for again in range(_AGAIN + 1):
+            status = take_step(scene, tree, problem, motion, held, h, tables.solver[0], records.now)
+            if status != FINE or len(shapes.shapes) == 0 or again == _AGAIN:
+                break
+            if find_missed(shapes, problem, motion, h) == 0:
+                break
         if status != FINE:
             c.failure[0] = status
             return _FAILED
@@ -180,7 +173,7 @@ def run_contact(
             records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
         if c.due[0] == 1:
             note_forces(log, problem, c.used[0], h)
-            _record(c, scene, tree, problem, motion, records, h)
+            _record(c, scene, problem, motion, records, h)
         if last:
             c.done[0] += 1
             return _DONE
@@ -192,7 +185,7 @@ def run_contact(
 
 
 @part
-def _record(c, scene: Scene, tree: Tree, problem: Problem, motion: Motion, records: Records, h):
+def _record(c, scene: Scene, problem: Problem, motion: Motion, records: Records, h):
     row, a = c.used[0], motion.vectors
     c.used[0], c.due[0] = row + 1, 0
     for body in range(records.wrench.shape[1]):
@@ -205,6 +198,7 @@ def _record(c, scene: Scene, tree: Tree, problem: Problem, motion: Motion, recor
         records.motion[row, 1, d] = a[ACCELERATION, d]
         records.motion[row, 2, d] = a[APPLIED, d]
         records.motion[row, 3, d] = 0.0
+        records.motion[row, 4, d] = a[DRY, d]
     for i in range(12):
         records.totals[row, i] = records.sums[i]
         if i >= 4:
@@ -223,22 +217,28 @@ def _record(c, scene: Scene, tree: Tree, problem: Problem, motion: Motion, recor
             out[2 + i] = (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
             out[5 + i] = c.position[i]
             out[8 + i] = c.axes[0, i] * c.impulse[0] / h
-    for k in range(problem.counts[1]):
-        if problem.bodies[k] < records.wrench.shape[1]:
-            _record_wrench(tree, problem, motion, records, row, k, h)
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point != STOP:
+            _record_wrench(motion, records.wrench[row, c.body_a], c, 1.0 / h, c.body_a)
+            if c.body_b >= 0:
+                _record_wrench(motion, records.wrench[row, c.body_b], c, -1.0 / h, c.body_b)
 
 
 @part
-def _record_wrench(tree: Tree, problem: Problem, motion: Motion, records: Records, row, k, h):
-    """Wrench of the contacts of a body, at its own origin."""
-    body, w, o = problem.bodies[k], problem.vectors[WRENCH], 6 * k
-    out = records.wrench[row, body]
-    T, base = motion.poses[body], motion.poses[body if problem.counts[3] == 1 else tree.reference[body]]
-    x, y, z = base[0, 3] - T[0, 3], base[1, 3] - T[1, 3], base[2, 3] - T[2, 3]
-    out[0], out[1], out[2] = w[o] / h, w[o + 1] / h, w[o + 2] / h
-    out[3] = (w[o + 3] + y * w[o + 2] - z * w[o + 1]) / h
-    out[4] = (w[o + 4] + z * w[o] - x * w[o + 2]) / h
-    out[5] = (w[o + 5] + x * w[o + 1] - y * w[o]) / h
+def _record_wrench(motion: Motion, out, c, scale, body):
+    """Add the wrench of a contact on a body, at the body's origin, both at the beginning of the step."""
+    T, E, f = motion.poses_start[body], c.axes, c.impulse
+    x = scale * (E[0, 0] * f[0] + E[1, 0] * f[1] + E[2, 0] * f[2])
+    y = scale * (E[0, 1] * f[0] + E[1, 1] * f[1] + E[2, 1] * f[2])
+    z = scale * (E[0, 2] * f[0] + E[1, 2] * f[1] + E[2, 2] * f[2])
+    rx, ry, rz = c.position[0] - T[0, 3], c.position[1] - T[1, 3], c.position[2] - T[2, 3]
+    out[0] += x
+    out[1] += y
+    out[2] += z
+    out[3] += ry * z - rz * y
+    out[4] += rz * x - rx * z
+    out[5] += rx * y - ry * x
 
 
 @part

@@ -7,6 +7,7 @@ open and close at the first step that begins at, or after, the time asked for.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,10 +19,11 @@ from setsu.contact import pair_log, scene, tree
 from setsu.contact.body_pairs import BodyPairs
 from setsu.contact.convex_tables import make_shapes
 from setsu.contact.deep_start import deep_point, shallow_depth
+from setsu.contact.overlaps import settle_overlaps
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
-from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
+from setsu.dynamics import body_poses, forward_dynamics, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
-from setsu.errors import InputError, nearest_names
+from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Free, Mechanism
 from setsu.native.array_book import Book
 from setsu.native.entry import entry
@@ -76,11 +78,11 @@ class ContactWorld(Block):
         self.scene = scene.make_scene(
             m, environment, scene.make_stops(s.coordinate, s.velocity, s.sign, s.limit, np.ones(len(s)))
         )
-        self.pairs = shape_pairs(m) if finder else ShapePairs()
+        self.pairs = shape_pairs(m, environment, bool(finder), settings.exclude)
         self.coal = BodyPairs(self.pairs) if finder == "coal" else None
-        self.shapes = make_shapes(self.pairs if finder == "compiled" else ShapePairs(), m.n_bodies)
-        self.pair_log = pair_log.make_pair_log(len(self.pairs.body_pairs))
-        dense = len(self.pairs.pairs) > 0 or self.loops.count > 0
+        self.shapes = make_shapes(self.pairs if finder != "coal" else ShapePairs(), m.n_bodies)
+        self.pair_log = pair_log.make_pair_log(len(self.pairs.names))
+        dense = self.pairs.between_bodies or self.loops.count > 0
         self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, dense)
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self.motion, self._bound = self._bind()
@@ -98,7 +100,8 @@ class ContactWorld(Block):
         self._pushed, self._finder, self._room = [], finder, 1
         self._before_last: dict[str, Any] | None = None
         self.begin_records(1)
-        self._memory = [Book(pages) for pages in (self.scene, self.tree, self.problem, self.motion, self.pair_log)]
+        memory = (self.scene, self.tree, self.problem, self.motion, self.shapes, self.pair_log)
+        self._memory = [Book(pages) for pages in memory]
         self._fresh = [array.copy() for array in mutable_arrays(self._memory)]
 
     # Workspaces ----------------------------------------------------------------------------------------------------
@@ -135,8 +138,9 @@ class ContactWorld(Block):
         for array, values in zip(mutable_arrays(self._memory), self._fresh, strict=True):
             array[...] = values
         motion.q[:], motion.vectors[stepping.V] = q, v
-        motion.poses[:] = body_poses(m, q)
+        motion.poses[:] = motion.poses_start[:] = body_poses(m, q)
         motion.energies[:2] = kinetic_energy(m, q, v), potential_energy(m, q)
+        settle_overlaps(m, self.pairs, self.shapes, (Book(self.shapes), Book(self.problem)), self.problem, q)
         depth = self._start_depth()
         motion.energies[stepping.GIVEN] = depth * m.total_mass * np.linalg.norm(m.gravity)
         self.loops.refuse_violations(q, v)
@@ -179,6 +183,7 @@ class ContactWorld(Block):
             self.clock.target[0] = stop
             ask = super().call()
             self.arrays.q[0], self.arrays.v[0] = self.rows.q[0], self.rows.v[0]
+            self._warn_of_little_room()
             if ask is Ask.NEED_TORQUE and self._needs_python:
                 self._prepare_step()
             if ask is not Ask.DONE:
@@ -187,6 +192,7 @@ class ContactWorld(Block):
                 self.take_records()
                 self.set_state(self._before_last)
                 self._before_last = None
+                self._warn_of_unconverged()
                 return ask
             if self.clock.done[0] < self._target:
                 continue
@@ -195,7 +201,31 @@ class ContactWorld(Block):
                 return ask
             self.take_records()
             self._final, self._before_last = False, self.state()
-            self.clock.final[0] = 1
+            # The last state is always kept, also between the rows that are due.
+            self.clock.final[0], self.clock.due[0] = 1, int(self.clock.every[0] > 0)
+
+    def _warn_of_little_room(self) -> None:
+        """Say once per run that there were more contacts between shapes than the problem holds."""
+        if self.problem.counts[7] and not self._left_out:
+            self._left_out = True
+            warnings.warn(
+                f"simulate: before t = {float(self.arrays.t[0]):.6g} s more than {len(self.problem.pairs)} places "
+                "touched at once; some were left out",
+                ModelWarning,
+                stacklevel=5,
+            )
+        self.problem.counts[7] = 0
+
+    def _warn_of_unconverged(self) -> None:
+        """Say at the end of a run in how many of its rows contact impulses did not converge."""
+        marked = sum(int((chunk.totals[:, _UNCONVERGED] > 0.0).sum()) for chunk in self._chunks)
+        if marked and self._settings.contact_solver == "default":
+            warnings.warn(
+                f"simulate: contact impulses did not converge before {marked} of {self._rows_taken} recorded rows; "
+                "contact_log.unconverged marks them. A shorter step may help.",
+                ModelWarning,
+                stacklevel=5,
+            )
 
     def state(self) -> dict[str, Any]:
         """All that a step changes, as copies."""
@@ -228,10 +258,10 @@ class ContactWorld(Block):
     def _bind(self) -> tuple[Any, list[Any]]:
         """Arrays of the state and the native kernels that read and write them."""
         m, s = self.mechanism, stepping
-        vectors, q, q_next = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq)
+        vectors, q, q_next, q_middle = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq), np.zeros(m.nq)
         poses, poses_next = np.zeros((m.n_bodies, 4, 4)), np.zeros((m.n_bodies, 4, 4))
         columns, columns_next = np.zeros((6, m.nv)), np.zeros((6, m.nv))
-        H, energies = np.zeros((m.nv, m.nv)), np.zeros(5)
+        H, energies = np.zeros((m.nv, m.nv)), np.zeros(6)
         free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
         vectors[s.DAMPING], vectors[s.COULOMB] = m.damping, m.coulomb
         vectors[s.STIFFNESS] = m.tables.stiffness
@@ -239,9 +269,9 @@ class ContactWorld(Block):
             vectors[s.KP], vectors[s.KD] = self._servo.kp, self._servo.kd
         bias = "bias_torque springs" if m.has_force_elements else "bias_torque"
         bound = [
-            native_function(m, "mass_matrix").bind([q], [H]),
-            native_function(m, bias).bind([q, vectors[s.V]], [vectors[s.BIAS]]),
-            native_function(m, "poses_and_axes").bind([q], [poses, columns]),
+            native_function(m, "mass_matrix").bind([q_middle], [H]),
+            native_function(m, bias).bind([q_middle, vectors[s.V_MIDDLE]], [vectors[s.BIAS]]),
+            native_function(m, "poses_and_axes").bind([q_middle], [poses, columns]),
             native_function(m, "integrate").bind([q, vectors[s.DISPLACEMENT]], [q_next]),
             native_function(m, "poses_and_axes").bind([q_next], [poses_next, columns_next]),
             native_function(m, "potential_energy").bind([q_next], [energies[3:4]]),
@@ -249,8 +279,11 @@ class ContactWorld(Block):
         motion = s.Motion(
             q=q,
             q_next=q_next,
+            q_middle=q_middle,
+            start=np.zeros((1, m.nv)),
             vectors=vectors,
             coordinate=single_coordinates(m),
+            poses_start=np.zeros((m.n_bodies, 4, 4)),
             poses=poses,
             poses_next=poses_next,
             columns=columns,
@@ -263,7 +296,7 @@ class ContactWorld(Block):
             elastic=np.array([m.has_force_elements or bool(m.tables.stiffness.any())], dtype=np.int64),
             creep=np.array([1.0, m.total_mass * float(np.linalg.norm(m.gravity))]),
         )
-        if len(self.shapes.pairs):
+        if len(self.shapes.shapes):
             bound.append(native_function(m, "body_velocities").bind([q, vectors[s.V]], [self.shapes.velocities]))
             self.shapes.kernel[:] = bound[-1].handle
         return motion, bound
@@ -274,15 +307,15 @@ class ContactWorld(Block):
         moving = np.flatnonzero(points["body"] >= 0)
         T = self.motion.poses[points["body"][moving]]
         places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
-        radii, polygons = points["radius"][moving], self.environment.polygons
-        deep = deep_point(polygons, places, radii, _DEEPEST_START)
+        radii = points["radius"][moving]
+        deep = deep_point(self.environment, places, radii, _DEEPEST_START)
         if deep is not None:
             raise InputError(
                 f"simulate: contact point {self.point_names[moving[deep.point]]} starts {deep.depth:.3g} m "
                 f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
                 "(lift the mechanism at t = 0)"
             )
-        return shallow_depth(polygons, places, radii, _DEEPEST_START)
+        return shallow_depth(self.environment, places, radii, _DEEPEST_START)
 
     def _begin_at_stops(self, q: Floats) -> None:
         """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
@@ -307,7 +340,7 @@ class ContactWorld(Block):
             self.tables.torque[0], self.tables.position[0], self.tables.velocity[0] = torque, position, velocity
         if self.coal is not None:
             velocities = native_function(self.mechanism, "body_velocities").fast(q, v)
-            self.problem.counts[2] = self.coal.find(motion.poses, velocities, self.step, self.problem.pairs)
+            self.problem.counts[2] = self.coal.find(motion.poses_start, velocities, self.step, self.problem.pairs)
 
     def _change_loops(self) -> None:
         """Close and open the loops whose time has come, by plastic impacts."""
@@ -332,9 +365,9 @@ class ContactWorld(Block):
         self.records = make_records(room, m.nq, m.nv, m.n_bodies, self.scene, len(self.problem.contacts))
         self.records = self.records._replace(sums=sums)
         self._chunks: list[Records] = []
-        self._rows_taken, self.clock.used[0] = 0, 0
+        self._rows_taken, self.clock.used[0], self._left_out = 0, 0, False
         self.touches = TouchRecord(m, self.scene.points)
-        self.pair_record = PairRecord(m, self.pairs.body_pairs) if self._finder else None
+        self.pair_record = PairRecord(self.pairs.names) if self._finder or self.pairs.names else None
         self.rebind()
 
     def take_records(self) -> None:
@@ -362,8 +395,12 @@ class ContactWorld(Block):
             np.concatenate([getattr(self.records, name)[:0], *(getattr(c, name) for c in self._chunks)])
             for name in _COLUMNS
         )
-        v, acceleration, torque, stop_torque = (motion[:, k].copy() for k in range(4))
+        v, acceleration, torque, stop_torque, dry = (motion[:, k].copy() for k in range(5))
         names["time"] = time = names["time"][:count]
+        if count and not self.loops.count and self._settings.contact_solver == "default":
+            # What the recorded forces do to the recorded state: a step takes them to its middle.
+            acting = torque + stop_torque + dry + m.coulomb * np.sign(v)
+            acceleration = forward_dynamics(m, q, v, acting, wrench)
         energy = np.asarray(mechanical_energy(m, q, v))
         entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
         rest = energy - energy[:1] - np.sum(entries, axis=0)
@@ -396,6 +433,8 @@ class ContactWorld(Block):
 
 
 _COLUMNS = ("q", "motion", "wrench", "totals")
+# Entry of Records.totals: 1 where a step since the row before did not converge.
+_UNCONVERGED = 11
 
 
 def _refuse(m: Mechanism, settings: Settings) -> None:

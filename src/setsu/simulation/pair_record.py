@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
 from setsu.simulation.recording import BodyContacts
 
@@ -25,12 +24,11 @@ _KINDS = ("touch", "lift-off")
 class PairRecord:
     """Contacts between the bodies of a mechanism, step after step.
 
-    body_pairs: numbers of the two bodies of each pair, in the order of the log.
+    names: of the two bodies of each pair, in the order of the log.
     """
 
-    def __init__(self, mechanism: Mechanism, body_pairs: Sequence[tuple[int, int]]) -> None:
-        names = mechanism.body_names
-        self._names = [(names[a], names[b]) for a, b in body_pairs]
+    def __init__(self, names: Sequence[tuple[str, str]]) -> None:
+        self._names = list(names)
         self._rows: list[Any] = []
 
     def fetch(self, log: Any, first: int, t0: float, step: float) -> list[tuple[int, EventReport]]:

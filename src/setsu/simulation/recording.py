@@ -150,37 +150,45 @@ class Recording:
         plane: a polygon in it; the floor z = 0, where this is the zero-moment point, if not given. NaN where nothing
         presses on the plane.
         """
-        position = self._contact_positions("center_of_pressure")
-        return center_of_pressure(position, self.contact_force, *_plane(plane))
+        position, force, _ = self._on_ground("center_of_pressure")
+        return center_of_pressure(position, force, *_plane(plane))
 
     def support_polygon(self, row: int = -1, plane: Polygon | None = None) -> Floats:
         """Return the corners (k, 3), m, of the hull of the points that press at a row of the recording.
 
         They go around counter-clockwise in the plane, as for `center_of_pressure`; fewer than three when at most two
-        points press.
+        points press. A shape that touches the world counts with the point its force acts at.
         """
-        points, origin, axes = self._in_plane("support_polygon", plane)
-        return origin + support_polygon(points[row, self.normal_force[row] > 0.0]) @ axes
+        points, presses, origin, axes = self._in_plane("support_polygon", plane)
+        return origin + support_polygon(points[row, presses[row]]) @ axes
 
     def support_margin(self, plane: Polygon | None = None) -> Floats:
         """Return how far the center of pressure is inside the support polygon (T,), m; NaN where there is none.
 
         A polygon of less than three corners has no inside.
         """
-        points, origin, axes = self._in_plane("support_margin", plane)
+        points, presses, origin, axes = self._in_plane("support_margin", plane)
         center = (self.center_of_pressure(plane) - origin) @ axes.T
-        return support_margin(center, points, self.normal_force > 0.0)
+        return support_margin(center, points, presses)
 
-    def _in_plane(self, what: str, plane: Polygon | None) -> tuple[Floats, Floats, Floats]:
-        """Contact points in axes of a plane (T, n, 2), its origin (3,) and these axes (2, 3)."""
+    def _in_plane(self, what: str, plane: Polygon | None) -> tuple[Floats, NDArray[np.bool_], Floats, Floats]:
+        """Contact points in axes of a plane (T, n, 2), which press (T, n), its origin (3,) and these axes (2, 3)."""
         normal, offset = _plane(plane)
         axes = plane_axes(normal)
-        return self._contact_positions(what) @ axes.T, offset * normal, axes
+        position, _, presses = self._on_ground(what)
+        return position @ axes.T, presses, offset * normal, axes
 
-    def _contact_positions(self, what: str) -> Floats:
+    def _on_ground(self, what: str) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Places (T, n, 3) and forces of contact points and of shapes that touch the world, and which press (T, n)."""
         if self.contact_log is None:
             raise InputError(f"{what}: expected a recording of a run with an environment")
-        return self.contact_log.position
+        places, forces, normal = [self.contact_log.position], [self.contact_force], [self.normal_force]
+        if self.body_contacts is not None:
+            world = [k for k, (_, other) in enumerate(self.body_contacts.pairs) if other not in self.body_names]
+            places.append(np.nan_to_num(self.body_contacts.position[:, world]))
+            forces.append(self.body_contacts.force[:, world])
+            normal.append(self.body_contacts.normal_force[:, world])
+        return np.concatenate(places, axis=1), np.concatenate(forces, axis=1), np.concatenate(normal, axis=1) > 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         # What is still to be computed needs the run, which stays in its process.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from setsu.contact import Environment, Polygon
 from setsu.errors import InputError, ModelFileError
+from setsu.mechanism import Material, Pose, Shape
 from setsu.mechanism.native_text import from_text, to_text
 from setsu.simulation.events import EventReport
 from setsu.simulation.recording import BodyContacts, ContactLog, EnergyLedger, Recording
@@ -150,15 +151,33 @@ def _header(recording: Recording) -> str:
     ]
     settings = {key: getattr(recording, key) for key in ("name", "integrator", "step", *_NAMES)}
     model = None if recording.mechanism is None else to_text(recording.mechanism)
-    polygons = None
-    if recording.environment is not None:
-        polygons = [
-            {"vertices": polygon.vertices.tolist(), "name": polygon.name, "unbounded": polygon.unbounded}
-            for polygon in recording.environment.polygons
-        ]
+    surroundings = None if recording.environment is None else _environment_record(recording.environment)
     pairs = None if recording.body_contacts is None else recording.body_contacts.pairs
-    content = {"events": events, "mechanism": model, "environment": polygons, "body_contacts": pairs}
+    content = {"events": events, "mechanism": model, "environment": surroundings, "body_contacts": pairs}
     return json.dumps({"format": FORMAT, **settings, **content})
+
+
+def _environment_record(environment: Environment) -> dict[str, Any]:
+    polygons = [
+        {
+            "vertices": polygon.vertices.tolist(),
+            "name": polygon.name,
+            "unbounded": polygon.unbounded,
+            "material": None if polygon.material is None else asdict(polygon.material),
+            "velocity": polygon.velocity,
+        }
+        for polygon in environment.polygons
+    ]
+    return {"polygons": polygons, "shapes": [asdict(shape) for shape in environment.shapes]}
+
+
+def _environment(record: Any) -> Environment:
+    """The environment of a header; those of version 0.1 are a list of polygons."""
+    polygons, shapes = (record, []) if isinstance(record, list) else (record["polygons"], record["shapes"])
+    return Environment(
+        [Polygon(**{**p, "material": Material(**p["material"]) if p.get("material") else None}) for p in polygons],
+        [Shape(**{**s, "pose": Pose(tuple(s["pose"]["rotation"]), tuple(s["pose"]["translation"]))}) for s in shapes],
+    )
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
@@ -172,8 +191,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
     )
     model = header.pop("mechanism", None)
     mechanism = None if model is None else from_text(model, "the mechanism inside the recording")
-    polygons = header.pop("environment", None)
-    environment = None if polygons is None else Environment([Polygon(**polygon) for polygon in polygons])
+    surroundings = header.pop("environment", None)
+    environment = None if surroundings is None else _environment(surroundings)
     ledger = EnergyLedger(**{name: arrays.pop(f"ledger_{name}") for name in _LEDGER})
     log = None
     if "contact_log_depth" in arrays:

@@ -183,7 +183,7 @@ def _able_to_touch(m: Mechanism) -> Mechanism:
     if m.contact_points:
         return m
     found = with_contact_points(m)
-    if not found.contact_points:
+    if not found.contact_points and not any(body.collisions for body in m.bodies):
         warnings.warn(
             f"simulate: {m.name} has neither contact points nor collision shapes: nothing of it can touch the "
             "environment; see MechanismBuilder.add_contact_points",

@@ -72,6 +72,7 @@ def simulate(
             that begins at their time or later.
         joint_stops: let joints end at their limits, by plastic impacts; otherwise limits do not matter.
         baumgarte: rate (1/s) of Baumgarte's stabilisation instead of projection, for comparison; constraints drift.
+        exclude: with an environment, pairs of names of bodies that never touch each other.
 
     Raises:
         InputError: bad arguments, before any work.
