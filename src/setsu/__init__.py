@@ -57,7 +57,11 @@ if TYPE_CHECKING:
         difference,
         forward_dynamics,
         forward_dynamics_derivatives,
+        frame_acceleration,
         frame_jacobian,
+        frame_jacobian_rate,
+        frame_pose,
+        frame_velocity,
         gravity_torque,
         inertial_parameters,
         integrate,
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
         point_jacobian_rate,
         potential_energy,
         regressor,
+        wrench_at,
     )
     from setsu.errors import InputError, ModelFileError, ModelWarning, SetsuError
     from setsu.identification import (
@@ -236,7 +241,11 @@ __all__ = [
     "extract",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "frame_acceleration",
     "frame_jacobian",
+    "frame_jacobian_rate",
+    "frame_pose",
+    "frame_velocity",
     "from_dh",
     "generate",
     "get_threads",
@@ -283,6 +292,7 @@ __all__ = [
     "with_gravity",
     "with_parameters",
     "with_payload",
+    "wrench_at",
 ]
 
 

@@ -17,17 +17,24 @@ from setsu.dynamics.equations import (
     joint_wrenches,
     mass_matrix,
 )
+from setsu.dynamics.frames import (
+    frame_acceleration,
+    frame_jacobian,
+    frame_jacobian_rate,
+    frame_pose,
+    frame_velocity,
+    point_jacobian,
+    point_jacobian_rate,
+)
 from setsu.dynamics.kinematics import (
     body_accelerations,
     body_poses,
     body_velocities,
     difference,
-    frame_jacobian,
     integrate,
-    point_jacobian,
-    point_jacobian_rate,
 )
 from setsu.dynamics.parameters import inertial_parameters, regressor
+from setsu.dynamics.wrench_at import wrench_at
 
 __all__ = [
     "CompiledFunctions",
@@ -44,7 +51,11 @@ __all__ = [
     "difference",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "frame_acceleration",
     "frame_jacobian",
+    "frame_jacobian_rate",
+    "frame_pose",
+    "frame_velocity",
     "gravity_torque",
     "inertial_parameters",
     "integrate",
@@ -58,4 +69,5 @@ __all__ = [
     "point_jacobian_rate",
     "potential_energy",
     "regressor",
+    "wrench_at",
 ]

@@ -1,4 +1,4 @@
-"""Where bodies are and how they move; Jacobians; steps between configurations."""
+"""Where all bodies are and how they move; steps between configurations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function, native_function, require_mechanism
-from setsu.elementary import matmul
+from setsu.dynamics.numbers import require_finite
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
@@ -16,10 +16,7 @@ __all__ = [
     "body_poses",
     "body_velocities",
     "difference",
-    "frame_jacobian",
     "integrate",
-    "point_jacobian",
-    "point_jacobian_rate",
 ]
 
 Floats = NDArray[np.float64]
@@ -43,40 +40,6 @@ def body_accelerations(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, a: Arra
     return fast_function(mechanism, "body_accelerations")(q, v, a)
 
 
-def point_jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """Return J (..., 3, nv), world axes: velocity of a point fixed on a body = J v.
-
-    Args:
-        q: coordinates (..., nq).
-        body: name of a body, also one behind a fixed joint.
-        point: in that body's frame (..., 3), m.
-    """
-    return _jacobian(mechanism, "point_jacobian", body, point, (q,))
-
-
-def frame_jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """Return J (..., 6, nv), world axes: velocity of a point of a body, and the body's angular velocity, = J v."""
-    return _jacobian(mechanism, "frame_jacobian", body, point, (q,))
-
-
-def point_jacobian_rate(
-    mechanism: Mechanism, q: ArrayLike, v: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)
-) -> Floats:
-    """Return dJ/dt (..., 3, nv), world axes: acceleration of the point = J a + dJ/dt v."""
-    return _jacobian(mechanism, "point_jacobian_rate", body, point, (q, v))
-
-
-def _jacobian(m: Mechanism, name: str, body: str, point: ArrayLike, state: tuple) -> Floats:
-    require_mechanism(m, name)
-    frame = m.frame(body)
-    function = native_function(m, name, target=frame.body)
-    *taken, point = function.arguments.take((*state, point))[0]
-    _require_finite(point, f"{name}: point")
-    # The kernel knows moving bodies only: carry the point over from the frame.
-    T = frame.pose.matrix
-    return function(*taken, matmul(point, T[:3, :3].T) + T[:3, 3])
-
-
 def integrate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:
     """Return the configuration (..., nq) reached from q with constant velocity v after dt (s).
 
@@ -89,10 +52,10 @@ def integrate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -
 def integrate_with(function: NativeFunction, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:
     """Integrate by a native function that takes the step v dt."""
     q, v = function.arguments.take((q, v))[0]
-    _require_finite(v, "integrate: v")
+    require_finite(v, "integrate: v")
     try:
         times = np.asarray(dt, dtype=np.float64)
-        _require_finite(times, "integrate: dt")
+        require_finite(times, "integrate: dt")
         step = v * times[..., None]
     except InputError:
         raise
@@ -101,14 +64,6 @@ def integrate_with(function: NativeFunction, q: ArrayLike, v: ArrayLike, dt: Arr
             f"integrate: dt: expected a number or an array that broadcasts against {v.shape[:-1]}, got {dt!r:.80}"
         ) from None
     return function(q, step)
-
-
-def _require_finite(numbers: Floats, what: str) -> None:
-    """Check an argument that does not go into the native code as it is, so that messages show what was given."""
-    if not np.isfinite(numbers).all():
-        where = np.argwhere(~np.isfinite(numbers))[0].tolist()
-        value = float(numbers[tuple(where)])
-        raise InputError(f"{what}{where or ''} is {value}, expected finite numbers")
 
 
 def difference(mechanism: Mechanism, q0: ArrayLike, q1: ArrayLike) -> Floats:

@@ -104,12 +104,27 @@ class Mechanism:
                 index += 1
         return frames
 
+    @cached_property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all frames: "world", bodies, links behind fixed joints, sites."""
+        return tuple(self.frames)
+
     def frame(self, name: str) -> Frame:
         """Return the frame of a declared body by name; InputError with the nearest names when unknown."""
         try:
             return self.frames[name]
         except (KeyError, TypeError):
             raise InputError(f"unknown body {name!r} in {self.name}{nearest_names(name, self.frames)}") from None
+
+    def declared_body(self, frame: str) -> str:
+        """Return the name of the declared body that has a frame: itself for a body, the owner of a site."""
+        self.frame(frame)
+        return frame
+
+    @cached_property
+    def bodies_by_name(self) -> dict[str, Body]:
+        """Every declared body by name."""
+        return {body.name: body for body in self.bodies}
 
     def joint_index(self, name: str) -> int:
         """Return the position of a joint in joint_names; InputError with the nearest names when unknown."""

@@ -89,6 +89,7 @@ class ContactRun:
         self.environment, self.step, self.times, self.record_every = environment, step, times, record_every
         self.servo = ServoRun(torque, m) if isinstance(torque, JointServo) else None
         self.torque = Torque(m, None if isinstance(torque, JointServo) else torque)
+        self._held = tuple(contacts)
         self.loops = HeldLoops(m, contacts, initially_open(changes))
         self._changes = [(int(np.searchsorted(times, c.time - 1e-9 * step)), c) for c in changes]
         self.stops = JointStops(m, joint_stops)
@@ -193,6 +194,7 @@ class ContactRun:
             contact_log=ContactLog(stop_torque, *totals[:, 4:].T.copy(), position=lambda: touches.position(q)),
             body_contacts=self.pair_record.contacts(count) if self.pair_record is not None else None,
             environment=self.environment,
+            surface_contacts=self._held,
         )
 
     # Beginning -----------------------------------------------------------------------------------------------------

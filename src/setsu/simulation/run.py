@@ -109,6 +109,7 @@ class Run:
             ledger=EnergyLedger(**dict(zip(_ENTRIES, (*entries.T, rest), strict=True))),
             events=tuple(self.events),
             mechanism=m,
+            surface_contacts=tuple(getattr(self.motion, "contacts", ())),
         )
 
     def _without_python(self, times: Floats, index: int, end: int, every: int) -> int:
