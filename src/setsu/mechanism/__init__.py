@@ -1,9 +1,11 @@
 """Mechanisms: bodies, joints, loops, couplings, springs and contact points, and the frozen record they make."""
 
+from setsu.mechanism.actuators import Actuator, Keyframe
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.collision_points import with_contact_points
 from setsu.mechanism.cuts import MovedCut, move_cut
-from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
+from setsu.mechanism.force_elements import Fluid, FluidBox, Segment, Tendon
 from setsu.mechanism.inertia import InertiaReport, inertia_report, repair_inertia
 from setsu.mechanism.joints import (
     JOINT_TYPES,
@@ -33,16 +35,20 @@ from setsu.mechanism.surgery import (
 __all__ = [
     "JOINT_TYPES",
     "WORLD",
+    "Actuator",
     "Body",
     "ContactPoint",
     "Coupling",
     "Cylindrical",
     "Fixed",
+    "Fluid",
+    "FluidBox",
     "Frame",
     "Free",
     "Helical",
     "InertiaReport",
     "Joint",
+    "Keyframe",
     "Loop",
     "Material",
     "Mechanism",
@@ -54,9 +60,12 @@ __all__ = [
     "RepairedMechanism",
     "RerootedMechanism",
     "Revolute",
+    "Segment",
     "Shape",
+    "Site",
     "Spherical",
     "Spring",
+    "Tendon",
     "Universal",
     "extract",
     "inertia_report",

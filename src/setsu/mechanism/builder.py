@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setsu.errors import InputError, ModelWarning, nearest_names
+from setsu.mechanism.actuators import Actuator, Keyframe
 from setsu.mechanism.checks import checked_name, finite_number, six_moments, vector3
-from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
+from setsu.mechanism.force_elements import Fluid, Segment, Tendon
 from setsu.mechanism.inertia import inertia_report
 from setsu.mechanism.joints import Fixed, Free, Joint
 from setsu.mechanism.record import Mechanism
+from setsu.spatial import finite_vector
 
 __all__ = ["MechanismBuilder"]
 
@@ -47,6 +50,11 @@ class MechanismBuilder:
         self._couplings: dict[str, Coupling] = {}
         self._springs: dict[str, Spring] = {}
         self._contact_points: list[ContactPoint] = []
+        self._sites: dict[str, Site] = {}
+        self._tendons: dict[str, Tendon] = {}
+        self._fluid: Fluid | None = None
+        self._actuators: dict[str, Actuator] = {}
+        self._keys: dict[str, Keyframe] = {}
 
     def add_body(
         self,
@@ -59,6 +67,7 @@ class MechanismBuilder:
         inertia: ArrayLike | None = None,
         visuals: Iterable[Shape] = (),
         collisions: Iterable[Shape] = (),
+        gravity_compensation: float = 0.0,
     ) -> MechanismBuilder:
         """Add a body and the joint that ties it to its parent.
 
@@ -71,6 +80,7 @@ class MechanismBuilder:
             center_of_mass: in the body frame, m, (3,).
             inertia: about the center of mass in body axes, kg m², (3, 3); None is a point mass.
             visuals, collisions: shapes on the body.
+            gravity_compensation: part of the body's weight that a force at its center of mass holds up (1: all of it).
 
         An inertia no real body can have is kept as given, with a ModelWarning that names the violated inequality.
         """
@@ -96,6 +106,7 @@ class MechanismBuilder:
             inertia=six_moments(inertia, f"{what} inertia"),
             visuals=_shapes(visuals, f"{what} visuals"),
             collisions=_shapes(collisions, f"{what} collisions"),
+            gravity_compensation=finite_number(gravity_compensation, f"{what} gravity_compensation"),
         )
         self._claim_joint_name(joint.name, "body", name)
         if any(body.inertia):
@@ -138,16 +149,56 @@ class MechanismBuilder:
         self._loops[name] = Loop(name, body_a, body_b, joint, pose_a, pose_b)
         return self
 
-    def add_coupling(self, name: str, factors: Mapping[str, float], offset: float = 0.0) -> MechanismBuilder:
+    def add_coupling(
+        self,
+        name: str,
+        factors: Mapping[str, float] | Iterable[str],
+        offset: float = 0.0,
+        *,
+        polynomial: Iterable[float] | None = None,
+        argument: Mapping[str, float] | None = None,
+        reference: float = 0.0,
+    ) -> MechanismBuilder:
         """Tie joint coordinates together: the sum of factor x coordinate, plus offset, is zero.
 
         Args:
             name: name of the coupling, unique.
             factors: joint name -> factor; joints of one coordinate added before. A factor of zero leaves its joint out.
             offset: constant term, in the unit of factor x coordinate.
+            polynomial: c0, c1, ... of y = Σ c_k (x - x0)^k - offset. `factors` then names y and x, as two names or as
+                {y: 1, x: ±1}; or, with `argument`, any sum of coordinates that takes the place of y.
+            argument: joint name -> factor: the sum that takes the place of x.
+            reference: x0.
         """
         what = f'coupling "{name}"'
         self._check_new(name, self._couplings, "coupling")
+        if polynomial is None:
+            if argument is not None or reference != 0.0:
+                raise InputError(f"{what}: argument and reference belong to a polynomial; give polynomial=")
+            kept = self._terms(factors, what)
+            self._couplings[name] = Coupling(name, kept, finite_number(offset, f"{what} offset"))
+            return self
+        if argument is None:
+            y, x = _two_joints(factors, what)
+            factors, argument = {y: 1.0}, {x: 1.0}
+        numbers = [finite_number(entry, f"{what} polynomial") for entry in polynomial]
+        while numbers and numbers[-1] == 0.0:
+            numbers.pop()
+        kept, inside = self._terms(factors, what), self._terms(argument, f"{what} argument")
+        if set(dict(kept)) & set(dict(inside)):
+            raise InputError(f"{what}: expected different joints outside and inside the polynomial, got {argument!r}")
+        shift, x0 = finite_number(offset, f"{what} offset"), finite_number(reference, f"{what} reference")
+        if len(numbers) > 2:
+            self._couplings[name] = Coupling(name, kept, shift, tuple(numbers), inside, x0)
+            return self
+        # A line after all.
+        c0, c1 = [*numbers, 0.0, 0.0][:2]
+        linear = tuple((joint, -c1 * factor) for joint, factor in inside if c1 != 0.0)
+        self._couplings[name] = Coupling(name, (*kept, *linear), shift - c0 + c1 * x0)
+        return self
+
+    def _terms(self, factors: Any, what: str) -> tuple[tuple[str, float], ...]:
+        """Joints and factors of a sum of coordinates, those with factor zero left out."""
         if not isinstance(factors, Mapping):
             raise InputError(f"{what}: expected a mapping of joint name to factor, got {factors!r}")
         kept: list[tuple[str, float]] = []
@@ -163,8 +214,7 @@ class MechanismBuilder:
                 kept.append((joint_name, number))
         if not kept:
             raise InputError(f"{what}: expected at least one joint with a factor other than 0, got {dict(factors)!r}")
-        self._couplings[name] = Coupling(name, tuple(kept), finite_number(offset, f"{what} offset"))
-        return self
+        return tuple(kept)
 
     def add_spring(
         self,
@@ -230,6 +280,114 @@ class MechanismBuilder:
         self._bodies[body.name] = dataclasses.replace(body, joint=joint_now)
         return self
 
+    def add_tendon(
+        self,
+        name: str,
+        joints: Mapping[str, float] | None = None,
+        segments: Iterable[Segment] = (),
+        *,
+        stiffness: float = 0.0,
+        rest: float | tuple[float, float] = 0.0,
+        damping: float = 0.0,
+        lower: float = -np.inf,
+        upper: float = np.inf,
+    ) -> MechanismBuilder:
+        """Add a length of joint coordinates and straight segments, with a spring and a damper along it (see `Tendon`).
+
+        Args:
+            joints: joint name -> coefficient; joints of one coordinate. segments: `Segment` records, m.
+            stiffness: N/m (N m/rad where joints turn). rest: slack length, or (shortest, longest) of a slack range.
+            damping: N s/m. lower, upper: limits of the length, kept as data; nothing enforces them.
+        """
+        what = f'tendon "{name}"'
+        self._check_new(name, self._tendons, "tendon")
+        pieces = []
+        for k, piece in enumerate(segments):
+            if not isinstance(piece, Segment):
+                raise InputError(f"{what} segment {k}: expected a Segment, got {piece!r}")
+            self._check_body(piece.body_a, f"{what} segment {k} body_a")
+            self._check_body(piece.body_b, f"{what} segment {k} body_b")
+            pieces.append(
+                Segment(
+                    piece.body_a,
+                    vector3(piece.point_a, f"{what} segment {k} point_a"),
+                    piece.body_b,
+                    vector3(piece.point_b, f"{what} segment {k} point_b"),
+                    finite_number(piece.factor, f"{what} segment {k} factor"),
+                )
+            )
+        terms = self._terms(joints, what) if joints else ()
+        if not terms and not pieces:
+            raise InputError(f"{what}: expected joints or segments, got neither")
+        shortest, longest = rest if isinstance(rest, (tuple, list)) else (rest, rest)
+        slack = (finite_number(shortest, f"{what} rest"), finite_number(longest, f"{what} rest"))
+        if slack[0] > slack[1]:
+            raise InputError(f"{what} rest: expected shortest <= longest, got {slack}")
+        self._tendons[name] = Tendon(
+            name,
+            terms,
+            tuple(pieces),
+            finite_number(stiffness, f"{what} stiffness", minimum=0.0),
+            slack,
+            finite_number(damping, f"{what} damping", minimum=0.0),
+            float(lower),
+            float(upper),
+        )
+        return self
+
+    def add_site(self, name: str, body: str, placement: ArrayLike | Pose | None = None) -> MechanismBuilder:
+        """Add a named frame on a body (or the world): its placement in the body's frame, 4x4."""
+        self._check_new(name, self._sites, "site")
+        self._check_body(body, f'site "{name}" body')
+        self._sites[name] = Site(name, body, Pose.of(placement, f'site "{name}" placement'))
+        return self
+
+    def set_fluid(self, fluid: Fluid | None) -> MechanismBuilder:
+        """Let the bodies move through a medium (see `Fluid`); None takes it away."""
+        if fluid is not None:
+            finite_number(fluid.density, "fluid density", minimum=0.0)
+            finite_number(fluid.viscosity, "fluid viscosity", minimum=0.0)
+            vector3(fluid.wind, "fluid wind")
+            for box in fluid.boxes:
+                self._check_body(box.body, "fluid box body")
+        self._fluid = fluid
+        return self
+
+    def add_actuator(self, actuator: Actuator) -> MechanismBuilder:
+        """Add an `Actuator`; the joint, tendon or site it drives was added before."""
+        self._check_new(actuator.name, self._actuators, "actuator")
+        what = f'actuator "{actuator.name}"'
+        targets = [name for name in (actuator.joint, actuator.tendon, actuator.site) if name]
+        if len(targets) != 1:
+            raise InputError(f"{what}: expected one joint, tendon or site, got {targets}")
+        expected = 1
+        if actuator.joint:
+            expected = self._body_joint(actuator.joint, what).nv
+        elif actuator.site:
+            expected = 6
+        known = self._tendons if actuator.tendon else self._sites
+        if not actuator.joint and targets[0] not in known:
+            raise InputError(f"{what}: unknown {targets[0]!r}{nearest_names(targets[0], known)}")
+        if len(actuator.gear) != expected:
+            raise InputError(f"{what} gear: expected {expected} numbers, got {len(actuator.gear)}")
+        self._actuators[actuator.name] = actuator
+        return self
+
+    def add_keyframe(
+        self, name: str, q: ArrayLike, v: ArrayLike | None = None, control: ArrayLike | None = None
+    ) -> MechanismBuilder:
+        """Keep a state by name: q (nq,), v (nv,) and control (n_actuators,), zero when not given."""
+        what = f'keyframe "{name}"'
+        self._check_new(name, self._keys, "keyframe")
+        joints = [body.joint for body in self._bodies.values()]
+        sizes = (sum(j.nq for j in joints), sum(j.nv for j in joints), len(self._actuators))
+        parts = [
+            tuple(finite_vector(np.zeros(size) if value is None else value, size, f"{what} {key}").tolist())
+            for key, value, size in zip(("q", "v", "control"), (q, v, control), sizes, strict=True)
+        ]
+        self._keys[name] = Keyframe(name, *parts)
+        return self
+
     def add_contact_points(
         self, body: str, points: ArrayLike, material: Material | None = None, radius: float = 0.0
     ) -> MechanismBuilder:
@@ -271,6 +429,11 @@ class MechanismBuilder:
             couplings=tuple(self._couplings.values()),
             springs=tuple(self._springs.values()),
             contact_points=tuple(self._contact_points),
+            sites=tuple(self._sites.values()),
+            tendons=tuple(self._tendons.values()),
+            fluid=self._fluid,
+            actuators=tuple(self._actuators.values()),
+            keys=tuple(self._keys.values()),
         )
 
     def _check_body(self, name: str, what: str) -> None:
@@ -310,6 +473,18 @@ def _shapes(shapes: Iterable[Shape], what: str) -> tuple[Shape, ...]:
         if not isinstance(shape, Shape):
             raise InputError(f"{what}: expected Shape entries, got {shape!r}")
     return result
+
+
+def _two_joints(factors: Any, what: str) -> tuple[str, str]:
+    """Names of y and x: the two joints of a polynomial."""
+    names = list(factors) if isinstance(factors, (Mapping, list, tuple)) else []
+    weights = list(factors.values()) if isinstance(factors, Mapping) else [1.0, 1.0]
+    if len(names) != 2 or weights[0] != 1.0 or weights[1] not in (0.0, 1.0, -1.0):
+        raise InputError(
+            f"{what}: with a polynomial, expected the joints y and x as two names or as {{y: 1, x: 1}}, "
+            f"got {factors!r}; other factors go into the polynomial"
+        )
+    return names[0], names[1]
 
 
 def _tuples(*values: object) -> list[tuple[float, ...]]:

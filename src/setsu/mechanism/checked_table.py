@@ -43,6 +43,13 @@ class CheckedTable:
             return self._wrong(key, expected, value, [0.0] * (length or 0))
         return numbers
 
+    def texts(self, key: str) -> list[str]:
+        """A list of texts, empty when the key is absent."""
+        value = self._take(key, ())
+        if not isinstance(value, (list, tuple)) or not all(isinstance(entry, str) for entry in value):
+            return self._wrong(key, "a list of texts", value, [])
+        return list(value)
+
     def per_axis(self, key: str) -> float | list[float] | None:
         """A number, a list of numbers, or None when the key is absent."""
         value = self._take(key, 0.0) if key in self._left else self._take(key, ())

@@ -25,6 +25,7 @@ __all__ = [
     "Material",
     "Pose",
     "Shape",
+    "Site",
     "Spring",
 ]
 
@@ -149,7 +150,8 @@ class Body:
     """A rigid body and the joint that ties it to its parent.
 
     mass (kg), center_of_mass (m, body frame), inertia about the center of mass in body axes as
-    Ixx, Ixy, Ixz, Iyy, Iyz, Izz (kg m²). `pose` is the joint frame in the parent's body frame.
+    Ixx, Ixy, Ixz, Iyy, Iyz, Izz (kg m²). `pose` is the joint frame in the parent's body frame. gravity_compensation is
+    the part of its weight that a force at the center of mass holds up (1: all of it).
     """
 
     name: str
@@ -161,6 +163,7 @@ class Body:
     inertia: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
+    gravity_compensation: float = 0.0
 
     @property
     def inertia_matrix(self) -> NDArray[np.float64]:
@@ -183,11 +186,22 @@ class Loop:
 
 @dataclass(frozen=True)
 class Coupling:
-    """Linear relation between joint coordinates: sum of factor x coordinate + offset = 0."""
+    """Relation between joint coordinates: Σ factor x coordinate + offset - P(Σ argument x coordinate - reference) = 0.
+
+    P(s) = c0 + c1 s + ... + cn sⁿ are the numbers of `polynomial`; most couplings have none and are linear.
+    """
 
     name: str
     factors: tuple[tuple[str, float], ...]
     offset: float = 0.0
+    polynomial: tuple[float, ...] = ()
+    argument: tuple[tuple[str, float], ...] = ()
+    reference: float = 0.0
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints it relates, each once."""
+        return tuple(dict.fromkeys(joint for joint, _ in (*self.factors, *self.argument)))
 
 
 @dataclass(frozen=True)
@@ -212,3 +226,12 @@ class ContactPoint:
     position: Vector3
     material: Material = field(default_factory=Material)
     radius: float = 0.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """A named frame fastened to a body: `pose` in the body's frame."""
+
+    name: str
+    body: str
+    pose: Pose = field(default_factory=Pose)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import re
 import reprlib
 import tomllib
@@ -11,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from setsu.errors import InputError, ModelFileError, nearest_names
+from setsu.mechanism.actuators import Actuator
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.checked_table import CheckedTable
 from setsu.mechanism.elements import WORLD, Material, Pose, Shape
+from setsu.mechanism.force_elements import Fluid, FluidBox, Segment
 from setsu.mechanism.joints import JOINT_TYPES, Helical, Joint, Universal
 from setsu.mechanism.record import Mechanism
 from setsu.named_numbers import symbol
@@ -31,6 +35,9 @@ _TOP, _NO_LINE = 0, -1
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(\w+)[ \t]*\]\]")
 # The parser's time grows with the square of the parts of a dotted key; the format itself uses two at most.
 _LONG_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){64}""")
+BLOCKS = (
+    "body", "loop", "coupling", "spring", "tendon", "site", "actuator", "keyframe", "fluid_box", "contact_points",
+)  # fmt: skip
 _PER_AXIS = (
     "damping", "armature", "coulomb", "bearing_friction", "bearing_radius", "preload", "stiffness", "spring_rest",
     "lower", "upper", "velocity_limit", "effort_limit",
@@ -79,6 +86,7 @@ class _Reader:
         self._failed_bodies: set[str] = set()
         self._failed_joints: set[str] = set()
         self._made: set[str] = set()
+        self._boxes: list[FluidBox] = []
         self._problems_before = 0
 
     def read(self) -> Mechanism:
@@ -89,7 +97,16 @@ class _Reader:
         name = top.text("name")
         gravity = top.numbers("gravity", 3, (0.0, 0.0, -9.81))
         symbols = self._symbols(top)
-        blocks = {kind: top.tables(kind) for kind in ("body", "loop", "coupling", "spring", "contact_points")}
+        self._reference = top.numbers("reference_configuration", None, ())
+        self._missing = top.texts("missing")
+        compensated_by = top.text("gravity_compensation_by", "bodies")
+        if compensated_by not in ("bodies", "actuators"):
+            top.report(
+                f'file gravity_compensation_by: expected "bodies" or "actuators", got {reprlib.repr(compensated_by)}',
+                "gravity_compensation_by",
+            )
+        self._fluid_table = top.table("fluid")
+        blocks = {kind: top.tables(kind) for kind in BLOCKS}
         top.finish()
         try:
             is_named = isinstance(self._document.get("name"), str)
@@ -98,22 +115,26 @@ class _Reader:
             self._add(str(error), _NO_LINE)
             self._builder = MechanismBuilder("unnamed")
         self._declared = {entry.get("name") for entry in self._entries("body") if isinstance(entry.get("name"), str)}
-        makers = {
-            "body": self._body,
-            "loop": self._loop,
-            "coupling": self._coupling,
-            "spring": self._spring,
-            "contact_points": self._contact_points,
-        }
+        makers = {kind: getattr(self, f"_{kind}") for kind in BLOCKS}
         for kind, tables in blocks.items():
             lines = self._header_lines.get(kind, [])
             for index, table in enumerate(tables):
                 table.symbols = symbols
                 # Headers written another way (an inline list, a header inside a text) leave the line unknown.
                 self._block(makers[kind], kind, table, lines[index] if len(lines) == len(tables) else _NO_LINE)
+        self._fluid()
         if self._problems:
             raise ModelFileError(self._path, self._problems)
-        return self._builder.build()
+        built = self._builder.build()
+        if len(self._reference) not in (0, built.nq):
+            problem = f"expected {built.nq} numbers, got {len(self._reference)}"
+            raise ModelFileError(self._path, [f"{self._path}: reference_configuration: {problem}"])
+        return dataclasses.replace(
+            built,
+            reference=tuple(self._reference),
+            missing=tuple(self._missing),
+            compensation_by_actuators=compensated_by == "actuators",
+        )
 
     def _symbols(self, top: CheckedTable) -> dict[str, float]:
         symbols = top.mapping("symbols", required=False)
@@ -131,7 +152,7 @@ class _Reader:
     def _block(self, make: Callable[[str, CheckedTable], None], kind: str, table: CheckedTable, line: int) -> None:
         self._problems_before = len(self._problems)
         table.report = lambda message, key: self._add(message, self._line_of(key, line))
-        name = table.text("name") if kind != "contact_points" else table.text("body")
+        name = table.text("name") if kind not in ("contact_points", "fluid_box") else table.text("body")
         table.what = f"{kind} {reprlib.repr(name)}"
         try:
             make(name, table)
@@ -179,13 +200,16 @@ class _Reader:
         collisions = [shape for entry in table.tables("collisions") for shape in self._shapes(entry)]
         if parent not in self._failed_bodies and parent not in self._made and parent in self._declared:
             table.report(f'{table.what} parent: "{parent}" stands later in the file; parents come first', "parent")
+        compensation = table.number("gravity_compensation", 0.0)
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         if not self._is_sound(table, {parent} & self._failed_bodies - {name}):
             # The body cannot be made, but its numbers may hold more to report.
             trial = MechanismBuilder("trial")
             trial.add_body(name or "unnamed", WORLD, None, pose, mass, center_of_mass, inertia)
             return
-        self._builder.add_body(name, parent, joint, pose, mass, center_of_mass, inertia, visuals, collisions)
+        self._builder.add_body(
+            name, parent, joint, pose, mass, center_of_mass, inertia, visuals, collisions, compensation
+        )
         self._made.add(name)
         self._failed_bodies.discard(name)
         self._failed_joints.discard(joint_name)
@@ -200,8 +224,15 @@ class _Reader:
 
     def _coupling(self, name: str, table: CheckedTable) -> None:
         factors, offset = table.mapping("factors"), table.number("offset", 0.0)
-        if self._is_sound(table, self._failed_joints.intersection(factors)):
-            self._builder.add_coupling(name, factors, offset)
+        polynomial, reference = table.numbers("polynomial", None, ()), table.number("reference", 0.0)
+        argument = table.mapping("argument", required=False)
+        if not self._is_sound(table, self._failed_joints.intersection({**factors, **argument})):
+            return
+        if polynomial:
+            extra = {"polynomial": polynomial, "argument": argument or None, "reference": reference}
+            self._builder.add_coupling(name, factors, offset, **extra)
+        else:
+            self._builder.add_coupling(name, factors, offset, argument=argument or None, reference=reference)
 
     def _spring(self, name: str, table: CheckedTable) -> None:
         body_a, point_a = table.text("body_a"), table.numbers("point_a", 3)
@@ -210,6 +241,65 @@ class _Reader:
         damping = table.number("damping", 0.0)
         if self._is_sound(table, {body_a, body_b} & self._failed_bodies):
             self._builder.add_spring(name, body_a, point_a, body_b, point_b, stiffness, rest_length, damping)
+
+    def _tendon(self, name: str, table: CheckedTable) -> None:
+        joints = table.mapping("joints", required=False)
+        segments = []
+        for entry in table.tables("segments"):
+            ends = [(entry.text(f"body_{end}"), entry.numbers(f"point_{end}", 3)) for end in "ab"]
+            (body_a, point_a), (body_b, point_b) = ends
+            segments.append(Segment(body_a, tuple(point_a), body_b, tuple(point_b), entry.number("factor", 1.0)))  # type: ignore[arg-type]
+            entry.finish()
+        stiffness, damping = table.number("stiffness", 0.0), table.number("damping", 0.0)
+        shortest, longest = table.numbers("rest", 2, (0.0, 0.0))
+        lower, upper = table.number("lower", -math.inf), table.number("upper", math.inf)
+        bodies = {body for piece in segments for body in (piece.body_a, piece.body_b)}
+        missing = (bodies & self._failed_bodies) | self._failed_joints.intersection(joints)
+        if self._is_sound(table, missing):
+            limits = {"lower": lower, "upper": upper}
+            self._builder.add_tendon(
+                name, joints, segments, stiffness=stiffness, rest=(shortest, longest), damping=damping, **limits
+            )
+
+    def _site(self, name: str, table: CheckedTable) -> None:
+        body, pose = table.text("body"), table.pose()
+        if self._is_sound(table, {body} & self._failed_bodies):
+            self._builder.add_site(name, body, pose)
+
+    def _actuator(self, name: str, table: CheckedTable) -> None:
+        usual = Actuator(name)
+        options: dict[str, Any] = {key: table.text(key, "") for key in ("joint", "tendon", "site")}
+        options["gear"] = tuple(table.numbers("gear", None, usual.gear))
+        for key, width in (("gain", 3), ("bias", 3), ("control_range", 2), ("force_range", 2)):
+            options[key] = tuple(table.numbers(key, width, getattr(usual, key)))
+        options["in_parent"] = bool(table.number("in_parent", 0.0))
+        if self._is_sound(table, {options["joint"]} & self._failed_joints):
+            self._builder.add_actuator(Actuator(name, **options))
+
+    def _keyframe(self, name: str, table: CheckedTable) -> None:
+        q, v, control = (table.numbers(key, None, ()) for key in ("q", "v", "control"))
+        if self._is_sound(table, set()):
+            self._builder.add_keyframe(name, q, v or None, control or None)
+
+    def _fluid_box(self, body: str, table: CheckedTable) -> None:
+        x, y, z = table.numbers("size", 3)
+        pose = table.pose()
+        if self._is_sound(table, {body} & self._failed_bodies):
+            self._boxes.append(FluidBox(body, (x, y, z), pose))
+
+    def _fluid(self) -> None:
+        table = self._fluid_table
+        if table is None:
+            if self._boxes:
+                self._add("fluid_box: expected a table `fluid = { density = ... }` beside it, got none", _NO_LINE)
+            return
+        density, viscosity = table.number("density", 0.0), table.number("viscosity", 0.0)
+        x, y, z = table.numbers("wind", 3, (0.0, 0.0, 0.0))
+        table.finish()
+        try:
+            self._builder.set_fluid(Fluid(density, viscosity, (x, y, z), tuple(self._boxes)))
+        except InputError as error:
+            self._add(str(error), _NO_LINE)
 
     def _contact_points(self, body: str, table: CheckedTable) -> None:
         positions, radius = table.rows("positions"), table.number("radius", 0.0)

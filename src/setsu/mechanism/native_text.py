@@ -1,4 +1,5 @@
-"""The native text format: TOML with one block per body, loop, coupling, spring and group of contact points.
+"""The native text format: TOML with one block per body, loop, coupling, spring, tendon, site, actuator, keyframe, fluid
+box and group of contact points.
 
     format = 1
     name = "pendulum"
@@ -28,7 +29,9 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 
 from setsu.errors import InputError, ModelFileError
-from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Spring
+from setsu.mechanism.actuators import Actuator, Keyframe
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
+from setsu.mechanism.force_elements import Fluid, FluidBox, Segment, Tendon
 from setsu.mechanism.joints import Fixed, Joint
 from setsu.mechanism.native_reader import FORMAT, MAXIMUM_BYTES, from_text
 from setsu.mechanism.record import Mechanism
@@ -78,11 +81,24 @@ def to_text(mechanism: Mechanism) -> str:
     header = {"format": FORMAT, "name": mechanism.name, "gravity": mechanism.gravity}
     if symbols := named_symbols(mechanism):
         header["symbols"] = symbols
+    if mechanism.reference:
+        header["reference_configuration"] = mechanism.reference
+    if mechanism.compensation_by_actuators:
+        header["gravity_compensation_by"] = "actuators"
+    if mechanism.missing:
+        header["missing"] = mechanism.missing
+    if mechanism.fluid is not None:
+        header["fluid"] = dict(_fluid(mechanism.fluid))
     blocks = ["".join(_lines(header.items()))]
     blocks += [_block("body", _body(body)) for body in mechanism.bodies]
     blocks += [_block("loop", _loop(loop)) for loop in mechanism.loops]
     blocks += [_block("coupling", _coupling(coupling)) for coupling in mechanism.couplings]
     blocks += [_block("spring", _spring(spring)) for spring in mechanism.springs]
+    blocks += [_block("tendon", _tendon(tendon)) for tendon in mechanism.tendons]
+    blocks += [_block("site", _site(site)) for site in mechanism.sites]
+    blocks += [_block("actuator", _actuator(actuator)) for actuator in mechanism.actuators]
+    blocks += [_block("keyframe", _keyframe(key)) for key in mechanism.keys]
+    blocks += [_block("fluid_box", _fluid_box(box)) for box in (mechanism.fluid.boxes if mechanism.fluid else ())]
     alike = itertools.groupby(mechanism.contact_points, lambda point: (point.body, point.material, point.radius))
     blocks += [_block("contact_points", _contact_points(list(points))) for _, points in alike]
     return "\n".join(blocks)
@@ -102,6 +118,8 @@ def _body(body: Body) -> Entries:
         yield "center_of_mass", body.center_of_mass
     if any(body.inertia):
         yield "inertia", body.inertia
+    if body.gravity_compensation:
+        yield "gravity_compensation", body.gravity_compensation
     for key, shapes in (("visuals", body.visuals), ("collisions", body.collisions)):
         if shapes:
             yield key, [dict(_shape(shape)) for shape in shapes]
@@ -172,6 +190,11 @@ def _coupling(coupling: Coupling) -> Entries:
     yield "factors", dict(coupling.factors)
     if coupling.offset:
         yield "offset", coupling.offset
+    if coupling.polynomial:
+        yield "polynomial", coupling.polynomial
+        yield "argument", dict(coupling.argument)
+    if coupling.reference:
+        yield "reference", coupling.reference
 
 
 def _spring(spring: Spring) -> Entries:
@@ -185,6 +208,62 @@ def _spring(spring: Spring) -> Entries:
         yield "rest_length", spring.rest_length
     if spring.damping:
         yield "damping", spring.damping
+
+
+def _fluid(fluid: Fluid) -> Entries:
+    yield "density", fluid.density
+    yield "viscosity", fluid.viscosity
+    yield "wind", fluid.wind
+
+
+def _fluid_box(box: FluidBox) -> Entries:
+    yield "body", box.body
+    yield "size", box.size
+    yield from _pose(box.pose)
+
+
+def _site(site: Site) -> Entries:
+    yield "name", site.name
+    yield "body", site.body
+    yield from _pose(site.pose)
+
+
+def _tendon(tendon: Tendon) -> Entries:
+    yield "name", tendon.name
+    if tendon.joints:
+        yield "joints", dict(tendon.joints)
+    if tendon.segments:
+        yield "segments", [dict(_segment(segment)) for segment in tendon.segments]
+    for key in ("stiffness", "rest", "damping", "lower", "upper"):
+        value = getattr(tendon, key)
+        if value != Tendon.__dataclass_fields__[key].default:
+            yield key, value
+
+
+def _segment(segment: Segment) -> Entries:
+    yield "body_a", segment.body_a
+    yield "point_a", segment.point_a
+    yield "body_b", segment.body_b
+    yield "point_b", segment.point_b
+    if segment.factor != 1.0:
+        yield "factor", segment.factor
+
+
+def _actuator(actuator: Actuator) -> Entries:
+    yield "name", actuator.name
+    for part in fields(Actuator)[1:]:
+        value = getattr(actuator, part.name)
+        if value != part.default:
+            yield part.name, 1 if value is True else value
+
+
+def _keyframe(key: Keyframe) -> Entries:
+    yield "name", key.name
+    yield "q", key.coordinates
+    if any(key.velocities):
+        yield "v", key.velocities
+    if any(key.controls):
+        yield "control", key.controls
 
 
 def _contact_points(points: list[ContactPoint]) -> Entries:

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from setsu.elementary import matmul
 from setsu.errors import InputError, nearest_names
-from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Pose, Spring
+from setsu.mechanism.actuators import Actuator, Keyframe
+from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Pose, Site, Spring
+from setsu.mechanism.force_elements import Fluid, Tendon
 from setsu.mechanism.joints import Fixed, Free, Spherical
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ __all__ = ["Frame", "Mechanism"]
 
 @dataclass(frozen=True)
 class Frame:
-    """Where a declared body sits: `body` is the index of the moving body that carries it (-1: the world)."""
+    """Where a declared body or site sits: `body` is the index of the moving body that carries it (-1: the world)."""
 
     name: str
     body: int
@@ -35,10 +37,13 @@ class Frame:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A link system: bodies with joints, loops, couplings, springs, contact points. Made by MechanismBuilder or load.
+    """A multibody system: bodies with joints, loops, what exerts force. Made by MechanismBuilder or load.
 
     `bodies` are all declared bodies, parents before children; those behind fixed joints are merged into the body
     that carries them, so that `body_names` lists moving bodies only, while every declared name is a frame.
+    `missing` names what the model file has and the mechanism does not: one text per element that moves, closes or
+    pushes something. compensation_by_actuators: gravity compensation of bodies is part of `actuator_torque` and not a
+    force of its own.
     """
 
     name: str
@@ -48,6 +53,14 @@ class Mechanism:
     couplings: tuple[Coupling, ...] = ()
     springs: tuple[Spring, ...] = ()
     contact_points: tuple[ContactPoint, ...] = ()
+    sites: tuple[Site, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
+    fluid: Fluid | None = None
+    actuators: tuple[Actuator, ...] = ()
+    keys: tuple[Keyframe, ...] = ()
+    reference: tuple[float, ...] = ()
+    compensation_by_actuators: bool = False
+    missing: tuple[str, ...] = ()
 
     @cached_property
     def moving(self) -> tuple[Body, ...]:
@@ -91,7 +104,10 @@ class Mechanism:
 
     @cached_property
     def frames(self) -> dict[str, Frame]:
-        """Every declared body (and "world") by name: the moving body that carries it and its pose there."""
+        """Every declared body and site (and "world") by name: the moving body that carries it and its pose there.
+
+        A site whose name a body has is called "site:NAME".
+        """
         frames = {WORLD: Frame(WORLD, -1, Pose())}
         index = 0
         for body in self.bodies:
@@ -102,6 +118,11 @@ class Mechanism:
             else:
                 frames[body.name] = Frame(body.name, index, Pose())
                 index += 1
+        for site in self.sites:
+            carrier = frames[site.body]
+            pose = Pose.of(carrier.pose.matrix @ site.pose.matrix, f'site "{site.name}" pose')
+            name = f"site:{site.name}" if site.name in frames else site.name
+            frames[name] = Frame(name, carrier.body, pose)
         return frames
 
     @cached_property
@@ -159,6 +180,22 @@ class Mechanism:
         return any(joint.has_bearing for joint in joints)
 
     @cached_property
+    def has_force_elements(self) -> bool:
+        """Whether springs between points, tendons, a fluid, gravity compensation or springs of quaternions act."""
+        return bool(
+            self.springs
+            or any(tendon.exerts_force for tendon in self.tendons)
+            or (self.fluid is not None and self.fluid.boxes and (self.fluid.density or self.fluid.viscosity))
+            or (not self.compensation_by_actuators and any(body.gravity_compensation for body in self.bodies))
+            or any(body.joint.nq != body.joint.nv and any(body.joint.stiffness) for body in self.moving)  # type: ignore[arg-type]
+        )
+
+    @cached_property
+    def keyframes(self) -> dict[str, Keyframe]:
+        """The states the model file gives, by name."""
+        return {key.name: key for key in self.keys}
+
+    @cached_property
     def armature(self) -> NDArray[np.float64]:
         """Reflected drive inertia of the joints, (nv,)."""
         return self._per_velocity("armature")
@@ -203,9 +240,7 @@ class Mechanism:
     @property
     def content(self) -> tuple[object, ...]:
         """Everything that makes this mechanism what it is, as nested tuples."""
-        return (
-            self.name, self.gravity, self.bodies, self.loops, self.couplings, self.springs, self.contact_points,
-        )  # fmt: skip
+        return tuple(getattr(self, field.name) for field in fields(self))
 
     def __hash__(self) -> int:
         return int(self.digest[:15], 16)
@@ -221,6 +256,10 @@ class Mechanism:
             if isinstance(body.joint, (Spherical, Free)):
                 q[where.stop - 1] = 1.0
         return q
+
+    def reference_configuration(self) -> NDArray[np.float64]:
+        """Return the configuration the model file draws (MJCF: qpos0; SDF: the poses given), else neutral, (nq,)."""
+        return np.array(self.reference) if self.reference else self.neutral()
 
     def random_configuration(self, seed: int | np.random.Generator) -> NDArray[np.float64]:
         """Draw a configuration: uniform within limits (±pi rad or ±1 m without), quaternions uniform, (nq,)."""

@@ -13,7 +13,7 @@ from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.record import Mechanism
 from setsu.model_files.fields import LARGEST_NUMBER, Problems
 from setsu.model_files.meshes import MeshFinder
-from setsu.model_files.mjcf_bodies import Switches, add_bodies, name_all
+from setsu.model_files.mjcf_bodies import Switches, add_bodies, add_sites, name_all
 from setsu.model_files.mjcf_equalities import add_equalities
 from setsu.model_files.mjcf_limits import check_before_compiling
 from setsu.model_files.mujoco_package import mujoco_package
@@ -27,7 +27,6 @@ __all__ = ["mechanism_from_mjcf"]
 IGNORED_COUNTS = {
     "ntendon": "tendon",
     "nsensor": "sensor",
-    "nsite": "site",
     "ncam": "camera",
     "nlight": "light",
     "nkey": "key",
@@ -66,6 +65,7 @@ def mechanism_from_mjcf(
         reference = add_bodies(builder, model, names, switches, mesh_folder, reading)
         if "equality" not in flags and "constraint" not in flags:
             add_equalities(builder, model, names, reading)
+        add_sites(builder, model, names)
         mechanism = builder.build()
     except InputError as error:
         raise ModelFileError(path, [f"{path}: {error}"]) from None

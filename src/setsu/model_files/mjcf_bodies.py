@@ -24,7 +24,7 @@ from setsu.model_files.mujoco_package import mujoco_package
 from setsu.model_files.reading import Reading, checked_inertia, free_name
 from setsu.spatial import axis_angle_rotation, placement
 
-__all__ = ["MjcfNames", "Switches", "add_bodies", "name_all"]
+__all__ = ["MjcfNames", "Switches", "add_bodies", "add_sites", "name_all"]
 
 ANCHOR_TOLERANCE = 1e-12
 
@@ -35,6 +35,8 @@ class MjcfNames:
 
     bodies: list[str]
     joints: list[str]
+    sites: list[str]
+    tendons: list[str]
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,15 @@ def name_all(model: Any) -> MjcfNames:
         own = _name(model, mujoco.mjtObj.mjOBJ_JOINT, index)
         joints.append(own or free_name(f"{bodies[model.jnt_bodyid[index]]}_joint", given))
         given.add(joints[-1])
-    return MjcfNames(bodies, joints)
+    sites = _numbered(model, mujoco.mjtObj.mjOBJ_SITE, model.nsite, "site")
+    tendons = _numbered(model, mujoco.mjtObj.mjOBJ_TENDON, model.ntendon, "tendon")
+    return MjcfNames(bodies, joints, sites, tendons)
+
+
+def _numbered(model: Any, kind: Any, count: int, stem: str) -> list[str]:
+    """Names of one kind of element; those without get a number."""
+    given = {_name(model, kind, index) for index in range(count)}
+    return [_name(model, kind, index) or free_name(f"{stem}{index + 1}", given) for index in range(count)]
 
 
 def add_bodies(
@@ -108,6 +118,13 @@ def add_bodies(
             joint_names.add(fixed.name)
             builder.add_body(name, parent, fixed, T @ placement(-origin), **content)
     return reference
+
+
+def add_sites(builder: MechanismBuilder, model: Any, names: MjcfNames) -> None:
+    """Add every site as a frame of its body."""
+    for index, name in enumerate(names.sites):
+        pose = mjcf_placement(model.site_pos[index], model.site_quat[index])
+        builder.add_site(name, names.bodies[int(model.site_bodyid[index])], pose)
 
 
 def _joint(
