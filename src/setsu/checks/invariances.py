@@ -34,7 +34,31 @@ def check_turned_world(m: Mechanism, *, seed: int = 0, samples: int = 5) -> Chec
         )
         for spring in m.springs
     )
-    turned = replace(m, bodies=bodies, springs=springs, gravity=_turned(R, m.gravity), loops=(), contact_points=())
+    tendons = tuple(
+        replace(
+            tendon,
+            segments=tuple(
+                replace(
+                    piece,
+                    point_a=_turned(R, piece.point_a) if piece.body_a == WORLD else piece.point_a,
+                    point_b=_turned(R, piece.point_b) if piece.body_b == WORLD else piece.point_b,
+                )
+                for piece in tendon.segments
+            ),
+        )
+        for tendon in m.tendons
+    )
+    fluid = replace(m.fluid, wind=_turned(R, m.fluid.wind)) if m.fluid is not None else None
+    turned = replace(
+        m,
+        bodies=bodies,
+        springs=springs,
+        tendons=tendons,
+        fluid=fluid,
+        gravity=_turned(R, m.gravity),
+        loops=(),
+        contact_points=(),
+    )
     return _same_torques(m, turned, "turned world", "ID in a turned world = ID", seed, samples)
 
 

@@ -130,12 +130,15 @@ def traced_unit(m: Mechanism, actuated: Sequence[str] | None) -> tuple[TracedFun
 
 
 def _refuse_springs(m: Mechanism) -> None:
-    if m.springs:
-        raise InputError(f"generate: {m.name} has springs between points beside loops, which code cannot have")
+    if m.has_force_elements:
+        raise InputError(
+            f"generate: {m.name} has force elements (springs between points, tendons, "
+            "gravity compensation, fluid) beside loops, which code cannot have"
+        )
 
 
 def _tree(mechanism: Mechanism, function: str, target: int) -> TracedFunction:
-    variant = f"{function} springs" if mechanism.springs and f"{function} springs" in KERNELS else function
+    variant = f"{function} springs" if mechanism.has_force_elements and f"{function} springs" in KERNELS else function
     native = native_function(mechanism, variant, target=target)
     kernel, tables = STRAIGHT_KERNELS.get(variant, KERNELS[variant])(), mechanism.tables
     if exceeds_operations(kernel, tables, _MOST_OPERATIONS):

@@ -260,7 +260,7 @@ def bound_kernels(
         [state.q, state.v], [state.velocities, state.accelerations, b]
     )
     mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
-    name = "bias_torque springs" if m.springs else "bias_torque"
+    name = "bias_torque springs" if m.has_force_elements else "bias_torque"
     bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
     bound = (poses, places, places_and_mass, rates, mass, bias)
     return BoundKernels(*(kernel.handle for kernel in bound), M=M, b=b), bound

@@ -132,7 +132,7 @@ def _room(system: ConstraintSystem, count: int) -> Found:
 def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) -> tuple[_Work, tuple[Any, ...]]:
     m = system.mechanism
     a, external, through = np.zeros(m.nv), np.zeros((m.n_bodies, 6)), np.zeros((m.n_bodies, 6))
-    springs = " springs" if m.springs else ""
+    springs = " springs" if m.has_force_elements else ""
     bias = native_function(m, f"bias_torque external{springs}", specialised=specialised).bind(
         [state.q, state.v, external], [b]
     )

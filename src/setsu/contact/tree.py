@@ -116,7 +116,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
 def _flying_trees(m: Mechanism, reference: Ints) -> Ints:
     """Which bodies belong to a tree that flight.py lets fly: the first velocity of its free joint, else -1."""
     flies = np.full(m.n_bodies, -1, dtype=np.int64)
-    if m.springs or m.loops or m.couplings:
+    if m.has_force_elements or m.loops or m.couplings:
         return flies
     bouncing = {m.frame(point.body).body for point in m.contact_points if point.material.restitution > 0.0}
     for root in {int(reference[body]) for body in bouncing if body >= 0}:

@@ -13,6 +13,7 @@ from setsu.kernels.articulated_body import articulated_body
 from setsu.kernels.composite_body import mass_matrix
 from setsu.kernels.composite_body_link import forward_dynamics_composite_link, mass_matrix_link
 from setsu.kernels.coriolis import coriolis_matrix
+from setsu.kernels.force_elements import element_power, spring_wrenches, with_force_elements
 from setsu.kernels.forward_dynamics_composite import forward_dynamics_composite
 from setsu.kernels.interpreter import exceeds_operations
 from setsu.kernels.loop_closures import loop_kinematics
@@ -21,7 +22,6 @@ from setsu.kernels.newton_euler_world import inverse_dynamics_world
 from setsu.kernels.nodal_central import nodal_central, nodal_end
 from setsu.kernels.program import Kernel
 from setsu.kernels.regressor import regressor
-from setsu.kernels.springs import spring_wrenches, with_springs
 from setsu.kernels.world_state import world_places, world_places_and_mass, world_rates
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
@@ -88,17 +88,18 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "nodal_central": nodal_central,
     "nodal_end": nodal_end,
     "spring_wrenches": spring_wrenches,
+    "element_power": element_power,
     "loop_kinematics": loop_kinematics,
     "world_places": world_places,
     "world_places_and_mass": world_places_and_mass,
     "world_rates": world_rates,
 }
 
-# The same for mechanisms with springs between points; where wrenches are given too, they come as "applied".
+# The same for mechanisms with force elements (springs between points, tendons, pushes); where wrenches are given too, they come as "applied".
 for _name in [name for name in KERNELS if name.endswith("external")]:
     _kernel = KERNELS[_name]
-    KERNELS[f"{_name} springs"] = lambda kernel=_kernel: with_springs(kernel(), applied=True)
-    KERNELS[f"{_name.removesuffix(' external')} springs"] = lambda kernel=_kernel: with_springs(kernel())
+    KERNELS[f"{_name} springs"] = lambda kernel=_kernel: with_force_elements(kernel(), applied=True)
+    KERNELS[f"{_name.removesuffix(' external')} springs"] = lambda kernel=_kernel: with_force_elements(kernel())
 
 KERNELS["inverse_dynamics_derivatives springs"] = partial(derivatives.inverse_dynamics_derivatives, springs=True)
 KERNELS["forward_dynamics_derivatives springs"] = partial(derivatives.forward_dynamics_derivatives, springs=True)
@@ -141,6 +142,7 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
         "A": (6, m.nv),
         "Y": (m.nv, 10 * m.n_bodies),
         "energy": (),
+        "power": (),
         **dict.fromkeys(("M", "C", "dq", "dv", "da", "dtau"), square),
     }
 

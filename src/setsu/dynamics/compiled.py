@@ -79,7 +79,7 @@ def compile(
 
 
 def _function(mechanism: Mechanism, name: str) -> Any:
-    variant = f"{name} springs" if mechanism.springs and f"{name} springs" in KERNELS else name
+    variant = f"{name} springs" if mechanism.has_force_elements and f"{name} springs" in KERNELS else name
     return native_function(mechanism, variant, specialised=True)
 
 

@@ -57,4 +57,4 @@ def forward_dynamics_derivatives(
 def _function(mechanism: Mechanism, name: str) -> Callable[..., tuple]:
     require_mechanism(mechanism, name)
     refuse_bearings(mechanism, name)
-    return fast_function(mechanism, f"{name} springs" if mechanism.springs else name)
+    return fast_function(mechanism, f"{name} springs" if mechanism.has_force_elements else name)

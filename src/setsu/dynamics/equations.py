@@ -167,7 +167,7 @@ def _rows(mechanism: Mechanism, function: str, q: ArrayLike, external: ExternalW
 def _plain(mechanism: Mechanism) -> bool:
     """Tell whether a mechanism has neither springs between points nor friction that depends on loads."""
     try:
-        return not (mechanism.springs or mechanism.has_bearings)
+        return not (mechanism.has_force_elements or mechanism.has_bearings)
     except AttributeError:
         return True  # not a mechanism: the function catalogue says so
 
@@ -196,7 +196,7 @@ def _with_wrenches(mechanism: Mechanism, name: str, state: Sequence[ArrayLike], 
     """Call a kernel with or without external wrenches and springs between points."""
     require_mechanism(mechanism, name.split()[0])
     variant = name if external is None else f"{name} external"
-    if mechanism.springs:
+    if mechanism.has_force_elements:
         variant += " springs"
     return fast_function(mechanism, variant)(*state, *(() if external is None else (external,)))
 

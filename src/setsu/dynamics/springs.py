@@ -1,4 +1,4 @@
-"""What the springs between points do to the bodies."""
+"""What force elements do to the bodies: springs between points, tendons, gravity compensation, drag of a fluid."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from setsu.dynamics.catalogue import fast_function
 if TYPE_CHECKING:
     from setsu.mechanism import Mechanism
 
-__all__ = ["spring_wrenches"]
+__all__ = ["element_power", "spring_wrenches"]
 
 
 def spring_wrenches(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
-    """Return the wrenches of all springs between points on the bodies at their origins, world axes.
+    """Return the wrenches of all force elements on the bodies at their origins, world axes.
 
     Args:
         q, v: coordinates (..., nq), velocities (..., nv).
@@ -25,3 +25,8 @@ def spring_wrenches(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> NDArray
         (..., n_bodies, 6): force (N) first, then moment (N m).
     """
     return fast_function(mechanism, "spring_wrenches")(q, v)
+
+
+def element_power(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
+    """Return the power of dampers and drag of all force elements (W), (...): what takes energy away, negative."""
+    return fast_function(mechanism, "element_power")(q, v)

@@ -39,7 +39,7 @@ from setsu.kernels.vectors import (
 )
 from setsu.mechanism.tables import Kind
 
-__all__ = ["difference", "integrate", "joint_step"]
+__all__ = ["difference", "integrate", "inverse_turn_factor", "joint_step", "rotation_vector", "turned"]
 
 # (1 - cos θ)/θ² and (θ - sin θ)/θ³ as series in θ²; (1 - h cot h)/h² as series in h².
 _COSINE_SERIES = tuple((-1) ** k / math.factorial(2 * k + 2) for k in range(9))
@@ -78,10 +78,10 @@ def _advance(link: Any) -> None:
     q, step = link.q, link.step
     match link.kind:
         case Kind.SPHERICAL:
-            link.q_next = _turned(q, step)
+            link.q_next = turned(q, step)
         case Kind.FREE:
             u, phi = step[:3], step[3:]
-            link.q_next = (*add(q[:3], rotate(quaternion_rotation(q[3:]), _screw(u, phi))), *_turned(q[3:], phi))
+            link.q_next = (*add(q[:3], rotate(quaternion_rotation(q[3:]), _screw(u, phi))), *turned(q[3:], phi))
         case _:
             link.q_next = q + step
 
@@ -94,20 +94,25 @@ def joint_step(kind: Kind, q0: Any, q1: Any) -> Any:
     """Step from coordinates q0 of a joint to q1 (3), (4)."""
     match kind:
         case Kind.SPHERICAL:
-            return _rotation_vector(q0, q1)[0]
+            return rotation_vector(q0, q1)[0]
         case Kind.FREE:
-            phi, theta2, h_cot_h = _rotation_vector(q0[3:], q1[3:])
+            phi, theta2, h_cot_h = rotation_vector(q0[3:], q1[3:])
             d = rotate_back(quaternion_rotation(q0[3:]), sub(q1[:3], q0[:3]))
-            closed = (1.0 - h_cot_h) / theta2
-            factor = select_negative(theta2 - 0.25, 0.25 * _series(_COTANGENT_SERIES, 0.25 * theta2), closed)
-            turned = cross(phi, d)
-            return (*add(sub(d, scale(turned, 0.5)), scale(cross(phi, turned), factor)), *phi)  # (4)
+            factor = inverse_turn_factor(theta2, h_cot_h)
+            across = cross(phi, d)
+            return (*add(sub(d, scale(across, 0.5)), scale(cross(phi, across), factor)), *phi)  # (4)
         case _:
             return q1 - q0
 
 
-def _turned(q: tuple, phi: Vector) -> tuple:
-    """(1), scaled to length one."""
+def inverse_turn_factor(theta2: Scalar, h_cot_h: Scalar) -> Scalar:
+    """(1 - h cot h)/θ², for (4)."""
+    closed = (1.0 - h_cot_h) / theta2
+    return select_negative(theta2 - 0.25, 0.25 * _series(_COTANGENT_SERIES, 0.25 * theta2), closed)
+
+
+def turned(q: tuple, phi: Vector) -> tuple:
+    """Quaternion turned by a rotation vector in body axes (1), scaled to length one."""
     theta2 = dot(phi, phi)
     theta = square_root(theta2)
     c, s = cos_sin(0.5 * theta)
@@ -131,11 +136,11 @@ def _screw(u: Vector, phi: Vector) -> Vector:
     small = theta2 - 1.0
     first = select_negative(small, _series(_COSINE_SERIES, theta2), (1.0 - c) / theta2)
     second = select_negative(small, _series(_SINE_SERIES, theta2), (theta - s) / (theta2 * theta))
-    turned = cross(phi, u)
-    return add(add(u, scale(turned, first)), scale(cross(phi, turned), second))
+    across = cross(phi, u)
+    return add(add(u, scale(across, first)), scale(cross(phi, across), second))
 
 
-def _rotation_vector(q0: tuple, q1: tuple) -> tuple[Vector, Scalar, Scalar]:
+def rotation_vector(q0: tuple, q1: tuple) -> tuple[Vector, Scalar, Scalar]:
     """Rotation vector from q0 to q1 in body axes (3), the square of its angle, and h cot h."""
     a, b, e, w0 = q0
     x, y, z, w1 = q1

@@ -20,7 +20,7 @@ Derivatives with respect to q are along the joint velocities: for quaternions al
     forward:  ∂a/∂tau = M⁻¹,  ∂a/∂q = -M⁻¹ ∂tau/∂q,  ∂a/∂v = -M⁻¹ ∂tau/∂v     (7)
 
 In its own joint a column turns with its velocity, which cancels S x* f. Coulomb friction is constant but at v = 0.
-Springs between points: spring_derivatives.py.
+Springs between points, tendons, gravity compensation, drag, springs of quaternions: force_element_derivatives.py.
 Source: Singh, Russell and Wensing 2022, with B in closed form. Cost O(N depth), forward O(N² depth).
 """
 
@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setsu.kernels import spring_derivatives as spring_fields
+from setsu.kernels import force_element_derivatives as element_fields
 from setsu.kernels.composite_body import column_forces
 from setsu.kernels.coriolis import (
     MOMENTUM_FIELDS,
@@ -39,6 +39,8 @@ from setsu.kernels.coriolis import (
     times_momentum_matrix_transposed,
 )
 from setsu.kernels.factorisation import FACTOR, SOLVE
+from setsu.kernels.force_element_derivatives import element_derivatives, outward_elements, start_elements
+from setsu.kernels.force_elements import with_force_elements
 from setsu.kernels.forward_dynamics_composite import (
     MASS_ENTRIES,
     bias_motion,
@@ -49,8 +51,6 @@ from setsu.kernels.forward_dynamics_composite import (
 )
 from setsu.kernels.joint_forces import as_scalar_or_tuple
 from setsu.kernels.program import Array, Kernel, Loop
-from setsu.kernels.spring_derivatives import spring_derivatives
-from setsu.kernels.springs import with_springs
 from setsu.kernels.vectors import add, dot, scale
 from setsu.kernels.world_motion import (
     BODY_FIELDS,
@@ -128,7 +128,9 @@ _START = (start_frame, start_body, start_momentum, start_motion)
 
 def _outward(springs: bool) -> tuple:
     # Springs join trees: then all use the world origin.
-    return (outward_frame_absolute if springs else outward_frame, outward_columns, inertia_about_reference)
+    if springs:
+        return (outward_frame_absolute, outward_columns, inertia_about_reference, outward_elements)
+    return (outward_frame, outward_columns, inertia_about_reference)
 
 
 _PAIRS = Loop("dofs", (Loop("above_joint", (_above,)), Loop("joint_dofs", (_own,)), _diagonal))
@@ -138,20 +140,21 @@ _OUTPUTS = (Array("dq", "matrix"), Array("dv", "matrix"))
 
 
 def inverse_dynamics_derivatives(springs: bool = False) -> Kernel:
-    """(nv, nv) derivatives of the torques by q, v and a; with `springs`, also of those between points."""
+    """(nv, nv) derivatives of the torques by q, v and a; with `springs`, also of force elements."""
     return Kernel(
         name="inverse_dynamics_derivatives" + ("_springs" if springs else ""),
         inputs=(Array("q", "q"), Array("v", "v"), Array("a", "v")),
         outputs=(*_OUTPUTS, Array("da", "matrix")),
         phases=(
             *_START,
+            *((start_elements,) if springs else ()),
             Loop("links", (*_outward(springs), _full_motion, momentum_matrix)),
             Loop("links_down", (_subtree_products, gather_body, gather_momentum, gather_force)),
             _PAIRS,
-            *((spring_derivatives(1.0),) if springs else ()),
+            *(element_derivatives(1.0) if springs else ()),
         ),
-        link_fields={**_LINK_FIELDS, **(spring_fields.LINK_FIELDS if springs else {})},
-        dof_fields={**_DOF_FIELDS, **(spring_fields.DOF_FIELDS if springs else {})},
+        link_fields={**_LINK_FIELDS, **(element_fields.LINK_FIELDS if springs else {})},
+        dof_fields={**_DOF_FIELDS, **(element_fields.DOF_FIELDS if springs else {})},
         regrouped=True,
         accumulates=springs,
     )
@@ -208,13 +211,14 @@ _SOLVE_COLUMNS = Loop(
 
 
 def forward_dynamics_derivatives(springs: bool = False) -> Kernel:
-    """(nv, nv) derivatives of the joint accelerations by q, v and tau; with `springs`, those between points act too."""
+    """(nv, nv) derivatives of the joint accelerations by q, v and tau; with `springs`, force elements act too."""
     kernel = Kernel(
         name="forward_dynamics_derivatives",
         inputs=(Array("q", "q"), Array("v", "v"), Array("tau", "v")),
         outputs=(*_OUTPUTS, Array("dtau", "matrix")),
         phases=(
             *_START,
+            *((start_elements,) if springs else ()),
             Loop("links", (*_outward(springs), bias_motion, *((take_external,) if springs else ()))),
             Loop("links_down", (column_forces, right_hand_side, gather_body, gather_force)),
             MASS_ENTRIES,
@@ -230,15 +234,15 @@ def forward_dynamics_derivatives(springs: bool = False) -> Kernel:
                 "dofs",
                 (Loop("above_joint", (_pair_negative,)), Loop("joint_dofs", (_own_negative,)), _diagonal_negative),
             ),
-            *((spring_derivatives(-1.0),) if springs else ()),
+            *(element_derivatives(-1.0) if springs else ()),
             _SOLVE_COLUMNS,
         ),
-        link_fields={**_LINK_FIELDS, **(spring_fields.LINK_FIELDS if springs else {})},
+        link_fields={**_LINK_FIELDS, **(element_fields.LINK_FIELDS if springs else {})},
         dof_fields={
-            **_DOF_FIELDS, "a": 1, "y": 1, "ratio": 1, "inverse": 1, **(spring_fields.DOF_FIELDS if springs else {}),
+            **_DOF_FIELDS, "a": 1, "y": 1, "ratio": 1, "inverse": 1, **(element_fields.DOF_FIELDS if springs else {}),
         },
         matrices=("H",),
         regrouped=True,
         accumulates=True,
     )  # fmt: skip
-    return with_springs(kernel) if springs else kernel
+    return with_force_elements(kernel) if springs else kernel

@@ -7,7 +7,7 @@
 | total | energy of the subtree (J) | |
 
     T = ½ m v² + v · (w x s) + ½ w · I w                                      (1)
-    V = -g · (m x + s) + ½ stiffness (q - rest)² + springs between points     (2)
+    V = -g · (m x + s) + ½ stiffness (q - rest)² + force_elements.py (4), (6) (2)
     T += ½ armature v²                                                        (3)
 
 Cost O(N).
@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from setsu.kernels.joint_forces import as_tuple
+from setsu.kernels.force_elements import ENERGY_FIELDS, element_energy, joint_coordinate, start_coordinates
+from setsu.kernels.joint_forces import as_tuple, quaternion_spring_energy
 from setsu.kernels.kinematics import outward_pose, outward_velocity, start_pose, start_velocity
 from setsu.kernels.program import Array, Kernel, Loop
-from setsu.kernels.springs import add_spring_energy
 from setsu.kernels.vectors import Scalar, add, cross, dot, inertia_times, rotate, rotate_back, scale
 from setsu.mechanism.tables import Kind
 
@@ -58,7 +58,13 @@ def _potential_energy(link: Any) -> Scalar:
     if link.kind in (Kind.REVOLUTE, Kind.PRISMATIC, Kind.HELICAL):
         stretch = link.q - link.spring_rest
         energy = energy + 0.5 * link.stiffness * (stretch * stretch)
+    else:
+        energy = energy + quaternion_spring_energy(link)
     return energy
+
+
+def _coordinate(link: Any) -> None:
+    link.coordinate = joint_coordinate(link)
 
 
 def _gather(link: Any) -> None:
@@ -71,7 +77,7 @@ def _give(world: Any) -> None:
 
 _ENERGY = (Array("energy", "total"),)
 _GATHER = Loop("links_down", (_gather,))
-_SPRINGS = Loop("springs", (add_spring_energy,))
+_ELEMENTS = element_energy()
 
 
 def kinetic_energy() -> Kernel:
@@ -80,27 +86,35 @@ def kinetic_energy() -> Kernel:
 
 
 def potential_energy() -> Kernel:
-    """Potential energy of masses and springs, zero at the world origin and at slack springs."""
+    """Potential energy of masses and springs, zero at the world origin and at slack springs; lifts count negative."""
     return Kernel(
         name="potential_energy",
         inputs=(Array("q", "q"),),
         outputs=_ENERGY,
-        phases=(start_pose, _start, Loop("links", (outward_pose, _potential)), _GATHER, _SPRINGS, _give),
-        link_fields={"R": 9, "x": 3, "total": 1},
+        phases=(
+            start_pose,
+            _start,
+            start_coordinates,
+            Loop("links", (outward_pose, _potential, _coordinate)),
+            _GATHER,
+            *_ELEMENTS,
+            _give,
+        ),
+        link_fields={"R": 9, "x": 3, "total": 1, **ENERGY_FIELDS},
     )
 
 
 def mechanical_energy() -> Kernel:
     """Both together, in one sweep."""
-    return _of_motion("mechanical_energy", _both, _SPRINGS)
+    return _of_motion("mechanical_energy", _both, *_ELEMENTS)
 
 
 def _of_motion(name: str, of_link: Callable[[Any], None], *more: Loop) -> Kernel:
-    links = Loop("links", (outward_pose, outward_velocity, of_link))
+    links = Loop("links", (outward_pose, outward_velocity, of_link, _coordinate))
     return Kernel(
         name=name,
         inputs=(Array("q", "q"), Array("v", "v")),
         outputs=_ENERGY,
-        phases=(start_pose, start_velocity, _start, links, _GATHER, *more, _give),
-        link_fields={"R": 9, "x": 3, "w": 3, "v_origin": 3, "total": 1},
+        phases=(start_pose, start_velocity, _start, start_coordinates, links, _GATHER, *more, _give),
+        link_fields={"R": 9, "x": 3, "w": 3, "v_origin": 3, "total": 1, **ENERGY_FIELDS},
     )

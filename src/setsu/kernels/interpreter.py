@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from setsu.kernels.program import DOF_CONSTANTS, LINK_CONSTANTS, TIE_CONSTANTS, Kernel, Loop, MatrixRow, Phase, View
+from setsu.kernels.program import (
+    DOF_CONSTANTS,
+    LINE_CONSTANTS,
+    LINK_CONSTANTS,
+    TIE_CONSTANTS,
+    Kernel,
+    Loop,
+    MatrixRow,
+    Phase,
+    View,
+)
 from setsu.mechanism.tables import Kind, Tables
 
 __all__ = ["exceeds_operations", "run"]
@@ -87,6 +97,7 @@ class _Machine:
                 name: np.reshape(getattr(tables.ties, name), (-1, width)).tolist()
                 for name, width in TIE_CONSTANTS.items()
             },
+            **{name: getattr(tables.lines, name).tolist() for name in LINE_CONSTANTS},
             **constants,
         }
         nq = sum(Kind(k).nq for k in tables.kind)
@@ -112,15 +123,19 @@ class _Machine:
                 return [("dof", i) for i in range(tables.nv)]
             case "dofs_down":
                 return [("dof", i) for i in reversed(range(tables.nv))]
-            case "springs":
-                return [("tie", i) for i in range(tables.n_springs)]
+            case "lines":
+                return [("line", i) for i in range(len(tables.lines.first))]
             case "closures":
                 return [("tie", tables.n_springs + i) for i in range(tables.n_loops)]
+            case "pushes":
+                return [("tie", tables.n_springs + tables.n_loops + i) for i in range(tables.n_pushes)]
             case "target_dofs":
                 return self.upwards(self.last_dof(int(tables.body_link[self.target])) if self.target >= 0 else -1)
         number = around[loop.of]._place[1]
         if loop.over == "link_dofs":
             return self.upwards(self.last_dof(number))
+        if loop.over == "pieces":
+            return [("tie", i) for i in range(int(tables.lines.first[number]), int(tables.lines.stop[number]))]
         if loop.over in ("a_dofs", "b_dofs"):
             link = int((tables.ties.link_a if loop.over == "a_dofs" else tables.ties.link_b)[number])
             return self.upwards(self.last_dof(link) if link >= 0 else -1)
@@ -149,7 +164,7 @@ class _Machine:
         number = place[1]
         if name == "gravity":
             return self.constants["gravity"]
-        if name in LINK_CONSTANTS or name in TIE_CONSTANTS:
+        if name in LINK_CONSTANTS or name in TIE_CONSTANTS or name in LINE_CONSTANTS:
             return _scalar_or_tuple(self.constants[name][number])
         match name:
             case "kind":

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Any
 
 from setsu.kernels.configuration import joint_step
-from setsu.kernels.joint_forces import as_scalar_or_tuple, as_tuple
+from setsu.kernels.joint_forces import as_scalar_or_tuple, as_tuple, has_spring, quaternion_spring
 from setsu.kernels.joints import joint_columns, joint_pose_at
 from setsu.kernels.program import Array, Kernel, Loop
 from setsu.kernels.vectors import (
@@ -147,6 +147,8 @@ def _carry(link: Any, velocity: tuple, acceleration: tuple) -> None:
         torques.append(torque + coulomb[k] * sign(velocity[k]) if coulomb[k] != 0.0 else torque)
     if link.kind in _ONE_COORDINATE:
         torques[0] = torques[0] + link.stiffness * (link.q - link.spring_rest)
+    elif has_spring(link):
+        torques = list(add(tuple(torques), quaternion_spring(link)[0]))
     link.tau = as_scalar_or_tuple(tuple(torques))
     link.parent.f = add(link.parent.f, link.f)
     link.parent.n = add(link.parent.n, add(link.n, cross(sub(link.x, link.parent.x), link.f)))

@@ -28,8 +28,9 @@ Numbers come as a tuple, or as one scalar when there is one; so do entries per v
 may branch on it) and `parent`, which for the first links is the world: fields only. Every view has `world`, and
 `target`, the last link of the target body. Arrays named in `Kernel.zeros` read as zeros.
 
-Springs and loop joints are ties between two links, `tie.a` and `tie.b` (fields only; either may be the world), with
-constants of their own (TIE_CONSTANTS). An array over "loop" is read and written from a loop joint's view; one over
+Pieces of lines, loop joints and pushes are ties between two links, `tie.a` and `tie.b` (fields only; either may be the
+world), with constants of their own (TIE_CONSTANTS). A line (a spring between points, a tendon) has LINE_CONSTANTS and
+pieces, over which the loop "pieces" runs. An array over "loop" is read and written from a loop joint's view; one over
 "loop_dof": (loops, width, nv) by row, loop.J[d], tuple of width.
 """
 
@@ -42,6 +43,7 @@ from typing import Any
 __all__ = [
     "DOF_CONSTANTS",
     "INERTIAL_CONSTANTS",
+    "LINE_CONSTANTS",
     "LINK_CONSTANTS",
     "TIE_CONSTANTS",
     "Array",
@@ -61,16 +63,20 @@ LINK_CONSTANTS = {
     "carried": 1,
     **INERTIAL_CONSTANTS,
 }
-# Frames of a spring's ends or of a loop joint's halves in the axes of their links, and what a spring has besides.
+# Frames of a piece's ends or of a loop joint's halves in the axes of their links, and what pieces and pushes have besides.
 TIE_CONSTANTS = {
     "rotation_a": 9,
     "position_a": 3,
     "rotation_b": 9,
     "position_b": 3,
-    "tie_stiffness": 1,
-    "tie_rest": 1,
-    "tie_damping": 1,
+    "tie_factor": 1,
+    "tie_pull": 1,
+    "tie_joint": 1,
+    "push_lift": 3,
+    "push_drag": 8,
+    "push_wind": 3,
 }
+LINE_CONSTANTS = {"line_stiffness": 1, "line_lower": 1, "line_upper": 1, "line_damping": 1}
 DOF_CONSTANTS = {"armature": 1, "damping": 1, "coulomb": 1, "stiffness": 1, "spring_rest": 1}
 
 
@@ -106,7 +112,8 @@ class Loop:
     around it numbered `of` (0 = outermost): "ancestors" (itself and what it rides on), "strict_ancestors",
     "above_joint" (those of other joints only), "joint_dofs" (those of its own joint), "link_dofs" (all that move a
     link), "target_dofs" (all that move the target body), "a_dofs", "b_dofs" (all that move one end of a tie). Also
-    "springs" and "closures" (loop joints). light: its steps take a few operations each.
+    "lines" (springs between points and tendons), "pieces" (of the line around it), "closures" (loop joints) and
+    "pushes" (forces on one link, end a of the tie). light: its steps take a few operations each.
     """
 
     over: str

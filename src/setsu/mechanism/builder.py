@@ -14,7 +14,7 @@ from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism.actuators import Actuator, Keyframe
 from setsu.mechanism.checks import checked_name, finite_number, six_moments, vector3
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
-from setsu.mechanism.force_elements import Fluid, Segment, Tendon
+from setsu.mechanism.force_elements import Fluid, FluidBox, Segment, Tendon
 from setsu.mechanism.inertia import inertia_report
 from setsu.mechanism.joints import Fixed, Free, Joint
 from setsu.mechanism.record import Mechanism
@@ -141,6 +141,10 @@ class MechanismBuilder:
             raise InputError(f'{what}: expected two different bodies, got "{body_a}" twice')
         if not isinstance(joint, Joint) or type(joint) is Joint or isinstance(joint, Free):
             raise InputError(f"{what} joint: expected a joint type that holds something (not Free), got {joint!r}")
+        if joint.nq != joint.nv and any(joint.stiffness):  # type: ignore[arg-type]
+            raise InputError(
+                f"{what} joint stiffness: a Spherical joint that closes a loop has no spring; use add_spring"
+            )
         if not joint.name:
             joint = dataclasses.replace(joint, name=name)
         pose_a = Pose.of(placement_a, f"{what} placement_a")
@@ -344,13 +348,21 @@ class MechanismBuilder:
 
     def set_fluid(self, fluid: Fluid | None) -> MechanismBuilder:
         """Let the bodies move through a medium (see `Fluid`); None takes it away."""
-        if fluid is not None:
-            finite_number(fluid.density, "fluid density", minimum=0.0)
-            finite_number(fluid.viscosity, "fluid viscosity", minimum=0.0)
-            vector3(fluid.wind, "fluid wind")
-            for box in fluid.boxes:
-                self._check_body(box.body, "fluid box body")
-        self._fluid = fluid
+        if fluid is None:
+            self._fluid = None
+            return self
+        boxes = []
+        for box in fluid.boxes:
+            self._check_body(box.body, "fluid box body")
+            what = f'fluid box of body "{box.body}"'
+            x, y, z = (finite_number(edge, f"{what} size", minimum=0.0) for edge in vector3(box.size, f"{what} size"))
+            boxes.append(FluidBox(box.body, (x, y, z), Pose.of(box.pose, f"{what} pose")))
+        self._fluid = Fluid(
+            finite_number(fluid.density, "fluid density", minimum=0.0),
+            finite_number(fluid.viscosity, "fluid viscosity", minimum=0.0),
+            vector3(fluid.wind, "fluid wind"),
+            tuple(boxes),
+        )
         return self
 
     def add_actuator(self, actuator: Actuator) -> MechanismBuilder:

@@ -78,8 +78,10 @@ class Joint:
             times the bearing's load, which is the force across the axis (N) plus `preload`; times `bearing_radius` for
             a turning joint. It acts against the sign of the velocity.
         bearing_radius: radius of the journal of a Revolute joint (m). preload: of the bearing (N).
-        stiffness: joint spring, N/m or N m/rad, per velocity (joints with nq = nv only).
-        spring_rest: coordinate at which the joint spring is slack.
+        stiffness: joint spring, N/m or N m/rad, per velocity. Spherical: one for all turns, back along the rotation
+            vector; Free: one for the three travels (N/m) and one for the three turns.
+        spring_rest: coordinate at which the joint spring is slack; Spherical: a rotation vector (rad), Free: a position
+            (m) and a rotation vector.
         lower, upper: limits of the coordinates (joints with nq = nv only).
         velocity_limit, effort_limit: limits of |v| and |tau|.
     """
@@ -128,8 +130,12 @@ class Joint:
                 raise InputError(f"{what}: expected limits that leave a position free, got {low} to {high}")
         if self.has_bearing:
             self._check_bearing(what)
-        if self.nq != self.nv and any(self.stiffness):  # type: ignore[arg-type]
-            raise InputError(f"{what} stiffness: a joint with a quaternion has no joint spring; use add_spring")
+        groups = [self.stiffness[k : k + 3] for k in range(0, self.nv, 3)] if self.nq != self.nv else []  # type: ignore[index]
+        if any(len(set(group)) > 1 for group in groups):
+            raise InputError(
+                f"{what} stiffness: a quaternion's spring has one stiffness for its three turns, and one for three "
+                f"travels, got {self.stiffness}"
+            )
 
     def _check_bearing(self, what: str) -> None:
         if not isinstance(self, (Revolute, Prismatic)):

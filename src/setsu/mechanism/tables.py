@@ -14,9 +14,10 @@ right for torques and accelerations only; wrenches, energies and momenta need th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +38,10 @@ from setsu.mechanism.joints import (
 from setsu.spatial import axis_to_z_rotation, placement
 
 if TYPE_CHECKING:
+    from setsu.mechanism.elements import Vector3
     from setsu.mechanism.record import Mechanism
 
-__all__ = ["Inertias", "Kind", "Tables", "Ties", "make_tables", "regroup"]
+__all__ = ["Inertias", "Kind", "Lines", "Tables", "Ties", "make_tables", "regroup"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,7 +78,10 @@ class Inertias:
 
 @dataclass(frozen=True)
 class Ties:
-    """Pairs of frames on two links (-1: the world), in link axes: ends of springs, or the two halves of loop joints."""
+    """Pairs of frames on two links (-1: the world), in link axes.
+
+    In this order: pieces of lines (see `Lines`), the two halves of loop joints, pushes on one link (frame a).
+    """
 
     link_a: Ints
     link_b: Ints
@@ -84,9 +89,24 @@ class Ties:
     position_a: Floats  # (n, 3)
     rotation_b: Floats
     position_b: Floats
-    tie_stiffness: Floats  # N/m; these three are zero for loops
-    tie_rest: Floats  # m
-    tie_damping: Floats  # N s/m
+    tie_factor: Floats  # of a piece between two points: its share of the line's length
+    tie_pull: Floats  # the same, and 0 where both points move with one link: such a piece pulls at nothing
+    tie_joint: Floats  # of a piece that is a joint's coordinate, link b's: its factor
+    push_lift: Floats  # (n, 3) constant force at frame a's origin, N, world axes
+    push_drag: Floats  # (n, 8) -force = (d0 + d2..4 |v|) v, -moment = (d1 + d5..7 |w|) w, axes of frame a
+    push_wind: Floats  # (n, 3) what v is relative to, m/s, world axes
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Springs between points and tendons: a length made of pieces, which are ties, and what acts along it."""
+
+    first: Ints  # its pieces are the ties from first up to stop
+    stop: Ints
+    line_stiffness: Floats  # N/m
+    line_lower: Floats  # m: it is slack from here
+    line_upper: Floats  # m: to here
+    line_damping: Floats  # N s/m
 
 
 @dataclass(frozen=True)
@@ -115,9 +135,11 @@ class Tables:
     stiffness: Floats
     spring_rest: Floats
     gravity: Floats
-    ties: Ties  # springs, then loops
-    n_springs: int
+    ties: Ties
+    lines: Lines
+    n_springs: int  # pieces of lines, which come before the loops
     n_loops: int
+    n_pushes: int
 
     @property
     def n_links(self) -> int:
@@ -204,14 +226,16 @@ def make_tables(mechanism: Mechanism) -> Tables:
         stiffness=per_velocity("stiffness"),
         spring_rest=per_velocity("spring_rest"),
         gravity=np.array(mechanism.gravity),
-        ties=_make_ties(mechanism, axes, body_link),
-        n_springs=len(mechanism.springs),
-        n_loops=len(mechanism.loops),
+        **_ties_and_lines(mechanism, axes, body_link, parents),
     )
 
 
-def _make_ties(mechanism: Mechanism, axes: list[Floats], body_link: list[int]) -> Ties:
-    """Frames of springs and loops on their links; a spring within one body does nothing and gets no stiffness."""
+def _ties_and_lines(
+    mechanism: Mechanism, axes: list[Floats], body_link: list[int], parents: list[int]
+) -> dict[str, Any]:
+    """Frames of springs, tendons, loops and pushes on their links, with their numbers."""
+    rows: list[dict[str, Any]] = []
+    lines: list[tuple[float, ...]] = []
 
     def end(body: str, T: Floats) -> tuple[int, Floats, Floats]:
         frame = mechanism.frame(body)
@@ -221,30 +245,82 @@ def _make_ties(mechanism: Mechanism, axes: list[Floats], body_link: list[int]) -
         link = body_link[frame.body]
         return link, matmul(axes[link].T, T[:3, :3]), matmul(axes[link].T, T[:3, 3])
 
-    pairs = []
+    def tie(a: tuple[int, Floats, Floats], b: tuple[int, Floats, Floats], **numbers: Any) -> None:
+        row = {"link_a": a[0], "rotation_a": a[1], "position_a": a[2]}
+        rows.append(row | {"link_b": b[0], "rotation_b": b[1], "position_b": b[2]} | numbers)
+
+    def piece(body_a: str, point_a: Vector3, body_b: str, point_b: Vector3, factor: float) -> None:
+        a, b = end(body_a, placement(translation=point_a)), end(body_b, placement(translation=point_b))
+        tie(a, b, tie_factor=factor, tie_pull=factor if a[0] != b[0] else 0.0)
+
     for spring in mechanism.springs:
-        ends = [(spring.body_a, spring.point_a), (spring.body_b, spring.point_b)]
-        a, b = (end(body, placement(translation=point)) for body, point in ends)
-        numbers = (spring.stiffness, spring.rest_length, spring.damping) if a[0] != b[0] else (0.0, 0.0, 0.0)
-        pairs.append((*a, *b, *numbers))
+        piece(spring.body_a, spring.point_a, spring.body_b, spring.point_b, 1.0)
+        rest = spring.rest_length
+        lines.append((len(rows) - 1, len(rows), spring.stiffness, rest, rest, spring.damping))
+    for tendon in mechanism.tendons:
+        if not tendon.exerts_force:
+            continue
+        first = len(rows)
+        for segment in tendon.segments:
+            piece(segment.body_a, segment.point_a, segment.body_b, segment.point_b, segment.factor)
+        for joint, factor in tendon.joints:
+            link = body_link[mechanism.joint_index(joint)]
+            still = (np.eye(3), np.zeros(3))
+            tie((parents[link], *still), (link, *still), tie_joint=factor)
+        lines.append((first, len(rows), tendon.stiffness, *tendon.rest, tendon.damping))
+    n_springs = len(rows)
     for loop in mechanism.loops:
-        pairs.append((*end(loop.body_a, loop.pose_a.matrix), *end(loop.body_b, loop.pose_b.matrix), 0.0, 0.0, 0.0))
-    columns = list(zip(*pairs, strict=True)) if pairs else [()] * 9
+        tie(end(loop.body_a, loop.pose_a.matrix), end(loop.body_b, loop.pose_b.matrix))
+    for body, T, numbers in _pushes(mechanism):
+        a = end(body, T)
+        if a[0] >= 0:
+            tie(a, (-1, np.eye(3), np.zeros(3)), **numbers)
 
-    def floats(column: int, *shape: int) -> Floats:
-        return np.array(columns[column], dtype=np.float64).reshape(-1, *shape)
+    def column(name: str, *shape: int) -> Floats:
+        values = [row.get(name, np.zeros(shape)) for row in rows]
+        return np.array(values, dtype=np.float64).reshape(len(rows), *shape)
 
-    return Ties(
-        link_a=np.array(columns[0], dtype=np.int64),
-        link_b=np.array(columns[3], dtype=np.int64),
-        rotation_a=floats(1, 3, 3),
-        position_a=floats(2, 3),
-        rotation_b=floats(4, 3, 3),
-        position_b=floats(5, 3),
-        tie_stiffness=floats(6),
-        tie_rest=floats(7),
-        tie_damping=floats(8),
-    )
+    shapes: dict[str, tuple[int, ...]] = {
+        **{f"rotation_{which}": (3, 3) for which in "ab"},
+        **{f"position_{which}": (3,) for which in "ab"},
+        **dict.fromkeys(("tie_factor", "tie_pull", "tie_joint"), ()),
+        "push_lift": (3,),
+        "push_drag": (8,),
+        "push_wind": (3,),
+    }
+    numbers = np.array(lines, dtype=np.float64).reshape(-1, 6)
+    return {
+        "ties": Ties(
+            link_a=np.array([row["link_a"] for row in rows], dtype=np.int64),
+            link_b=np.array([row["link_b"] for row in rows], dtype=np.int64),
+            **{name: column(name, *shape) for name, shape in shapes.items()},
+        ),
+        "lines": Lines(
+            numbers[:, 0].astype(np.int64), numbers[:, 1].astype(np.int64), *(numbers[:, k] for k in range(2, 6))
+        ),
+        "n_springs": n_springs,
+        "n_loops": len(mechanism.loops),
+        "n_pushes": len(rows) - n_springs - len(mechanism.loops),
+    }
+
+
+def _pushes(mechanism: Mechanism) -> Iterator[tuple[str, Floats, dict[str, Any]]]:
+    """Body, frame on it and numbers of each force that acts on one body: gravity compensation, drag of a fluid."""
+    if not mechanism.compensation_by_actuators:
+        for body in mechanism.bodies:
+            if body.gravity_compensation and body.mass:
+                lift = -body.gravity_compensation * body.mass * np.array(mechanism.gravity)
+                yield body.name, placement(translation=body.center_of_mass), {"push_lift": lift}
+    fluid = mechanism.fluid
+    if fluid is None or not (fluid.density or fluid.viscosity):
+        return
+    for box in fluid.boxes:
+        x, y, z = box.size
+        mean = (x + y + z) / 3.0
+        drag = [3.0 * np.pi * mean * fluid.viscosity, np.pi * mean**3 * fluid.viscosity]
+        drag += [0.5 * fluid.density * area for area in (y * z, z * x, x * y)]
+        drag += [fluid.density * a * (b**4 + c**4) / 64.0 for a, b, c in ((x, y, z), (y, z, x), (z, x, y))]
+        yield box.body, box.pose.matrix, {"push_drag": drag, "push_wind": fluid.wind}
 
 
 def _primitives(joint: Joint) -> list[tuple[Kind, Floats, float]]:

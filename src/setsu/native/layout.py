@@ -1,7 +1,7 @@
 """How a mechanism is packed for the generic loops: one table of integers, one of floats, one work space.
 
-Integers: HEADER_INTS, then LINK_INTS per link, DOF_INTS per velocity, TIE_INTS per spring and loop joint.
-Floats: gravity in HEADER_FLOATS, then the constants of the links, the velocities, the springs and loop joints.
+Integers: HEADER_INTS, then LINK_INTS per link, DOF_INTS per velocity, TIE_INTS per tie, LINE_INTS per line.
+Floats: gravity in HEADER_FLOATS, then the constants of the links, the velocities, the ties and the lines.
 Work space, in entries of `lanes` doubles: the fields of the world and of each link, the fields of each velocity, the
 scratch matrices, the slots of passed fields; then the tiles of the arrays. A link takes a slot that is free, and its
 last child frees it: a chain of any length gets by with three, which stay in the first-level cache.
@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.kernels.program import DOF_CONSTANTS, INERTIAL_CONSTANTS, LINK_CONSTANTS, TIE_CONSTANTS, Kernel
+from setsu.kernels.program import (
+    DOF_CONSTANTS,
+    INERTIAL_CONSTANTS,
+    LINE_CONSTANTS,
+    LINK_CONSTANTS,
+    TIE_CONSTANTS,
+    Kernel,
+)
 from setsu.mechanism.tables import Kind, Tables
 
 __all__ = [
@@ -23,6 +30,9 @@ __all__ = [
     "DOF_STRIDE",
     "HEADER_FLOATS",
     "HEADER_INTS",
+    "LINE_INTS",
+    "LINE_OFFSET",
+    "LINE_STRIDE",
     "LINK_INTS",
     "LINK_OFFSET",
     "LINK_STRIDE",
@@ -36,14 +46,16 @@ __all__ = [
     "work_entries",
 ]
 
-# n_links, nv, n_bodies, last velocity and last link of the target body, n_springs, n_loops
-HEADER_INTS = 7
+# n_links, nv, n_bodies, last velocity and last link of the target body, n_springs, n_loops, n_pushes, n_lines
+HEADER_INTS = 9
 # kind, parent + 1, q_index, v_index, body, last velocity, slot, slot of the parent
 LINK_INTS = 8
 # parent velocity, first velocity of the joint, number of velocities of the joint
 DOF_INTS = 3
 # link_a + 1, link_b + 1, last velocity of either
 TIE_INTS = 4
+# first piece, the one after the last
+LINE_INTS = 2
 HEADER_FLOATS = 3
 
 
@@ -59,6 +71,7 @@ def offsets(widths: dict[str, int]) -> tuple[dict[str, int], int]:
 LINK_OFFSET, LINK_STRIDE = offsets(LINK_CONSTANTS)
 DOF_OFFSET, DOF_STRIDE = offsets(DOF_CONSTANTS)
 TIE_OFFSET, TIE_STRIDE = offsets(TIE_CONSTANTS)
+LINE_OFFSET, LINE_STRIDE = offsets(LINE_CONSTANTS)
 
 
 @dataclass(frozen=True)
@@ -98,11 +111,17 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
         axis=1,
     )
     dofs = np.stack([tables.dof_parent, tables.v_index[tables.dof_link], counts[tables.dof_link]], axis=1)
-    header = np.array([n, nv, len(tables.body_link), target_dof, target_link, tables.n_springs, tables.n_loops])
-    ties = tables.ties
+    ties, lines = tables.ties, tables.lines
+    header = np.array(
+        [
+            *(n, nv, len(tables.body_link), target_dof, target_link),
+            *(tables.n_springs, tables.n_loops, tables.n_pushes, len(lines.first)),
+        ]
+    )
     ends = [np.where(link >= 0, last[link], -1) if n else link for link in (ties.link_a, ties.link_b)]
     tie_ints = np.stack([ties.link_a + 1, ties.link_b + 1, *ends], axis=1)
-    ints = np.concatenate([header, links.ravel(), dofs.ravel(), tie_ints.ravel()]).astype(np.int64)
+    line_ints = np.stack([lines.first, lines.stop], axis=1)
+    ints = np.concatenate([header, links.ravel(), dofs.ravel(), tie_ints.ravel(), line_ints.ravel()]).astype(np.int64)
     inertias = tables.regrouped if kernel.regrouped else tables.true
     columns = {
         name: getattr(inertias if name in INERTIAL_CONSTANTS else tables, name).reshape(n, width)
@@ -112,7 +131,9 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     dof_floats = np.stack([getattr(tables, name) for name in DOF_CONSTANTS], axis=1).reshape(nv, DOF_STRIDE)
     tie_floats = [getattr(ties, name).reshape(-1, width) for name, width in TIE_CONSTANTS.items()]
     tie_rows = np.concatenate(tie_floats, axis=1)
-    floats = np.concatenate([tables.gravity, link_floats.ravel(), dof_floats.ravel(), tie_rows.ravel()])
+    line_rows = np.stack([getattr(lines, name) for name in LINE_CONSTANTS], axis=1)
+    parts = (link_floats, dof_floats, tie_rows, line_rows)
+    floats = np.concatenate([tables.gravity, *(part.ravel() for part in parts)])
     return ints, np.ascontiguousarray(floats)
 
 

@@ -17,6 +17,8 @@ from setsu.native.layout import (
     DOF_STRIDE,
     HEADER_FLOATS,
     HEADER_INTS,
+    LINE_INTS,
+    LINE_STRIDE,
     LINK_INTS,
     LINK_STRIDE,
     TIE_INTS,
@@ -73,6 +75,10 @@ class _LoopPrinter:
         self.dof_floats = self.at(self.link_floats, self.times(self.n_links, LINK_STRIDE))
         self.tie_rows = self.at(self.dof_rows, self.times(self.nv, DOF_INTS), "i64")
         self.tie_floats = self.at(self.dof_floats, self.times(self.nv, DOF_STRIDE))
+        ties = emit.let(f"add i64 {self.n_springs}, {self.n_loops}")
+        self.n_ties = emit.let(f"add i64 {ties}, {self.n_pushes}")
+        self.line_rows = self.at(self.tie_rows, self.times(self.n_ties, TIE_INTS), "i64")
+        self.line_floats = self.at(self.tie_floats, self.times(self.n_ties, TIE_STRIDE))
         links = emit.let(f"add i64 {self.n_links}, 1")
         self.dof_work = self.at("%work", self.times(links, self.link_stride * emit.lanes))
         matrices = self.at(self.dof_work, self.times(self.nv, self.dof_stride * emit.lanes))
@@ -94,9 +100,9 @@ class _LoopPrinter:
         return _define(name, ["%ints", *arrays], self.emit.lines)
 
     def read_header(self) -> None:
-        self.n_links, self.nv, self.n_bodies, self.target, self.target_link, self.n_springs, self.n_loops = (
-            self.emit.let(f"load i64, ptr {self.at('%ints', k, 'i64')}, align 8") for k in range(HEADER_INTS)
-        )
+        numbers = [self.emit.let(f"load i64, ptr {self.at('%ints', k, 'i64')}, align 8") for k in range(HEADER_INTS)]
+        self.n_links, self.nv, self.n_bodies, self.target, self.target_link = numbers[:5]
+        self.n_springs, self.n_loops, self.n_pushes, self.n_lines = numbers[5:]
 
     def clear_outputs(self) -> None:
         """Set outputs to zero of which the phases may leave some entries out: those between branches of a tree."""
@@ -219,6 +225,8 @@ class _LoopPrinter:
         variable = self.variables[place.depth]
         if variable.sort == "tie" and len(location.places) == 1:
             return self.find_at_tie(location, variable)
+        if variable.sort == "line":
+            return self.at(self.line_floats, self.times(variable.number, LINE_STRIDE))
         first = variable.row["v_index"] if variable.sort == "link" else variable.number
         match location.region:
             case "link_constants":
@@ -316,11 +324,14 @@ class _LoopPrinter:
                 return emit.let(f"sub i64 {self.nv}, 1"), "icmp sge i64 {}, 0", -1
             case "target_dofs":
                 return self.target, "icmp sge i64 {}, 0", None
-            case "springs":
-                return "0", f"icmp slt i64 {{}}, {self.n_springs}", 1
+            case "lines":
+                return "0", f"icmp slt i64 {{}}, {self.n_lines}", 1
             case "closures":
                 stop = emit.let(f"add i64 {self.n_springs}, {self.n_loops}")
                 return self.n_springs, f"icmp slt i64 {{}}, {stop}", 1
+            case "pushes":
+                start = emit.let(f"add i64 {self.n_springs}, {self.n_loops}")
+                return start, f"icmp slt i64 {{}}, {self.n_ties}", 1
         around = self.variables[loop.of]
         match loop.over:
             case "ancestors":
@@ -331,6 +342,8 @@ class _LoopPrinter:
                 start = around.row["last"]
             case "a_dofs" | "b_dofs":
                 start = around.row[f"last_{loop.over[0]}"]
+            case "pieces":
+                return around.row["first"], f"icmp slt i64 {{}}, {around.row['stop']}", 1
             case "above_joint":
                 first_row = self.at(self.dof_rows, self.times(around.row["first"], DOF_INTS), "i64")
                 start = emit.let(f"load i64, ptr {first_row}, align 8")
@@ -349,6 +362,9 @@ class _LoopPrinter:
         elif sort == "tie":
             rows, width = self.tie_rows, TIE_INTS
             names = ("a", "b", "last_a", "last_b")
+        elif sort == "line":
+            rows, width = self.line_rows, LINE_INTS
+            names = ("first", "stop")
         else:
             rows, width = self.dof_rows, DOF_INTS
             names = ("parent", "first", "count")
@@ -361,14 +377,14 @@ class _LoopPrinter:
     def hoist(self, loop: Loop) -> dict[Location, str]:
         """Load before an inner loop what its own steps read of outer places, unless something in the loop writes it."""
         depth = len(self.variables)
-        self.variables.append(_Variable("dof", "", {}))
+        self.variables.append(_Variable(_NESTED_SORTS.get(loop.over, "dof"), "", {}))
         read: dict[Location, None] = {}
         written: set[str] = set()
 
         def look(phases: tuple[Phase, ...], nested: int) -> None:
             for phase in phases:
                 if isinstance(phase, Loop):
-                    self.variables.append(_Variable("dof", "", {}))
+                    self.variables.append(_Variable(_NESTED_SORTS.get(phase.over, "dof"), "", {}))
                     look(phase.body, nested + 1)
                     self.variables.pop()
                 else:
@@ -388,7 +404,11 @@ class _LoopPrinter:
 
 
 # Fields of one place share one pointer.
-_FIELDS = ("link_fields", "passed_fields", "dof_fields", "link_constants", "dof_constants", "tie_constants")
+_FIELDS = (
+    *("link_fields", "passed_fields", "dof_fields"),
+    *("link_constants", "dof_constants", "tie_constants", "line_constants"),
+)
 # What a loop runs over; the others run over velocities.
-_SORTS = {"links": "link", "links_down": "link", "springs": "tie", "closures": "tie"}
+_NESTED_SORTS = {**dict.fromkeys(("pieces", "closures", "pushes"), "tie"), "lines": "line"}
+_SORTS = {**dict.fromkeys(("links", "links_down"), "link"), **_NESTED_SORTS}
 _MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from setsu.kernels.program import DOF_CONSTANTS, LINK_CONSTANTS, TIE_CONSTANTS, Kernel, MatrixRow, View
+from setsu.kernels.program import DOF_CONSTANTS, LINE_CONSTANTS, LINK_CONSTANTS, TIE_CONSTANTS, Kernel, MatrixRow, View
 from setsu.mechanism.tables import Kind
-from setsu.native.layout import DOF_OFFSET, DOF_STRIDE, LINK_OFFSET, TIE_OFFSET, Variant, offsets
+from setsu.native.layout import DOF_OFFSET, DOF_STRIDE, LINE_OFFSET, LINK_OFFSET, TIE_OFFSET, Variant, offsets
 from setsu.symbolic import Graph, Scalar
 
 __all__ = ["Location", "Place", "Traced", "Tracer"]
@@ -17,7 +17,7 @@ __all__ = ["Location", "Place", "Traced", "Tracer"]
 class Place:
     """A place seen by a step.
 
-    sort: "link", "dof" or "tie" (a loop variable), "parent" (of a link), "a" or "b" (of a tie), "world", "target".
+    sort: "link", "dof", "tie" or "line" (a loop variable), "parent" (of a link), "a" or "b" (of a tie), "world", "target".
     """
 
     sort: str
@@ -76,6 +76,8 @@ class Tracer:
             return View(self, Place(name, -1 if name in ("world", "target") else place.depth))
         if name in TIE_CONSTANTS:
             return self.numbers("tie_constants", name, (place,), TIE_OFFSET[name], TIE_CONSTANTS[name], True)
+        if name in LINE_CONSTANTS:
+            return self.numbers("line_constants", name, (place,), LINE_OFFSET[name], LINE_CONSTANTS[name], True)
         if name in self.kernel.zeros:
             count = 1 if place.sort == "dof" else self.nv
             return 0.0 if count == 1 else (0.0,) * count

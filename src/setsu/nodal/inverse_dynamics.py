@@ -84,7 +84,7 @@ def nodal_inverse_dynamics(
         if not isinstance(thing, HeldObject):
             raise InputError(f"nodal_inverse_dynamics: held_objects: expected HeldObject records, got {thing!r:.80}")
         exerted += held_forces(mechanism, thing, t, motion.poses, motion.acceleration_of)
-    if exerted or mechanism.springs:
+    if exerted or mechanism.has_force_elements:
         torque += _exerted_torques(mechanism, q, motion, exerted)
     return torque if actuated is None else share_among_actuators(mechanism, q, torque, actuated)
 
@@ -176,7 +176,7 @@ def _checked_tips(m: Mechanism, tip_forces: Mapping[str, Any], samples: int) -> 
 def _exerted_torques(m: Mechanism, q: Floats, motion: _Motion, exerted: list[tuple[LinkPoint, Floats]]) -> Floats:
     """Torques (T, nv) of what the links exert and of the springs between points."""
     force, moment = np.zeros((2, len(q), m.n_bodies, 3))
-    if m.springs:
+    if m.has_force_elements:
         pull = spring_wrenches(m, q, motion.rates)
         force, moment = -pull[..., :3], -pull[..., 3:]
     for point, push in exerted:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from setsu.dynamics.catalogue import fast_function, native_function
 from setsu.dynamics.parameters import inertial_parameters
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.nodal.member_lengths import carried_bodies, parent_bodies
 from setsu.nodal.time_schemes import newmark, rotation_steps
@@ -116,6 +117,12 @@ def _nodes(m: Mechanism) -> tuple[Floats, Floats, Floats]:
 def _drive(m: Mechanism, q: Floats, rates: Floats, accelerations: Floats) -> Floats:
     """Armature, friction and joint springs."""
     torque = m.armature * accelerations + m.damping * rates + m.coulomb * np.sign(rates)
+    for body in m.moving:
+        if body.joint.nq != body.joint.nv and any(body.joint.stiffness):  # type: ignore[arg-type]
+            raise InputError(
+                f'nodal_inverse_dynamics: joint "{body.joint.name}" has a spring along a quaternion, '
+                'which only scheme "central" of links in a tree can have'
+            )
     stiff = np.flatnonzero(m.tables.stiffness)
     if stiff.size:
         # Joint springs exist where coordinates and velocities are the same numbers.

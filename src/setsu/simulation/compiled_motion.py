@@ -21,7 +21,6 @@ from setsu.constraints.compiled_rows import fill_rates, fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
 from setsu.simulation.compiled_projection import gather, mass
-from setsu.simulation.compiled_springs import spring_power
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
 from setsu.simulation.motion_space import FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
 from setsu.simulation.sparse_motion import largest_error, sparse_accelerations, sparse_factors
@@ -121,8 +120,8 @@ def _guard_of_joint(s, x, w, i, row):
 @part
 def _forces(t, s, kernels, x, w):
     """Leave all forces but those of rows and contacts in w.y, and book the power of friction; False when not finite."""
-    # Without springs between points `fill_rates` has left it.
-    if len(w.spring_damping) > 0 and run_bound(kernels.bias) >= 0:
+    # Without force elements `fill_rates` has left it.
+    if w.elements[0] and run_bound(kernels.bias) >= 0:
         return False
     for d in range(len(s.v)):
         w.y[d] = w.tau[d] - kernels.b[d]
@@ -148,7 +147,10 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
     status = fill_rates(t, s, kernels) if ready or (factored and x.rows_ready[0]) else fill_rows(t, s, kernels)
     if status >= 0:
         return status
-    w.powers[2] = spring_power(s, w)
+    if w.elements[0]:
+        if run_bound(w.element_powers) >= 0:
+            return UNSUITABLE
+        w.powers[2] = w.element_power[0]
     if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u, len(c.rows), False)):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE

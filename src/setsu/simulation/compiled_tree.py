@@ -16,7 +16,6 @@ from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
 from setsu.native.control_flow import compiled, part, run_bound
-from setsu.simulation.compiled_springs import spring_ends, spring_power
 from setsu.simulation.compiled_stages import (
     DIVERGED,
     begin_stage,
@@ -39,8 +38,6 @@ _UNSUITABLE = 0
 class _State(NamedTuple):
     q: Floats
     v: Floats
-    poses: Floats  # (n_bodies, 16); these two where springs between points have dampers
-    velocities: Floats  # (n_bodies, 6)
 
 
 class _Work(NamedTuple):
@@ -49,14 +46,11 @@ class _Work(NamedTuple):
     damping: Floats
     powers: Floats  # (4,) as in POWERS
     energy: Floats  # (1,)
-    spring_body: Ints  # (springs, 2)
-    spring_point: Floats  # (springs, 2, 3)
-    spring_damping: Floats
-    end: Floats  # (5, 3) scratch
+    elements: Ints  # (1,) whether force elements act
+    element_power: Floats  # (1,)
     forward: Ints  # handles of kernels
     mechanical: Ints
-    places: Ints
-    velocities: Ints
+    element_powers: Ints
 
 
 class TreeSpace(NamedTuple):
@@ -70,20 +64,16 @@ class TreeSpace(NamedTuple):
 
 def tree_space(m: Mechanism) -> TreeSpace:
     """Return the work space of a mechanism."""
-    state = _State(np.zeros(m.nq), np.zeros(m.nv), np.zeros((m.n_bodies, 16)), np.zeros((m.n_bodies, 6)))
-    tau, a, energy = np.zeros(m.nv), np.zeros(m.nv), np.zeros(1)
-    springs = " springs" if m.springs else ""
+    state = _State(np.zeros(m.nq), np.zeros(m.nv))
+    tau, a, energy, power = np.zeros(m.nv), np.zeros(m.nv), np.zeros(1), np.zeros(1)
+    springs = " springs" if m.has_force_elements else ""
     bound = (
         native_function(m, f"forward_dynamics{springs}").bind([state.q, state.v, tau], [a]),
         native_function(m, "mechanical_energy").bind([state.q, state.v], [energy]),
-        native_function(m, "body_poses").bind([state.q], [state.poses]),
-        native_function(m, "body_velocities").bind([state.q, state.v], [state.velocities]),
+        native_function(m, "element_power").bind([state.q, state.v], [power]),
     )
-    body, point = spring_ends(m)
-    damping = np.array([spring.damping for spring in m.springs], dtype=np.float64)
-    work = _Work(
-        tau, a, m.damping, np.zeros(4), energy, body, point, damping, np.zeros((5, 3)), *(call.handle for call in bound)
-    )
+    elements = np.array([int(m.has_force_elements)])
+    work = _Work(tau, a, m.damping, np.zeros(4), energy, elements, power, *(call.handle for call in bound))
     return TreeSpace(state, work, (Book(state), Book(work)), bound)
 
 
@@ -94,10 +84,10 @@ def _evaluate(s, w):
     for d in range(len(s.v)):
         w.powers[0] += w.tau[d] * s.v[d]
         w.powers[1] -= w.damping[d] * s.v[d] * s.v[d]
-    if len(w.spring_damping) > 0:
-        if run_bound(w.places) >= 0 or run_bound(w.velocities) >= 0:
+    if w.elements[0]:
+        if run_bound(w.element_powers) >= 0:
             return False
-        w.powers[2] = spring_power(s, w)
+        w.powers[2] = w.element_power[0]
     return run_bound(w.forward) < 0
 
 

@@ -211,7 +211,7 @@ class ContactRun:
         vectors[s.STIFFNESS] = m.tables.stiffness
         if self.servo:
             vectors[s.KP], vectors[s.KD] = self.servo.kp, self.servo.kd
-        bias = "bias_torque springs" if m.springs else "bias_torque"
+        bias = "bias_torque springs" if m.has_force_elements else "bias_torque"
         bound = [
             native_function(m, "mass_matrix").bind([q], [H]),
             native_function(m, bias).bind([q, vectors[s.V]], [vectors[s.BIAS]]),
@@ -234,7 +234,7 @@ class ContactRun:
             energies=energies,
             free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
             body_twists=np.zeros((2, m.nv, 6)),
-            elastic=np.array([bool(m.springs) or bool(m.tables.stiffness.any())], dtype=np.int64),
+            elastic=np.array([m.has_force_elements or bool(m.tables.stiffness.any())], dtype=np.int64),
             creep=np.array([1.0, m.total_mass * float(np.linalg.norm(m.gravity))]),
         )
         if len(self.shapes.pairs):

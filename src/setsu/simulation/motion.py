@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.dynamics import (
-    body_poses,
-    body_velocities,
     forward_dynamics,
     kinetic_energy,
     potential_energy,
 )
+from setsu.dynamics.springs import element_power
 from setsu.mechanism import Mechanism
 from setsu.simulation.chart import Charts
 from setsu.simulation.torque import Torque
@@ -152,37 +151,12 @@ class FreeMotion:
 
 
 def damping_powers(m: Mechanism, q: Floats, v: Floats) -> Floats:
-    """Return (4,): zeros but for the powers of joint friction and of the dampers of point springs (W)."""
+    """Return (4,): zeros but for the powers of joint friction and of dampers and drag of force elements (W)."""
     powers = np.zeros(len(POWERS))
     powers[1] = -(m.damping @ (v * v))
-    if m.springs:
-        powers[2] = _spring_power(m, q, v)
+    if m.has_force_elements:
+        powers[2] = element_power(m, q, v)
     return powers
-
-
-def _spring_power(m: Mechanism, q: Floats, v: Floats) -> float:
-    """Return the power (W) of the dampers between points: minus damping times the square of the spring's rate."""
-    poses, velocities = body_poses(m, q), body_velocities(m, q, v)
-    power = 0.0
-    for spring in m.springs:
-        r_a, v_a = _moving_point(m, poses, velocities, spring.body_a, spring.point_a)
-        r_b, v_b = _moving_point(m, poses, velocities, spring.body_b, spring.point_b)
-        r = r_b - r_a
-        length = float(np.linalg.norm(r))
-        power -= spring.damping * (float(r @ (v_b - v_a)) / length) ** 2 if length > 0.0 else 0.0
-    return power
-
-
-def _moving_point(
-    m: Mechanism, poses: Floats, velocities: Floats, body: str, point: tuple[float, float, float]
-) -> tuple[Floats, Floats]:
-    """Position and velocity of a point of a body, world axes."""
-    frame = m.frame(body)
-    local = frame.pose.matrix[:3, :3] @ np.array(point) + np.array(frame.pose.translation)
-    if frame.body < 0:
-        return local, np.zeros(3)
-    arm = poses[frame.body, :3, :3] @ local
-    return poses[frame.body, :3, 3] + arm, velocities[frame.body, :3] + np.cross(velocities[frame.body, 3:], arm)
 
 
 def mechanical_energy(m: Mechanism, q: Floats, v: Floats) -> Floats:

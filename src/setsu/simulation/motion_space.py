@@ -14,7 +14,6 @@ from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 from setsu.native.array_book import Book
-from setsu.simulation.compiled_springs import spring_ends
 from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
 
@@ -82,10 +81,8 @@ class Work(NamedTuple):
     share: Floats  # (p,)
     S: Floats  # (p, p)
     T: Floats  # (2, 3)
-    end: Floats  # (5, 3)
-    spring_body: Ints  # (springs, 2)
-    spring_point: Floats  # (springs, 2, 3)
-    spring_damping: Floats
+    elements: Ints  # (1,) whether force elements act
+    element_power: Floats  # (1,)
     increment: Floats  # (nv,)
     moved: Floats  # (nq,)
     before: Floats  # (nq,)
@@ -94,6 +91,7 @@ class Work(NamedTuple):
     forward: Ints  # handles: tree without active rows; q ⊕ increment; energy
     move: Ints
     mechanical: Ints
+    element_powers: Ints
 
 
 class MotionSpace(NamedTuple):
@@ -142,11 +140,12 @@ def motion_space(
     )
     tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
     moved, total = np.zeros(m.nq), np.zeros(1)
-    springs = " springs" if m.springs else ""
+    springs = " springs" if m.has_force_elements else ""
     forward = native_function(m, f"forward_dynamics{springs}").bind([state.q, state.v, y], [a])
     move = native_function(m, "integrate").bind([state.q, increment], [moved])
     energy = native_function(m, "mechanical_energy").bind([state.q, state.v], [total])
-    body, point = spring_ends(m)
+    power = np.zeros(1)
+    powers = native_function(m, "element_power").bind([state.q, state.v], [power])
     work = Work(
         tau=tau,
         a=a,
@@ -176,10 +175,8 @@ def motion_space(
         share=np.zeros(p),
         S=np.zeros((p, p)),
         T=np.zeros((2, 3)),
-        end=np.zeros((5, 3)),
-        spring_body=body,
-        spring_point=point,
-        spring_damping=np.array([spring.damping for spring in m.springs], dtype=np.float64),
+        elements=np.array([int(m.has_force_elements)]),
+        element_power=power,
         increment=increment,
         moved=moved,
         before=np.zeros(m.nq),
@@ -188,8 +185,9 @@ def motion_space(
         forward=forward.handle,
         move=move.handle,
         mechanical=energy.handle,
+        element_powers=powers.handle,
     )
     factored = factor_space(m.nv, most)
     network = loop_network(m, tables)
     parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
-    return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy))
+    return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy, powers))

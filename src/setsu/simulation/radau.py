@@ -90,7 +90,7 @@ def _jacobian(motion: Motion, start: Evaluation) -> Floats:
     nv = len(start.v)
     J = np.zeros((2 * nv, 2 * nv))
     J[:nv, nv:] = np.eye(nv)
-    if motion.constrained or motion.mechanism.springs:
+    if motion.constrained or motion.mechanism.has_force_elements:
         base = _slope(motion, start, 0.0, np.zeros(2 * nv))[0]
         for k in range(2 * nv):
             z = np.zeros(2 * nv)

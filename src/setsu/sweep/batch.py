@@ -63,7 +63,7 @@ class RunModel:
     @staticmethod
     def of_one(m: Mechanism, settings: Simulation, runs: int) -> RunModel:
         """All runs have the same mechanism."""
-        flat, plain = m.nq == m.nv, not m.springs
+        flat, plain = m.nq == m.nv, not m.has_force_elements
         accelerations: Callable[..., Any] = lambda q, v, tau: forward_dynamics(m, q, v, tau)  # noqa: E731
         whole = None
         if runs * settings.duration / settings.step > _WORTH_COMPILING:

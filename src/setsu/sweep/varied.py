@@ -40,7 +40,7 @@ _INPUT = "varied"
 
 def same_structure(a: Mechanism, b: Mechanism) -> bool:
     """Whether two mechanisms differ in numbers only, and in nothing but trees of bodies."""
-    if any(m.loops or m.couplings or m.springs or has_dry_friction(m) for m in (a, b)):
+    if any(m.loops or m.couplings or m.has_force_elements or has_dry_friction(m) for m in (a, b)):
         return False
     if a.joint_names != b.joint_names:
         return False
