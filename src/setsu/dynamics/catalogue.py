@@ -13,6 +13,7 @@ from setsu.kernels.articulated_body import articulated_body
 from setsu.kernels.composite_body import mass_matrix
 from setsu.kernels.composite_body_link import forward_dynamics_composite_link, mass_matrix_link
 from setsu.kernels.coriolis import coriolis_matrix
+from setsu.kernels.energy_regressor import energy_regressor
 from setsu.kernels.force_elements import element_power, spring_wrenches, with_force_elements
 from setsu.kernels.forward_dynamics_composite import forward_dynamics_composite
 from setsu.kernels.interpreter import exceeds_operations
@@ -83,6 +84,9 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "center_of_mass": momentum.center_of_mass,
     "centroidal_matrix": momentum.centroidal_matrix,
     "momentum": momentum.momentum,
+    "momentum_rate": momentum.momentum_rate,
+    "subtree_moments": momentum.subtree_moments,
+    "energy_regressor": energy_regressor,
     "integrate": configuration.integrate,
     "difference": configuration.difference,
     "nodal_central": nodal_central,
@@ -140,6 +144,9 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
         "bias": (n_loops, 6),
         "applied": (m.n_bodies, 6),
         "A": (6, m.nv),
+        "moments": (m.n_bodies, 3),
+        "kinetic": (m.n_bodies, 10),
+        "potential": (m.n_bodies, 10),
         "Y": (m.nv, 10 * m.n_bodies),
         "energy": (),
         "power": (),

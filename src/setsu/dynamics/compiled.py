@@ -8,9 +8,9 @@ from typing import Any
 
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import KERNELS, native_function, require_mass, require_mechanism
+from setsu.dynamics.configurations import integrate_with, wrapped
 from setsu.dynamics.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from setsu.dynamics.frames import FRAME_FUNCTIONS
-from setsu.dynamics.kinematics import integrate_with
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.symbolic import OperationCount
@@ -93,4 +93,7 @@ def _callable(mechanism: Mechanism, name: str) -> Callable[..., Any]:
         return lambda *args: record(*compute(*args))
     if name == "integrate":
         return lambda q, v, dt: integrate_with(function, q, v, dt)
+    if name == "difference":
+        steps = function.fast
+        return lambda q0, q1, *, shortest=False: wrapped(mechanism, steps(q0, q1)) if shortest else steps(q0, q1)
     return function.fast

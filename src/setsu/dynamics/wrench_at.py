@@ -8,7 +8,7 @@
 | m, h, I | mass, first moment and inertia of F about the origin o of D | kg, kg m, kg m² | world |
 | w, dw, acc | angular velocity and acceleration of D, acceleration of o | | world |
 | W_c | wrench through the joint of c (`joint_wrenches`), moved to o | N, N m | world |
-| E | wrenches on F from outside: springs, loops, contacts, given ones; moved to o | N, N m | world |
+| E | wrenches on F from outside: springs, tendons, fluid, loops, contacts, given ones; moved to o | N, N m | world |
 
     D moves against its parent:   W = W_D                                                             (1)
     D is welded:   W = (m (acc - g) + dw x h + w x (w x h),  h x (acc - g) + I dw + w x I w)
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import require_mechanism
+from setsu.dynamics.element_wrenches import element_wrenches
 from setsu.dynamics.equations import joint_wrenches
 from setsu.dynamics.frames import frame_acceleration, frame_pose, frame_velocity
 from setsu.dynamics.numbers import finite_array
@@ -114,7 +115,7 @@ def wrench_through(
     """Return `wrench_at` from what passes through the joints and acts on declared bodies.
 
     through: (..., n_bodies, 6) by each parent on its body at the body origin, world axes, everything counted.
-    attached: forces on declared bodies but for springs, which are found here.
+    attached: forces on declared bodies but for springs and other force elements, which are found here.
     """
     m = mechanism
     if axes not in ("world", "frame"):
@@ -130,7 +131,7 @@ def wrench_through(
         for index, child in enumerate(m.moving):
             if child.parent in piece:
                 wrench = wrench + moved(through[..., index, :], at - poses[..., index, :3, 3])
-        for one in (*attached, *_springs_on(m, piece, q, v, poses)):
+        for one in (*attached, *element_wrenches(m, q, v, piece)):
             if one.body in piece:
                 wrench = wrench - moved(one.wrench, at - one.point)  # (2)
     if axes == "frame":
@@ -216,25 +217,3 @@ def _inertia_wrench(m: Mechanism, piece: set[str], body: str, q: ArrayLike, v: A
     force = mass * acc + np.cross(dw, h) + np.cross(w, np.cross(w, h))
     moment = np.cross(h, acc) + times(dw) + np.cross(w, times(w))
     return np.concatenate(np.broadcast_arrays(force, moment), axis=-1)
-
-
-def _springs_on(m: Mechanism, piece: set[str], q: ArrayLike, v: ArrayLike, poses: Floats) -> list[Attached]:
-    """Forces of springs between points on welded bodies: equations (1)-(3) of kernels/springs.py, end by end."""
-    found: list[Attached] = []
-    for spring in m.springs:
-        bodies = (spring.body_a, spring.body_b)
-        if not piece.intersection(bodies):
-            continue
-        ends, rates = [], []
-        for body, point in zip(bodies, (spring.point_a, spring.point_b), strict=True):
-            T = frame_pose(m, q, body)
-            ends.append(T[..., :3, :3] @ np.array(point, dtype=np.float64) + T[..., :3, 3])
-            rates.append(frame_velocity(m, q, v, body, point)[..., :3])
-        r = ends[1] - ends[0]
-        length = np.linalg.norm(r, axis=-1, keepdims=True)
-        n = np.divide(r, length, out=np.zeros_like(r), where=length > 0.0)
-        rate = np.sum(n * (rates[1] - rates[0]), axis=-1, keepdims=True)
-        force = (spring.stiffness * (length - spring.rest_length) + spring.damping * rate) * n
-        for body, sign, end in zip(bodies, (1.0, -1.0), ends, strict=True):
-            found.append(Attached(body, np.concatenate([sign * force, np.zeros_like(force)], axis=-1), end))
-    return found

@@ -140,7 +140,12 @@ class Mechanism:
     def declared_body(self, frame: str) -> str:
         """Return the name of the declared body that has a frame: itself for a body, the owner of a site."""
         self.frame(frame)
-        return frame
+        return self._site_bodies.get(frame, frame)
+
+    @cached_property
+    def _site_bodies(self) -> dict[str, str]:
+        bodies = {WORLD, *(body.name for body in self.bodies)}
+        return {f"site:{site.name}" if site.name in bodies else site.name: site.body for site in self.sites}
 
     @cached_property
     def bodies_by_name(self) -> dict[str, Body]:
@@ -160,8 +165,16 @@ class Mechanism:
 
     @cached_property
     def total_mass(self) -> float:
-        """Mass of all declared bodies, those fixed to the world included (kg)."""
+        """Mass of all declared bodies, those fixed to the world included (kg); see `moving_mass`."""
         return float(sum(body.mass for body in self.bodies))
+
+    @cached_property
+    def moving_mass(self) -> float:
+        """Mass that a joint moves (kg): of all bodies but those fixed to the world.
+
+        `center_of_mass`, `momentum` and `potential_energy` are of this mass.
+        """
+        return float(sum(body.mass for body in self.bodies if self.frames[body.name].body >= 0))
 
     @cached_property
     def damping(self) -> NDArray[np.float64]:
