@@ -236,7 +236,5 @@ def _numbers(value: ArrayLike, shape: tuple[int, ...], function: str) -> Floats:
 def _rotations(R: Floats, function: str) -> Floats:
     error = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(axis=(-1, -2))
     if error.size and (error.max() > 1e-6 or np.linalg.det(R).min() < 0.0):
-        raise InputError(
-            f"{function}: expected rotations: R Rᵀ = 1 within 1e-6 and det R = 1, got error {error.max():.3g}"
-        )
+        raise InputError(f"{function}: expected rotations, orthonormal within 1e-6, got an error of {error.max():.3g}")
     return R
