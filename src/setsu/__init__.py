@@ -106,6 +106,13 @@ if TYPE_CHECKING:
         read_log,
         with_parameters,
     )
+    from setsu.inverse_kinematics import (
+        FrameTarget,
+        InverseKinematics,
+        VelocityInverseKinematics,
+        inverse_kinematics,
+        velocity_inverse_kinematics,
+    )
     from setsu.lie_groups import (
         pose_exp,
         pose_exp_jacobian,
@@ -212,6 +219,7 @@ __all__ = [
     "Fluid",
     "FluidBox",
     "ForwardDynamicsDerivatives",
+    "FrameTarget",
     "Free",
     "GeneratedCode",
     "HeldObject",
@@ -220,6 +228,7 @@ __all__ = [
     "InertiaReport",
     "InputError",
     "InverseDynamicsDerivatives",
+    "InverseKinematics",
     "Joint",
     "JointServo",
     "Keyframe",
@@ -260,6 +269,7 @@ __all__ = [
     "TipForce",
     "Universal",
     "Validation",
+    "VelocityInverseKinematics",
     "__version__",
     "all_terms",
     "bias_torque",
@@ -306,6 +316,7 @@ __all__ = [
     "interpolate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics",
     "joint_wrenches",
     "kinematic_regressor",
     "kinetic_energy",
@@ -352,6 +363,7 @@ __all__ = [
     "subtree_masses",
     "sweep",
     "symbol",
+    "velocity_inverse_kinematics",
     "with_contact_points",
     "with_gravity",
     "with_parameters",

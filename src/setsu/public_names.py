@@ -102,6 +102,13 @@ _NAMES = {
         "read_log",
         "with_parameters",
     ),
+    "setsu.inverse_kinematics": (
+        "FrameTarget",
+        "InverseKinematics",
+        "VelocityInverseKinematics",
+        "inverse_kinematics",
+        "velocity_inverse_kinematics",
+    ),
     "setsu.lie_groups": (
         "pose_exp",
         "pose_exp_jacobian",

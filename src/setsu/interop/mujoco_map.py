@@ -86,7 +86,7 @@ def mujoco(mechanism: Mechanism, mjmodel: Any) -> StateMap:
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = data.xmat[body].reshape(3, 3), data.xpos[body]
             found.append(T @ np.linalg.inv(poses[frame].pose.matrix))
-        return np.array(found)
+        return np.array(found).reshape(-1, 4, 4)
 
     require_same_poses(made, peer_poses)
     return made

@@ -65,7 +65,7 @@ def pinocchio(mechanism: Mechanism, model: Any) -> StateMap:
 
     def peer_poses(q: Floats) -> Floats:
         pin.forwardKinematics(model, data, q)
-        return np.array([data.oMi[number].homogeneous for number in numbers])
+        return np.array([data.oMi[number].homogeneous for number in numbers]).reshape(-1, 4, 4)
 
     require_same_poses(made, peer_poses)
     return made
