@@ -43,6 +43,7 @@ Floats = NDArray[np.float64]
 _ROUNDS = 40  # in one attempt
 _LARGEST_STEP = 1.0
 _CANDIDATES = 8
+_SIDE_BY_SIDE = 16
 _LOOPS_CLOSED = 1e-11
 _STUCK = 1e6  # damping beyond which no step is left
 _SLOW = 0.98, 6  # an attempt ends when the error fell by less than this in so many rounds
@@ -201,15 +202,14 @@ class _Search:
 
     def run(self, q: Floats, restarts: int) -> None:
         """Search from q (count, nq), then from random postures where that fails."""
-        rows = np.arange(self.tasks.count)
-        for attempt in range(restarts + 1):
-            if not rows.size:
-                return
-            if attempt:
-                q = self._fresh(rows)
-            self._attempt(q, rows)
+        self._attempt(q, np.arange(self.tasks.count))
+        while restarts > 0 and not self.done.all():
             rows = np.flatnonzero(~self.done)
-            q = self.best[rows]
+            # Several searches for one problem go side by side: a batch costs little more than one.
+            side_by_side = max(1, min(restarts, _SIDE_BY_SIDE // len(rows)))
+            restarts -= side_by_side
+            rows = np.repeat(rows, side_by_side)
+            self._attempt(self._fresh(rows), rows)
 
     def pulled(self, q: Floats, posture: Floats, weight: float) -> Floats:
         """Postures near the wanted one from which the targets are in reach: tasks with a pull towards it."""
@@ -237,13 +237,13 @@ class _Search:
             stale = since >= most
             stuck = stale & (cost > slow * marked) | (mu > _STUCK)
             marked[stale], since[stale] = cost[stale], 0
-            go_on = ~(met | stuck)
+            go_on = ~(met | stuck | self.done[rows])
             if not go_on.any():
                 return
             if not go_on.all():
-                q, e, J, plain, loops, cost, mu, marked, since, rows = (
-                    part[go_on] for part in (q, e, J, plain, loops, cost, mu, marked, since, rows)
-                )
+                q, e, J, plain, loops = (part[go_on] for part in (q, e, J, plain, loops))
+                cost, mu, marked = (part[go_on] for part in (cost, mu, marked))
+                since, rows = since[go_on], rows[go_on]
             self.rounds[rows] += 1
             trial = self._moved(q, self._step(q, e, J, mu * cost))
             new = self.tasks.evaluate(trial, rows)
@@ -260,7 +260,8 @@ class _Search:
         return closed & (np.abs(plain).max(axis=1, initial=0.0) <= self.tolerance)
 
     def _keep(self, rows: NDArray[np.intp], q: Floats, cost: Floats, met: NDArray[np.bool_]) -> None:
-        better = (cost < self.best_cost[rows]) | met
+        better = np.flatnonzero((cost < self.best_cost[rows]) & ~self.done[rows] | met)
+        better = better[np.argsort(-cost[better], kind="stable")]  # of several for one problem the best comes last
         chosen = rows[better]
         self.best[chosen], self.best_cost[chosen] = q[better], cost[better]
         self.done[rows[met]] = True

@@ -66,9 +66,22 @@ class _Frame:
             errors.append(self.position[rows] - place)
         if self.rotation is None:
             return errors[0], point_jacobian(m, q, self.frame, self.point)
-        errors.append(rotation_log(self.rotation[rows] @ np.swapaxes(T[:, :3, :3], 1, 2)))  # (1)
+        errors.append(_turn(self.rotation[rows] @ np.swapaxes(T[:, :3, :3], 1, 2)))  # (1)
         J = frame_jacobian(m, q, self.frame, self.point)
         return np.concatenate(errors, axis=1), J if self.position is not None else J[:, 3:]
+
+
+def _turn(R: Floats) -> Floats:
+    """Rotation vectors (n, 3) of rotations (n, 3, 3): `rotation_log`, in fewer operations but near half a turn."""
+    skew = 0.5 * (R - np.swapaxes(R, 1, 2))[:, [2, 0, 1], [1, 2, 0]]
+    sine = np.sqrt(np.einsum("ni,ni->n", skew, skew))
+    cosine = 0.5 * (np.einsum("nii->n", R) - 1.0)
+    ratio = np.where(sine > 1e-9, np.arctan2(sine, cosine) / np.maximum(sine, 1e-9), 1.0)
+    result = skew * ratio[:, None]
+    half = (sine < 1e-3) & (cosine < 0.0)
+    if half.any():
+        result[half] = rotation_log(R[half])
+    return result
 
 
 @dataclass(frozen=True)
@@ -147,10 +160,8 @@ def make_tasks(
         raise InputError(f"{function}: leading axes of the arguments do not broadcast: {listed}") from None
     count = int(np.prod(batch))
 
-    def flat(part: Floats | None, shape: tuple[int, ...]) -> Floats | None:
-        return (
-            None if part is None else np.ascontiguousarray(np.broadcast_to(part, (*batch, *shape))).reshape(-1, *shape)
-        )
+    def flat(part: Floats | None, shape: tuple[int, ...]) -> Any:
+        return None if part is None else np.array(np.broadcast_to(part, (*batch, *shape))).reshape(-1, *shape)
 
     names, tasks, parts, start = [], [], [], 0
     for name, (position, rotation, point, weight, turning) in wanted.items():
@@ -164,7 +175,7 @@ def make_tasks(
         start += len(rows)
     if com is not None:
         weight = _positive(given.get(CENTER_OF_MASS, 1.0), f"{function}: weights[{CENTER_OF_MASS!r}]")
-        tasks.append(_Center(flat(com, (3,)), np.full(3, weight)))  # type: ignore[arg-type]
+        tasks.append(_Center(flat(com, (3,)), np.full(3, weight)))
         names.append(CENTER_OF_MASS)
         parts.append(slice(start, start + 3))
         start += 3
