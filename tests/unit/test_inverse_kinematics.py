@@ -101,7 +101,7 @@ def test_out_of_reach_is_named_and_the_arm_points_there() -> None:
     assert not found.converged
     assert found.infeasible == ("tip",)
     assert np.abs(setsu.frame_pose(m, found.q, "tip")[:3, 3] - [1.0, 0.0, 0.0]).max() < 1e-3
-    assert found.error == pytest.approx(2.0, abs=1e-6)
+    assert found.error == pytest.approx(2.0, abs=1e-5)
 
 
 def test_limits_are_hard_bounds() -> None:
