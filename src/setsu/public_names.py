@@ -224,6 +224,7 @@ PARTS = frozenset(
         "contact",
         "control",
         "dynamics",
+        "elementary",
         "errors",
         "identification",
         "interop",
