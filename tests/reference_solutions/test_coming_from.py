@@ -43,7 +43,7 @@ def run(cell: str, names: dict[str, Any]) -> np.ndarray:
     for statement in before:
         exec(statement, names)
     value = eval(last, names)
-    value = getattr(value, "homogeneous", getattr(value, "vector", value))
+    value = getattr(value, "vector", getattr(value, "homogeneous", value))
     return np.array(value, dtype=np.float64)
 
 

@@ -10,7 +10,7 @@
     (JᵀJ + λ 1) dv = Jᵀe   on the coordinates not in A                                          (1)
     dv cut to |dv| <= 1 rad or m and to the limits,   q' = q ⊕ dv                               (2)
     E' < E: accept and lessen μ; else keep q and raise it                                      (3)
-    no progress: begin again from the best of a few random postures, loops open               (4)
+    no progress: begin again from the nearest of a few random postures, loops open            (4)
 
 Loops and couplings are rows as tasks are, ten times as heavy: at a solution all errors vanish together, and with them
 the loops, to rounding. Where a target is out of reach, the posture of least error is closed by `close_loops`.
@@ -42,8 +42,11 @@ Floats = NDArray[np.float64]
 
 _ROUNDS = 40  # in one attempt
 _LARGEST_STEP = 1.0
-_CANDIDATES = 8
-_SIDE_BY_SIDE = 16
+_CANDIDATES = 32
+_SIDE_BY_SIDE = 4
+# Random postures of a caller's own generator with the same seed are others: none is a candidate by accident.
+_STREAM = 0x5E75
+_AT_ONCE = 1000  # problems whose candidates are looked at together
 _LOOPS_CLOSED = 1e-11
 _STUCK = 1e6  # damping beyond which no step is left
 _SLOW = 0.98, 6  # an attempt ends when the error fell by less than this in so many rounds
@@ -92,7 +95,8 @@ def inverse_kinematics(
 
     Args:
         targets: frame name -> pose (..., 4, 4), position of the frame's origin (..., 3), or a `FrameTarget`.
-        q0: posture to begin with (..., nq); the reference configuration, within limits, when not given.
+        q0: posture to begin with (..., nq); when not given, the nearest of the reference configuration and some random
+            postures.
         limits: keep joint limits; False: let coordinates take any value.
         center_of_mass: wanted position (..., 3), m.
         weights: task -> weight ("center_of_mass" too), for targets that cannot all be met.
@@ -118,13 +122,17 @@ def inverse_kinematics(
     pull = None if posture is None else finite_array(posture, (m.nq,), f"{what}: posture")
     others = (start.shape[:-1], *(() if pull is None else (pull.shape[:-1],)))
     tasks = make_tasks(m, what, targets, weights, center_of_mass, others)
-    search = _Search(tasks, _held(m, fixed), limits, _tolerance(tolerance, what), np.random.default_rng(seed))
+    search = _Search(tasks, _held(m, fixed), limits, _tolerance(tolerance, what), _whole(seed, f"{what}: seed"))
     q = np.array(np.broadcast_to(start, (*tasks.batch, m.nq))).reshape(-1, m.nq)
     q = search.within_limits(q)
     if pull is not None:
         pull = np.array(np.broadcast_to(pull, (*tasks.batch, m.nq))).reshape(-1, m.nq)
         q = search.pulled(q, pull, float(posture_weight))
-    search.run(q, _attempts(restarts, what))
+    attempts = _whole(restarts, f"{what}: restarts")
+    search.best[:] = q  # held joints keep these coordinates
+    if q0 is None and pull is None and attempts:
+        q = search.nearest(np.arange(tasks.count), 0, 1, also=q)
+    search.run(q, attempts)
     return search.result()
 
 
@@ -138,9 +146,9 @@ def _tolerance(value: float, what: str) -> float:
     return float(value)
 
 
-def _attempts(value: int, what: str) -> int:
+def _whole(value: int, what: str) -> int:
     if not isinstance(value, (int, np.integer)) or value < 0:
-        raise InputError(f"{what}: restarts: expected a whole number of at least 0, got {value!r}")
+        raise InputError(f"{what}: expected a whole number of at least 0, got {value!r}")
     return int(value)
 
 
@@ -172,10 +180,8 @@ def damped_step(J: Floats, e: Floats, damping: Floats, free: NDArray[np.bool_] |
 class _Search:
     """The problems of one call: where each is, and the best posture of each so far."""
 
-    def __init__(
-        self, tasks: Tasks, held: NDArray[np.bool_], limits: bool, tolerance: float, rng: np.random.Generator
-    ) -> None:
-        self.tasks, self.m, self.held, self.tolerance, self.rng = tasks, tasks.mechanism, held, tolerance, rng
+    def __init__(self, tasks: Tasks, held: NDArray[np.bool_], limits: bool, tolerance: float, seed: int) -> None:
+        self.tasks, self.m, self.held, self.tolerance, self.seed = tasks, tasks.mechanism, held, tolerance, seed
         m = self.m
         single = [
             (where_v.start + k, where_q.start + k)
@@ -202,14 +208,15 @@ class _Search:
 
     def run(self, q: Floats, restarts: int) -> None:
         """Search from q (count, nq), then from random postures where that fails."""
+        wave, side_by_side = 1, 1
         self._attempt(q, np.arange(self.tasks.count))
         while restarts > 0 and not self.done.all():
-            rows = np.flatnonzero(~self.done)
             # Several searches for one problem go side by side: a batch costs little more than one.
-            side_by_side = max(1, min(restarts, _SIDE_BY_SIDE // len(rows)))
+            side_by_side = min(2 * side_by_side, restarts, _SIDE_BY_SIDE)
             restarts -= side_by_side
-            rows = np.repeat(rows, side_by_side)
-            self._attempt(self._fresh(rows), rows)
+            rows = np.flatnonzero(~self.done)
+            self._attempt(self.nearest(rows, wave, side_by_side), np.repeat(rows, side_by_side))
+            wave += 1
 
     def pulled(self, q: Floats, posture: Floats, weight: float) -> Floats:
         """Postures near the wanted one from which the targets are in reach: tasks with a pull towards it."""
@@ -289,20 +296,30 @@ class _Search:
     def _moved(self, q: Floats, step: Floats) -> Floats:
         return self.within_limits(integrate(self.m, q, step, 1.0))
 
-    def _fresh(self, rows: NDArray[np.intp]) -> Floats:
-        """The best of a few random postures for each problem (4); held joints as they were."""
-        drawn = self._random(len(rows) * _CANDIDATES)
-        for body_q, body_v in zip(self.m.q_slices, self.m.v_slices, strict=True):
-            if self.held[body_v].any():
-                drawn[:, body_q] = np.repeat(self.best[rows][:, body_q], _CANDIDATES, axis=0)
-        e, *_ = self.tasks.evaluate(drawn, np.repeat(rows, _CANDIDATES))
-        cost = np.sum(e * e, axis=1).reshape(-1, _CANDIDATES)
-        chosen = np.arange(len(rows)) * _CANDIDATES + np.argmin(cost, axis=1)
-        return drawn[chosen]
+    def nearest(self, rows: NDArray[np.intp], wave: int, count: int, also: Floats | None = None) -> Floats:
+        """Postures to begin with (len(rows) x count, nq): those of least error of a few random ones (4).
 
-    def _random(self, count: int) -> Floats:
+        Every problem chooses from the same ones, so that it does not matter which problems are solved together.
+        also: postures (len(rows), nq) to choose from besides. Held joints are as in the best posture so far.
+        """
+        drawn = self._random(_CANDIDATES, np.random.default_rng([_STREAM, self.seed, wave]))
+        chosen = []
+        for some in np.array_split(rows, max(1, len(rows) // _AT_ONCE)):
+            candidates = np.repeat(drawn[None], len(some), axis=0)
+            if also is not None:
+                candidates = np.concatenate([also[np.searchsorted(rows, some)][:, None], candidates], axis=1)
+            for where_q, where_v in zip(self.m.q_slices, self.m.v_slices, strict=True):
+                if self.held[where_v].any():
+                    candidates[:, :, where_q] = self.best[some][:, None, where_q]
+            each = candidates.shape[1]
+            cost = self.tasks.cost(candidates.reshape(-1, self.m.nq), np.repeat(some, each)).reshape(-1, each)
+            order = np.argsort(cost, axis=1, kind="stable")[:, :count]
+            chosen.append(np.take_along_axis(candidates, order[:, :, None], axis=1).reshape(-1, self.m.nq))
+        return np.concatenate(chosen)
+
+    def _random(self, count: int, rng: np.random.Generator) -> Floats:
         """Postures (count, nq): uniform within limits, quaternions uniform, else about the reference configuration."""
-        m, rng = self.m, self.rng
+        m = self.m
         q = np.tile(m.reference_configuration(), (count, 1))
         spread = np.where(np.isfinite(self.lower) & np.isfinite(self.upper), 0.0, np.pi)
         middle = q[:, self.coordinate]

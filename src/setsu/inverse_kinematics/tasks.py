@@ -58,17 +58,23 @@ class _Frame:
     point: Floats
     weights: Floats  # (rows,)
 
-    def __call__(self, m: Mechanism, q: Floats, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    def error(self, m: Mechanism, q: Floats, rows: NDArray[np.intp]) -> Floats:
+        """Wanted less present (1), (n, k)."""
         T = frame_pose(m, q, self.frame)
         errors = []
         if self.position is not None:
             place = T[:, :3, :3] @ self.point + T[:, :3, 3] if self.point.any() else T[:, :3, 3]
             errors.append(self.position[rows] - place)
+        if self.rotation is not None:
+            errors.append(_turn(self.rotation[rows] @ np.swapaxes(T[:, :3, :3], 1, 2)))
+        return np.concatenate(errors, axis=1)
+
+    def jacobian(self, m: Mechanism, q: Floats) -> Floats:
+        """J of (1), (n, k, nv)."""
         if self.rotation is None:
-            return errors[0], point_jacobian(m, q, self.frame, self.point)
-        errors.append(_turn(self.rotation[rows] @ np.swapaxes(T[:, :3, :3], 1, 2)))  # (1)
+            return point_jacobian(m, q, self.frame, self.point)
         J = frame_jacobian(m, q, self.frame, self.point)
-        return np.concatenate(errors, axis=1), J if self.position is not None else J[:, 3:]
+        return J if self.position is not None else J[:, 3:]
 
 
 def _turn(R: Floats) -> Floats:
@@ -89,8 +95,13 @@ class _Center:
     position: Floats
     weights: Floats
 
-    def __call__(self, m: Mechanism, q: Floats, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        return self.position[rows] - center_of_mass(m, q), center_of_mass_jacobian(m, q)  # (2)
+    def error(self, m: Mechanism, q: Floats, rows: NDArray[np.intp]) -> Floats:
+        """Wanted less present (2), (n, 3)."""
+        return self.position[rows] - center_of_mass(m, q)
+
+    def jacobian(self, m: Mechanism, q: Floats) -> Floats:
+        """J of (2), (n, 3, nv)."""
+        return center_of_mass_jacobian(m, q)
 
 
 @dataclass(frozen=True)
@@ -114,10 +125,10 @@ class Tasks:
         q (n, nq): postures of the problems `rows`.
         """
         m = self.mechanism
-        found = [task(m, q, rows) for task in self.tasks]
-        plain = np.concatenate([np.zeros((len(q), 0)), *(e for e, _ in found)], axis=1)
-        weighted = [e * task.weights for (e, _), task in zip(found, self.tasks, strict=True)]
-        jacobians = [J * task.weights[:, None] for (_, J), task in zip(found, self.tasks, strict=True)]
+        found = [task.error(m, q, rows) for task in self.tasks]
+        plain = np.concatenate(found, axis=1)
+        weighted = [e * task.weights for e, task in zip(found, self.tasks, strict=True)]
+        jacobians = [task.jacobian(m, q) * task.weights[:, None] for task in self.tasks]
         loops = np.zeros((len(q), 0))
         if m.loops or m.couplings:
             G, error = constraint_system(m).jacobian_and_error(q)  # (3)
@@ -125,6 +136,11 @@ class Tasks:
             weighted.append(-_LOOP_WEIGHT * error)
             jacobians.append(_LOOP_WEIGHT * G)
         return np.concatenate(weighted, axis=1), np.concatenate(jacobians, axis=1), plain, loops
+
+    def cost(self, q: Floats, rows: NDArray[np.intp]) -> Floats:
+        """Return the weighted squared errors of the tasks alone (n,), loops not counted."""
+        errors = [task.weights * task.error(self.mechanism, q, rows) for task in self.tasks]
+        return np.sum(np.concatenate(errors, axis=1) ** 2, axis=1)
 
 
 def make_tasks(
