@@ -49,7 +49,7 @@ _STREAM = 0x5E75
 _AT_ONCE = 1000  # problems whose candidates are looked at together
 _LOOPS_CLOSED = 1e-11
 _STUCK = 1e6  # damping beyond which no step is left
-_SLOW = 0.98, 6  # an attempt ends when the error fell by less than this in so many rounds
+_SLOW = 0.8, 4  # an attempt ends when the error fell by less than this in so many rounds
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def inverse_kinematics(
     attempts = _whole(restarts, f"{what}: restarts")
     search.best[:] = q  # held joints keep these coordinates
     if q0 is None and pull is None and attempts:
-        q = search.nearest(np.arange(tasks.count), 0, 1, also=q)
+        q = search.nearest(np.arange(tasks.count), 0, _SIDE_BY_SIDE, also=q)
     search.run(q, attempts)
     return search.result()
 
@@ -208,11 +208,11 @@ class _Search:
 
     def run(self, q: Floats, restarts: int) -> None:
         """Search from q (count, nq), then from random postures where that fails."""
-        wave, side_by_side = 1, 1
-        self._attempt(q, np.arange(self.tasks.count))
+        wave, side_by_side = 1, max(1, len(q) // max(1, self.tasks.count))
+        self._attempt(q, np.repeat(np.arange(self.tasks.count), side_by_side))
         while restarts > 0 and not self.done.all():
             # Several searches for one problem go side by side: a batch costs little more than one.
-            side_by_side = min(2 * side_by_side, restarts, _SIDE_BY_SIDE)
+            side_by_side = min(2 * side_by_side, restarts, 4 * _SIDE_BY_SIDE)
             restarts -= side_by_side
             rows = np.flatnonzero(~self.done)
             self._attempt(self.nearest(rows, wave, side_by_side), np.repeat(rows, side_by_side))
