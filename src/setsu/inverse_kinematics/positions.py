@@ -49,7 +49,11 @@ _STREAM = 0x5E75
 _AT_ONCE = 1000  # problems whose candidates are looked at together
 _LOOPS_CLOSED = 1e-11
 _STUCK = 1e6  # damping beyond which no step is left
-_SLOW = 0.8, 4  # an attempt ends when the error fell by less than this in so many rounds
+_SLOW, _HASTY, _TO_THE_END = (
+    (0.98, 6),
+    (0.8, 4),
+    (1.0 - 1e-12, _ROUNDS),
+)  # an attempt ends when the error fell by less than this in so many rounds
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,8 @@ def inverse_kinematics(
     q = np.array(np.broadcast_to(start, (*tasks.batch, m.nq))).reshape(-1, m.nq)
     q = search.within_limits(q)
     if pull is not None:
+        if q0 is None:
+            q = search.within_limits(np.array(np.broadcast_to(pull, (*tasks.batch, m.nq))).reshape(-1, m.nq))
         pull = np.array(np.broadcast_to(pull, (*tasks.batch, m.nq))).reshape(-1, m.nq)
         q = search.pulled(q, pull, float(posture_weight))
     attempts = _whole(restarts, f"{what}: restarts")
@@ -209,14 +215,18 @@ class _Search:
     def run(self, q: Floats, restarts: int) -> None:
         """Search from q (count, nq), then from random postures where that fails."""
         wave, side_by_side = 1, max(1, len(q) // max(1, self.tasks.count))
-        self._attempt(q, np.repeat(np.arange(self.tasks.count), side_by_side))
+        patience = _HASTY if side_by_side > 1 else _SLOW  # one given start is worth more rounds than one of many
+        self._attempt(q, np.repeat(np.arange(self.tasks.count), side_by_side), patience)
         while restarts > 0 and not self.done.all():
             # Several searches for one problem go side by side: a batch costs little more than one.
             side_by_side = min(2 * side_by_side, restarts, 4 * _SIDE_BY_SIDE)
             restarts -= side_by_side
             rows = np.flatnonzero(~self.done)
-            self._attempt(self.nearest(rows, wave, side_by_side), np.repeat(rows, side_by_side))
+            self._attempt(self.nearest(rows, wave, side_by_side), np.repeat(rows, side_by_side), _HASTY)
             wave += 1
+        left = np.flatnonzero(~self.done)
+        if left.size:  # out of reach: the nearest posture found, to the end
+            self._attempt(self.best[left].copy(), left, _TO_THE_END)
 
     def pulled(self, q: Floats, posture: Floats, weight: float) -> Floats:
         """Postures near the wanted one from which the targets are in reach: tasks with a pull towards it."""
@@ -232,7 +242,7 @@ class _Search:
                 break
         return q
 
-    def _attempt(self, q: Floats, rows: NDArray[np.intp]) -> None:
+    def _attempt(self, q: Floats, rows: NDArray[np.intp], patience: tuple[float, int]) -> None:
         """Rounds (1)-(3) for the problems `rows` from q, until each is met or stuck."""
         e, J, plain, loops = self.tasks.evaluate(q, rows)
         cost = 0.5 * np.sum(e * e, axis=1)
@@ -240,7 +250,7 @@ class _Search:
         for _ in range(_ROUNDS):
             met = self._met(plain, loops)
             self._keep(rows, q, cost, met)
-            slow, most = _SLOW
+            slow, most = patience
             stale = since >= most
             stuck = stale & (cost > slow * marked) | (mu > _STUCK)
             marked[stale], since[stale] = cost[stale], 0
