@@ -11,6 +11,7 @@ import dataclasses
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import setsu
-from setsu.checks.states import without_joint_extras
 from setsu.errors import SetsuError
 from setsu.mechanism import Free, Mechanism
+from setsu.mechanism.reductions import without_joint_extras
 from setsu.mechanism.velocity_names import coordinate_names
 from setsu.model_files.mjcf_actuators import state_maps
 from setsu.model_files.mjcf_bodies import name_all
@@ -124,8 +125,7 @@ def _random_qpos(model: Any, rng: np.random.Generator) -> Floats:
 
 def compare_urdf(path: Path, states: int = 3, seed: int = 0) -> Comparison:
     """Compare a URDF with Pinocchio: mass matrix, bias force and acceleration of the tree, friction left out."""
-    import pinocchio
-
+    pinocchio: Any = import_module("pinocchio")
     mechanism, told = _loaded(path)
     m = setsu.with_drives(mechanism, coulomb=np.zeros(mechanism.nv), damping=np.zeros(mechanism.nv))
     model = pinocchio.buildModelFromUrdf(str(path))
