@@ -71,7 +71,7 @@ def compare_mjcf(path: Path, states: int = 3, seed: int = 0) -> Comparison:
     used = {actuator.name for actuator in m.actuators}
     names = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"actuator{k + 1}" for k in range(model.nu)]
     driven = [k for k, name in enumerate(names) if name in used]
-    worst = dict.fromkeys(("mass", "bias", "passive", "actuator", "acceleration"), 0.0)
+    worst: dict[str, float] = dict.fromkeys(("mass", "bias", "passive", "actuator", "acceleration"), 0.0)
     for _ in range(states):
         qpos = _random_qpos(model, rng)
         data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, rng.normal(size=model.nv), rng.normal(size=model.nu)
@@ -135,7 +135,8 @@ def compare_urdf(path: Path, states: int = 3, seed: int = 0) -> Comparison:
         return Comparison(mechanism, told, {})
     order = [coordinate_names(m).index(name) for name in data_names]
     model.armature = m.armature[order]
-    rng, worst = np.random.default_rng(seed), dict.fromkeys(("mass", "bias", "acceleration"), 0.0)
+    rng = np.random.default_rng(seed)
+    worst: dict[str, float] = dict.fromkeys(("mass", "bias", "acceleration"), 0.0)
     for _ in range(states):
         q, v, tau = m.random_configuration(rng), rng.normal(size=m.nv), rng.normal(size=m.nv)
         theirs = pinocchio.neutral(model)
