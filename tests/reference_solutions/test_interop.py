@@ -144,7 +144,6 @@ def mujoco_model(file: str) -> mujoco.MjModel:
     model = mujoco.MjModel.from_xml_path(str(DATA / file))
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     model.dof_frictionloss[:] = 0.0
-    model.body_gravcomp[:] = 0.0
     return model
 
 
