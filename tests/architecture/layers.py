@@ -12,6 +12,7 @@ LINES: dict[str, int] = {
     "elementary": 0,
     "errors": 0,
     "interruption": 0,
+    "lie_groups": 0,
     "named_numbers": 0,
     "public_names": 0,
     "spatial": 0,
@@ -27,6 +28,7 @@ LINES: dict[str, int] = {
     "constraints": 5,
     "nodal": 5,
     "contact": 6,
+    "inverse_kinematics": 6,
     "minimum_parameters": 6,
     "simulation": 7,
     "control": 7,
@@ -38,6 +40,7 @@ LINES: dict[str, int] = {
     "sweep": 8,
     "checks": 8,
     "benchmarks": 8,
+    "interop": 8,
     "command_line": 9,
 }
 
@@ -47,6 +50,7 @@ SAME_LINE_ALLOWED = {
     ("spatial", "elementary"),
     ("spatial", "errors"),
     ("named_numbers", "errors"),
+    ("lie_groups", "errors"),
     ("viewers", "errors"),
     ("spatial", "named_numbers"),
     ("sweep", "scenario"),

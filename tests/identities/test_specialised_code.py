@@ -6,6 +6,7 @@ from identities.zoo import EPSILON, animal
 
 from setsu.dynamics.catalogue import KERNELS, native_function
 from setsu.kernels.interpreter import run
+from setsu.spatial import placement
 
 NAMES = ("floating 1", "fixed 2")
 # What the laws of these kernels divide by: their results carry the condition number of the mass matrix.
@@ -23,14 +24,16 @@ def test_kernel(kernel: str, name: str) -> None:
     x = animal(name)
     m = x.mechanism
     given = {"q": x.q, "q0": x.q, "q1": x.q[::-1], "v": x.v, "a": x.a, "tau": x.tau, "step": 0.3 * x.v}
-    if kernel == "nodal_central":
+    if kernel.startswith("nodal"):
         given["q0"] = 0.1 - x.q[::-1]
-    given |= {"q2": x.q, "q3": x.q[::-1], "q4": x.q, "rate": np.ones((len(x.q), 1))}
+    # Samples of nodal differences are apart: the distance of equal ones has no direction.
+    given |= {"q2": 0.2 + x.q, "q3": 0.3 - x.q, "q4": 0.4 + x.q[::-1], "rate": np.ones((len(x.q), 1))}
     rng = np.random.default_rng(6)
     given |= {name: rng.normal(size=(len(x.q), 12 * m.n_bodies)) for name in ("rates", "curves")}
     given["weights"] = rng.normal(size=(len(x.q), 8))
     given |= {"external": x.external, "point": np.tile([0.1, -0.4, 0.2], (len(x.q), 1))}
-    target = m.n_bodies - 1 if "jacobian" in kernel else -1
+    given["turn"] = np.tile(placement(rpy=(0.3, -0.5, 1.1))[:3, :3].ravel(), (len(x.q), 1))
+    target = m.n_bodies - 1 if "jacobian" in kernel or kernel.startswith("frame_") else -1
     condition = 1.0
     if kernel.startswith(SOLVED):
         condition = float(np.linalg.cond(native_function(m, "mass_matrix")(x.q)).max())

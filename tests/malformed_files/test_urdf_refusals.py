@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from setsu.errors import ModelFileError
+from setsu.errors import ModelFileError, ModelWarning
 from setsu.model_files import load
 
 INERTIA = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
@@ -72,22 +72,12 @@ CASES = {
         links("a") + '<xacro:leg name="front"/>',
         "<xacro:leg>: an unexpanded xacro element, expected plain URDF",
     ),
-    # shapes
-    "unknown_shape": (SHAPE.format("<cone/>"), "<geometry>: got <cone>, expected <box>"),
-    "empty_shape": (SHAPE.format(""), "<geometry>: got nothing, expected <box>"),
-    "negative_radius": (SHAPE.format('<sphere radius="-1"/>'), '<sphere radius="...">: got -1, expected at least 0'),
-    "negative_box": (SHAPE.format('<box size="1 -1 1"/>'), "expected lengths of at least 0"),
-    "mesh_without_file": (SHAPE.format("<mesh/>"), 'missing attribute "filename"'),
     # joints
     "unknown_type": (links("ab") + joint("j", "a", "b", "hinge"), "joint \"j\": got 'hinge', expected type revolute"),
     "no_type": (links("ab") + joint("j", "a", "b").replace(' type="continuous"', ""), 'joint "j": got no type'),
     "zero_axis": (
         links("ab") + joint("j", "a", "b", inner='<axis xyz="0 0 0"/>'),
         '2: Revolute joint "j" axis: expected a non-zero direction, got (0, 0, 0)',
-    ),
-    "limits_swapped": (
-        links("ab") + joint("j", "a", "b", "revolute", '<limit lower="1" upper="-1" effort="1" velocity="1"/>'),
-        "expected lower <= upper limit, got 1.0 > -1.0",
     ),
     "negative_damping": (
         links("ab") + joint("j", "a", "b", inner='<dynamics damping="-1"/>'),
@@ -136,11 +126,35 @@ CASES = {
     ),
 }
 
+# What is cosmetic, or is not used by the dynamics, never stops a model.
+WARNED = {
+    "unknown_shape": (SHAPE.format("<cone/>"), "<geometry>: got <cone>, expected <box>"),
+    "empty_shape": (SHAPE.format(""), "<geometry>: got nothing, expected <box>"),
+    "negative_radius": (SHAPE.format('<sphere radius="-1"/>'), '<sphere radius="...">: got -1, expected at least 0'),
+    "negative_box": (SHAPE.format('<box size="1 -1 1"/>'), "expected lengths of at least 0"),
+    "mesh_without_file": (SHAPE.format("<mesh/>"), 'missing attribute "filename"'),
+    "limits_swapped": (
+        links("ab") + joint("j", "a", "b", "revolute", '<limit lower="1" upper="-1" effort="1" velocity="1"/>'),
+        'joint "j": lower limit 1 above upper limit -1; neither is used',
+    ),
+}
+
 
 @pytest.mark.parametrize(("inner", "message"), CASES.values(), ids=CASES.keys())
 def test_mistake(tmp_path, inner, message):
     problems = refusal(tmp_path, inner)
     assert any(message in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(("inner", "message"), WARNED.values(), ids=WARNED.keys())
+def test_cosmetic_mistake_is_a_warning(tmp_path, inner, message):
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r">\n{inner}\n</robot>', encoding="utf-8")
+    with pytest.warns(ModelWarning) as caught:
+        m = load(path)
+    texts = [str(warning.message) for warning in caught]
+    assert any(text.startswith(f"{path}:2: ") and message in text for text in texts), texts
+    assert "a" in m.frames
 
 
 def test_robot_without_name(tmp_path):

@@ -16,6 +16,14 @@ from setsu.benchmarks.contact import (
 )
 from setsu.benchmarks.dynamics import STARTUP, Row, Study, measure
 from setsu.benchmarks.goals import Goal, goals
+from setsu.benchmarks.inverse_kinematics import (
+    INVERSE_KINEMATICS,
+    InverseKinematicsStudy,
+    inverse_kinematics_as_json,
+    inverse_kinematics_tables,
+    measure_inverse_kinematics,
+    write_inverse_kinematics_json,
+)
 from setsu.benchmarks.loops import LOOPS, LoopStudy, measure_loops
 from setsu.benchmarks.loops_report import loop_goals, loop_tables, loops_as_json, write_loop_plots, write_loops_json
 from setsu.benchmarks.nodal import (
@@ -36,6 +44,7 @@ from setsu.benchmarks.sweeps import SWEEP, SweepStudy, measure_sweep, sweep_as_j
 
 __all__ = [
     "CONTACT",
+    "INVERSE_KINEMATICS",
     "LOOPS",
     "NODAL",
     "ROBOTS",
@@ -44,6 +53,7 @@ __all__ = [
     "SWEEP",
     "ContactStudy",
     "Goal",
+    "InverseKinematicsStudy",
     "LoopStudy",
     "NodalStudy",
     "Ratio",
@@ -54,11 +64,14 @@ __all__ = [
     "contact_as_json",
     "contact_tables",
     "goals",
+    "inverse_kinematics_as_json",
+    "inverse_kinematics_tables",
     "loop_goals",
     "loop_tables",
     "loops_as_json",
     "measure",
     "measure_contact",
+    "measure_inverse_kinematics",
     "measure_loops",
     "measure_nodal",
     "measure_sweep",
@@ -71,6 +84,7 @@ __all__ = [
     "tables",
     "write_contact_json",
     "write_contact_plots",
+    "write_inverse_kinematics_json",
     "write_json",
     "write_loop_plots",
     "write_loops_json",

@@ -11,6 +11,7 @@ import dataclasses
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import setsu
-from setsu.checks.states import without_joint_extras
 from setsu.errors import SetsuError
 from setsu.mechanism import Free, Mechanism
+from setsu.mechanism.reductions import without_joint_extras
 from setsu.mechanism.velocity_names import coordinate_names
 from setsu.model_files.mjcf_actuators import state_maps
 from setsu.model_files.mjcf_bodies import name_all
@@ -70,7 +71,7 @@ def compare_mjcf(path: Path, states: int = 3, seed: int = 0) -> Comparison:
     used = {actuator.name for actuator in m.actuators}
     names = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"actuator{k + 1}" for k in range(model.nu)]
     driven = [k for k, name in enumerate(names) if name in used]
-    worst = dict.fromkeys(("mass", "bias", "passive", "actuator", "acceleration"), 0.0)
+    worst: dict[str, float] = dict.fromkeys(("mass", "bias", "passive", "actuator", "acceleration"), 0.0)
     for _ in range(states):
         qpos = _random_qpos(model, rng)
         data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, rng.normal(size=model.nv), rng.normal(size=model.nu)
@@ -124,8 +125,7 @@ def _random_qpos(model: Any, rng: np.random.Generator) -> Floats:
 
 def compare_urdf(path: Path, states: int = 3, seed: int = 0) -> Comparison:
     """Compare a URDF with Pinocchio: mass matrix, bias force and acceleration of the tree, friction left out."""
-    import pinocchio
-
+    pinocchio: Any = import_module("pinocchio")
     mechanism, told = _loaded(path)
     m = setsu.with_drives(mechanism, coulomb=np.zeros(mechanism.nv), damping=np.zeros(mechanism.nv))
     model = pinocchio.buildModelFromUrdf(str(path))
@@ -135,7 +135,8 @@ def compare_urdf(path: Path, states: int = 3, seed: int = 0) -> Comparison:
         return Comparison(mechanism, told, {})
     order = [coordinate_names(m).index(name) for name in data_names]
     model.armature = m.armature[order]
-    rng, worst = np.random.default_rng(seed), dict.fromkeys(("mass", "bias", "acceleration"), 0.0)
+    rng = np.random.default_rng(seed)
+    worst: dict[str, float] = dict.fromkeys(("mass", "bias", "acceleration"), 0.0)
     for _ in range(states):
         q, v, tau = m.random_configuration(rng), rng.normal(size=m.nv), rng.normal(size=m.nv)
         theirs = pinocchio.neutral(model)

@@ -23,6 +23,7 @@ SERIES = ("chain", "tree")
 
 _FILES = {
     "ur5": ("ur_description/urdf/ur5_robot.urdf", False),
+    "ur10": ("ur_description/urdf/ur10_robot.urdf", False),
     "panda": ("panda_description/urdf/panda.urdf", False),
     "anymal": ("anymal_b_simple_description/robots/anymal.urdf", True),
     "talos": ("talos_data/robots/talos_reduced.urdf", True),

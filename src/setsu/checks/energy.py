@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 import setsu
 from setsu.checks.result import CheckResult, compare, fourth_order_difference, rounding_tolerance
-from setsu.checks.states import draw_states, without_dissipation
+from setsu.checks.states import draw_states
 from setsu.mechanism import Mechanism
+from setsu.mechanism.reductions import without_dissipation
 
 __all__ = ["check_coriolis_matrix", "check_energy_rate"]
 

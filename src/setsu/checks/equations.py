@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 import setsu
 from setsu.checks.result import CheckResult, compare, rounding_tolerance
-from setsu.checks.states import condition_number, draw_states, without_joint_extras
+from setsu.checks.states import condition_number, draw_states
 from setsu.mechanism import Mechanism
+from setsu.mechanism.reductions import without_joint_extras
 
 __all__ = [
     "check_equation_of_motion",

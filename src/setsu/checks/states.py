@@ -1,16 +1,16 @@
-"""Seeded states of a mechanism, and the mechanism reduced to what a law speaks about."""
+"""Seeded states of a mechanism."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 import setsu
-from setsu.mechanism import Body, Mechanism
+from setsu.mechanism import Mechanism
 
-__all__ = ["States", "condition_number", "draw_states", "without_dissipation", "without_joint_extras"]
+__all__ = ["States", "condition_number", "draw_states"]
 
 Array = NDArray[np.float64]
 
@@ -47,22 +47,3 @@ def condition_number(m: Mechanism, q: Array) -> float:
             return float("inf")
         worst = max(worst, float(eigenvalues[-1] / eigenvalues[0]))
     return worst
-
-
-def without_dissipation(m: Mechanism) -> Mechanism:
-    """Return the mechanism without friction and dampers: its energy changes by the torques' work only."""
-    bodies = tuple(_with_joint(body, damping=0.0, coulomb=0.0) for body in m.bodies)
-    springs = tuple(replace(spring, damping=0.0) for spring in m.springs)
-    tendons = tuple(replace(tendon, damping=0.0) for tendon in m.tendons)
-    return replace(m, bodies=bodies, springs=springs, tendons=tendons, fluid=None)
-
-
-def without_joint_extras(m: Mechanism) -> Mechanism:
-    """Return the rigid bodies alone: no friction, armature, joint springs or force elements."""
-    nothing = {"damping": 0.0, "coulomb": 0.0, "armature": 0.0, "stiffness": 0.0}
-    bodies = tuple(replace(_with_joint(body, **nothing), gravity_compensation=0.0) for body in m.bodies)
-    return replace(m, bodies=bodies, springs=(), tendons=(), fluid=None)
-
-
-def _with_joint(body: Body, **values: float) -> Body:
-    return replace(body, joint=replace(body.joint, **values))

@@ -30,23 +30,24 @@ def bench(
     130: interrupted by Ctrl-C, after which what was measured is written.
     Closed loops are a study of their own, loops: errors of known motions, orders, cost against the number of loops.
     So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
-    sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps.
+    sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
+    random poses beside Pink and mink.
 
     Parameters
     ----------
     quick
         Fewer rounds and sizes: about a minute.
     only
-        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal or sweep;
-        may be given several times. Without it, all but the last four.
+        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep or
+        inverse_kinematics; may be given several times. Without it, all but the last five.
     out
         Folder for JSON and plots.
     json
         Print JSON instead of tables.
     """
-    from setsu.benchmarks import CONTACT, LOOPS, NODAL, ROBOTS, SERIES, STARTUP, SWEEP
+    from setsu.benchmarks import CONTACT, INVERSE_KINEMATICS, LOOPS, NODAL, ROBOTS, SERIES, STARTUP, SWEEP
 
-    known, apart = (*ROBOTS, *SERIES, STARTUP), (CONTACT, LOOPS, NODAL, SWEEP)
+    known, apart = (*ROBOTS, *SERIES, STARTUP), (CONTACT, LOOPS, NODAL, SWEEP, INVERSE_KINEMATICS)
     for name in only:
         if name not in (*known, *apart):
             raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, (*known, *apart))}")
@@ -59,7 +60,13 @@ def bench(
         **({"dynamics": lambda: _dynamics(names, quick, out)} if names else {}),
         **{
             name: lambda measure=measure: measure(quick, out)
-            for name, measure in ((CONTACT, _contact), (LOOPS, _loops), (NODAL, _nodal), (SWEEP, _sweep))
+            for name, measure in (
+                (CONTACT, _contact),
+                (LOOPS, _loops),
+                (NODAL, _nodal),
+                (SWEEP, _sweep),
+                (INVERSE_KINEMATICS, _inverse_kinematics),
+            )
             if name in only
         },
     }
@@ -153,6 +160,20 @@ def _sweep(quick: bool, out: Path) -> _Outcome:
         study = measure_sweep(quick=quick, progress=progress)
     write_sweep_json(study, out / "sweep.json")
     return _Outcome(sweep_as_json(study), sweep_tables(study), [], 0 if study.agrees else 1)
+
+
+def _inverse_kinematics(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import (
+        inverse_kinematics_as_json,
+        inverse_kinematics_tables,
+        measure_inverse_kinematics,
+        write_inverse_kinematics_json,
+    )
+
+    with ProgressBar("measuring") as progress:
+        study = measure_inverse_kinematics(quick=quick, progress=progress)
+    write_inverse_kinematics_json(study, out / "inverse_kinematics.json")
+    return _Outcome(inverse_kinematics_as_json(study), inverse_kinematics_tables(study), [])
 
 
 def _if_possible(write: Callable[[], list[Path]]) -> list[Path] | None:

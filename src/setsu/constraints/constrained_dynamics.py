@@ -19,6 +19,7 @@ from setsu.constraints.assembly import opening
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import DenseMotion, States
+from setsu.constraints.forces_at_frames import Loaded, kept_external, require_source
 from setsu.constraints.prescribed import Driven, Prescribed, driven_joints
 from setsu.constraints.redundancy import redundancy, refuse_locked
 from setsu.constraints.sparse_dynamics import SparseSolver, sparse_solver
@@ -27,6 +28,7 @@ from setsu.constraints.states import checked_arrays
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import joint_wrenches
 from setsu.dynamics.catalogue import require_mechanism
+from setsu.dynamics.wrenches import ExternalWrenches, body_rows
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.mechanism.checks import finite_number
@@ -71,6 +73,18 @@ class ConstrainedDynamics:
     sticking: NDArray[np.bool_]
     constraint_wrenches: Floats
     prescribed_torque: Floats = field(default_factory=lambda: np.zeros(0))
+    source: Loaded | None = field(default=None, repr=False, compare=False)
+
+    def wrench_at(self, frame: str, *, axes: str = "frame") -> Floats:
+        """Return the wrench through the weld, mount or joint that carries a frame (..., 6), N and N m.
+
+        It is what the base's side exerts on the far side, at the frame's origin, with loops, contacts, springs and
+        external wrenches counted on the declared bodies they act on. axes: "frame" or "world".
+        """
+        return require_source(self.source).wrench_at(
+            frame, self.acceleration, self.joint_wrenches, self.loop_wrench,
+            self.normal_force, self.friction_force, axes,
+        )  # fmt: skip
 
 
 def constrained_dynamics(
@@ -82,7 +96,7 @@ def constrained_dynamics(
     method: str = "default",
     *,
     loop_torque: ArrayLike | None = None,
-    external_wrenches: ArrayLike | None = None,
+    external_wrenches: ExternalWrenches | None = None,
     stick_speed: float = _STICK_SPEED,
     sticking: ArrayLike | None = None,
     frame: str = "world",
@@ -98,7 +112,7 @@ def constrained_dynamics(
         method: "default", or "extended_newton_euler": mass matrix, bias and constraint directions all out of repeated
             inverse dynamics, as in nishiguchi2014 (30)-(35); same result.
         loop_torque: actuators in loop joints, along their free axes in the order of the loops, (..., n), N or N m.
-        external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
+        external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6), N and N m; or by frame name.
         stick_speed: sliding slower than this (m/s, rad/s for joints) counts as rest. Dry friction (`coulomb`) holds
             a joint at rest up to its limit.
         sticking: (..., n_contacts), decide rest or sliding yourself instead of by stick_speed.
@@ -133,14 +147,15 @@ def constrained_dynamics(
     n_free, n_contacts = len(system.loops.free_loop), len(system.contacts)
     arrays: list[tuple[str, ArrayLike, tuple[int, ...]]] = [("q", q, (m.nq,)), ("v", v, (m.nv,)), ("tau", tau, (m.nv,))]
     arrays.append(("loop_torque", np.zeros(n_free) if loop_torque is None else loop_torque, (n_free,)))
-    if external_wrenches is not None:
-        arrays.append(("external_wrenches", external_wrenches, (m.n_bodies, 6)))
+    external = body_rows(m, "constrained_dynamics", q, external_wrenches)
+    if external is not None:
+        arrays.append(("external_wrenches", external, (m.n_bodies, 6)))
     if sticking is not None:
         arrays.append(("sticking", sticking, (n_contacts,)))
     taken, batch = checked_arrays("constrained_dynamics", m, arrays)
     count = math.prod(batch)
     flat = [numbers.reshape(count, *numbers.shape[len(batch) :]) for numbers in taken]
-    states = States(flat[0], flat[1], flat[2], flat[3], flat[4] if external_wrenches is not None else None)
+    states = States(flat[0], flat[1], flat[2], flat[3], flat[4] if external is not None else None)
     at_rest = flat[-1] != 0.0 if sticking is not None else None
     driven = driven_joints(m, prescribed, time, "constrained_dynamics")
     _check_driven(driven, states)
@@ -163,7 +178,9 @@ def constrained_dynamics(
         motion = DenseMotion(system, states, method, batch, driven)
         motion.warn_of_singularity(4)
         result = motion.solve(stick_speed, at_rest, frame)
-    return ConstrainedDynamics(**{key: array.reshape((*batch, *array.shape[1:])) for key, array in result.items()})
+    shaped = {key: array.reshape((*batch, *array.shape[1:])) for key, array in result.items()}
+    source = Loaded(m, taken[0].copy(), taken[1].copy(), system.contacts, kept_external(external_wrenches), frame)
+    return ConstrainedDynamics(**shaped, source=source)
 
 
 def _one_state(m: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike, specialised: bool) -> ConstrainedDynamics | None:
@@ -192,6 +209,7 @@ def _one_state(m: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike, specialised: 
         touching=_NOBODY,
         sticking=_NOBODY,
         constraint_wrenches=found.body_wrench,
+        source=Loaded(m, np.array(q), np.array(v)),
     )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import held_tolerance, loop_joint_forces
+from setsu.constraints.forces_at_frames import Loaded, kept_external, require_source
 from setsu.constraints.held_motion import hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
 from setsu.constraints.redundancy import redundancy
@@ -33,6 +34,7 @@ from setsu.constraints.system import ConstraintSystem, Linearisation, constraint
 from setsu.dynamics import joint_wrenches
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.dynamics.equations import bare_inverse_dynamics
+from setsu.dynamics.wrenches import ExternalWrenches, body_rows
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 
@@ -65,6 +67,14 @@ class ConstrainedInverseDynamics:
     joint_wrenches: Floats
     coupling_force: Floats
     redundancy: NDArray[np.int64]
+    source: tuple[Loaded, Floats] | None = field(default=None, repr=False, compare=False)
+
+    def wrench_at(self, frame: str, *, axes: str = "frame") -> Floats:
+        """Return the wrench through the weld, mount or joint that carries a frame, as `ConstrainedDynamics` does."""
+        loaded, a = self.source or (None, self.torque)
+        return require_source(loaded).wrench_at(
+            frame, a, self.joint_wrenches, self.loop_wrench, self.normal_force, self.friction_force, axes
+        )
 
 
 def constrained_inverse_dynamics(
@@ -78,7 +88,7 @@ def constrained_inverse_dynamics(
     weights: Mapping[str, float] | None = None,
     *,
     internal_torque: ArrayLike | None = None,
-    external_wrenches: ArrayLike | None = None,
+    external_wrenches: ExternalWrenches | None = None,
     frame: str = "world",
 ) -> ConstrainedInverseDynamics:
     """Return the torques of the actuated joints that produce a motion, and all forces.
@@ -91,7 +101,7 @@ def constrained_inverse_dynamics(
             weight x torque² is least.
         internal_torque: (..., n_actuated), actuated velocities in the order of v, then loop axes; the part of it that
             moves nothing, the squeeze, is added.
-        external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6).
+        external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6), or by frame name (..., 6).
         frame: axes of joint_wrenches, "world" or "body".
 
     Raises:
@@ -109,6 +119,7 @@ def constrained_inverse_dynamics(
     if frame not in ("world", "body"):
         raise InputError(f'constrained_inverse_dynamics: frame: expected "world" or "body", got {frame!r}')
     drives = _Drives(system, actuated, weights)
+    rows_of_bodies = body_rows(m, "constrained_inverse_dynamics", q, external_wrenches)
     n_contacts = len(system.contacts)
     if normal_force is not None and np.size(normal_force) and not n_contacts:
         raise InputError("constrained_inverse_dynamics: normal_force: expected contacts that press with it, got none")
@@ -123,7 +134,7 @@ def constrained_inverse_dynamics(
         ("internal_torque", np.zeros(drives.count) if internal_torque is None else internal_torque, (drives.count,)),
         (
             "external_wrenches",
-            np.zeros((m.n_bodies, 6)) if external_wrenches is None else external_wrenches,
+            np.zeros((m.n_bodies, 6)) if rows_of_bodies is None else rows_of_bodies,
             (m.n_bodies, 6),
         ),
     ]
@@ -176,7 +187,9 @@ def constrained_inverse_dynamics(
         "coupling_force": shared.reaction[:, system.n_loop_rows :],
         "redundancy": shared.redundancy,
     }
-    return ConstrainedInverseDynamics(**{key: x.reshape((*batch, *x.shape[1:])) for key, x in result.items()})
+    shaped = {key: x.reshape((*batch, *x.shape[1:])) for key, x in result.items()}
+    source = Loaded(m, taken[0].copy(), taken[1].copy(), system.contacts, kept_external(external_wrenches), frame)
+    return ConstrainedInverseDynamics(**shaped, source=(source, taken[2].copy()))
 
 
 class _Shared(NamedTuple):

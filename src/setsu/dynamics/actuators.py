@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.dynamics.equations import gravity_torque
-from setsu.dynamics.kinematics import body_poses, frame_jacobian, point_jacobian
+from setsu.dynamics.frames import frame_jacobian, point_jacobian
+from setsu.dynamics.kinematics import body_poses
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Actuator, Free, Mechanism, Spherical, Tendon
 from setsu.spatial import rotation_from_quaternion

@@ -9,11 +9,12 @@ from typing import Any
 
 from setsu.dynamics.massless import idle_velocities, massless_motion, refuse_massless
 from setsu.errors import InputError, ModelWarning
-from setsu.kernels import configuration, derivatives, energy, jacobians, kinematics, momentum
+from setsu.kernels import configuration, derivatives, energy, frames, jacobians, kinematics, momentum
 from setsu.kernels.articulated_body import articulated_body
 from setsu.kernels.composite_body import mass_matrix
 from setsu.kernels.composite_body_link import forward_dynamics_composite_link, mass_matrix_link
 from setsu.kernels.coriolis import coriolis_matrix
+from setsu.kernels.energy_regressor import energy_regressor
 from setsu.kernels.force_elements import element_power, spring_wrenches, with_force_elements
 from setsu.kernels.forward_dynamics_composite import forward_dynamics_composite
 from setsu.kernels.interpreter import exceeds_operations
@@ -48,8 +49,16 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "poses_and_axes": kinematics.poses_and_axes,
     "body_velocities": kinematics.body_velocities,
     "body_accelerations": kinematics.body_accelerations,
-    "point_jacobian": jacobians.point_jacobian,
+    "frame_pose": frames.frame_pose,
+    "frame_velocity": frames.frame_velocity,
+    "frame_velocity local": partial(frames.frame_velocity, local=True),
+    "frame_acceleration": frames.frame_acceleration,
+    "frame_acceleration local": partial(frames.frame_acceleration, local=True),
     "frame_jacobian": jacobians.frame_jacobian,
+    "frame_jacobian local": partial(jacobians.frame_jacobian, local=True),
+    "frame_jacobian_rate": jacobians.frame_jacobian_rate,
+    "frame_jacobian_rate local": partial(jacobians.frame_jacobian_rate, local=True),
+    "point_jacobian": jacobians.point_jacobian,
     "point_jacobian_rate": jacobians.point_jacobian_rate,
     "inverse_dynamics": inverse_dynamics_link,
     "inverse_dynamics external": partial(inverse_dynamics_link, external=True),
@@ -77,6 +86,9 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "center_of_mass": momentum.center_of_mass,
     "centroidal_matrix": momentum.centroidal_matrix,
     "momentum": momentum.momentum,
+    "momentum_rate": momentum.momentum_rate,
+    "subtree_moments": momentum.subtree_moments,
+    "energy_regressor": energy_regressor,
     "integrate": configuration.integrate,
     "difference": configuration.difference,
     "nodal_central": nodal_central,
@@ -128,6 +140,8 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
         "J": (3, m.nv),
         "dJ": (3, m.nv),
         "J6": (6, m.nv),
+        "dJ6": (6, m.nv),
+        "pose": (4, 4),
         "loop_J": (n_loops, 6, m.nv),
         "placement": (n_loops, 4, 4),
         "twist": (n_loops, 6),
@@ -136,6 +150,9 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
         "bias": (n_loops, 6),
         "applied": (m.n_bodies, 6),
         "A": (6, m.nv),
+        "moments": (m.n_bodies, 3),
+        "kinetic": (m.n_bodies, 10),
+        "potential": (m.n_bodies, 10),
         "Y": (m.nv, 10 * m.n_bodies),
         "energy": (),
         "power": (),
@@ -189,13 +206,26 @@ def native_function(mechanism: Mechanism, name: str, *, specialised: bool = Fals
             shapes=_shapes(mechanism),
             specialised=specialised,
             target=target,
-            with_wrenches=partial(native_function, mechanism, with_wrenches, specialised=specialised)
+            with_wrenches=partial(_taking_wrenches, mechanism, with_wrenches, specialised)
             if with_wrenches in KERNELS
             else None,
         )
         if name.startswith("forward_dynamics"):
             function.arguments.explain = partial(_idle_state, mechanism)
     return function
+
+
+def _taking_wrenches(mechanism: Mechanism, name: str, specialised: bool) -> Callable[..., Any]:
+    """The function with external wrenches as one more argument: rows of bodies, or a dict by frame name."""
+    from setsu.dynamics.wrenches import body_rows  # which asks this module for poses
+
+    function = native_function(mechanism, name, specialised=specialised)
+
+    def call(*args: Any) -> Any:
+        *state, external = args
+        return function(*state, body_rows(mechanism, function.name, state[0], external))
+
+    return call
 
 
 def _idle_state(mechanism: Mechanism, q: Any) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import KERNELS, native_function, require_mass, require_mechanism
+from setsu.dynamics.configurations import integrate_with, wrapped
 from setsu.dynamics.derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
-from setsu.dynamics.kinematics import integrate_with
+from setsu.dynamics.frames import FRAME_FUNCTIONS
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.symbolic import OperationCount
@@ -19,8 +21,7 @@ _RECORDS = {
     "inverse_dynamics_derivatives": InverseDynamicsDerivatives,
     "forward_dynamics_derivatives": ForwardDynamicsDerivatives,
 }
-_BY_BODY = ("frame_jacobian", "point_jacobian", "point_jacobian_rate")
-_COMPILABLE = tuple(name for name in KERNELS if " " not in name and name not in _BY_BODY)
+_COMPILABLE = tuple(name for name in KERNELS if " " not in name)
 
 
 class CompiledFunctions:
@@ -40,6 +41,8 @@ class CompiledFunctions:
         """Count the arithmetic operations of one of the functions per state."""
         if name not in self.names:
             raise InputError(f"operations: {name!r} was not compiled{nearest_names(name, self.names)}")
+        if name in FRAME_FUNCTIONS:
+            raise InputError(f"operations: the number of operations of {name} depends on the frame")
         if name not in _COMPILABLE:
             raise InputError(f"operations: {name} has no fixed number of operations: it depends on the state")
         return _function(self.mechanism, name).trace.operations
@@ -81,6 +84,8 @@ def _function(mechanism: Mechanism, name: str) -> Any:
 
 
 def _callable(mechanism: Mechanism, name: str) -> Callable[..., Any]:
+    if name in FRAME_FUNCTIONS:
+        return partial(FRAME_FUNCTIONS[name], mechanism)
     function = _function(mechanism, name)
     record = _RECORDS.get(name)
     if record is not None:
@@ -88,4 +93,7 @@ def _callable(mechanism: Mechanism, name: str) -> Callable[..., Any]:
         return lambda *args: record(*compute(*args))
     if name == "integrate":
         return lambda q, v, dt: integrate_with(function, q, v, dt)
+    if name == "difference":
+        steps = function.fast
+        return lambda q0, q1, *, shortest=False: wrapped(mechanism, steps(q0, q1)) if shortest else steps(q0, q1)
     return function.fast

@@ -17,6 +17,7 @@ from setsu.dynamics.catalogue import (
     warn_of_loops,
 )
 from setsu.dynamics.massless import idle_velocities, massless_motion
+from setsu.dynamics.wrenches import ExternalWrenches, body_rows
 from setsu.elementary import solve_positive
 from setsu.errors import InputError, nearest_names
 from setsu.kernels.forward_dynamics_composite import is_deep
@@ -41,14 +42,15 @@ def inverse_dynamics(
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
-    external_wrenches: ArrayLike | None = None,
+    external_wrenches: ExternalWrenches | None = None,
     formulation: str = "link",
 ) -> Floats:
     """Return the joint torques of a motion, friction, drive inertia and springs included.
 
     Args:
         q, v, a: coordinates (..., nq), velocities (..., nv), accelerations (..., nv).
-        external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
+        external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m; or a
+            dict frame name -> (..., 6), at that frame's origin.
         formulation: "link" (recursion in link frames) or "world" (in world axes); same result.
 
     Returns:
@@ -62,9 +64,10 @@ def inverse_dynamics(
     if external_wrenches is None and formulation == "link" and _plain(mechanism):
         return fast_function(mechanism, "inverse_dynamics")(q, v, a)
     variant = _choice("inverse_dynamics", "formulation", formulation, {"link": "", "world": " world"})
-    torque = _with_wrenches(mechanism, f"inverse_dynamics{variant}", (q, v, a), external_wrenches)
+    external = _rows(mechanism, "inverse_dynamics", q, external_wrenches)
+    torque = _with_wrenches(mechanism, f"inverse_dynamics{variant}", (q, v, a), external)
     if mechanism.has_bearings:
-        wrenches = joint_wrenches(mechanism, q, v, a, external_wrenches)
+        wrenches = joint_wrenches(mechanism, q, v, a, external)
         torque = torque + bearing_friction(mechanism, np.asarray(v, dtype=np.float64), wrenches)
     return torque
 
@@ -81,7 +84,7 @@ def forward_dynamics(
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike,
-    external_wrenches: ArrayLike | None = None,
+    external_wrenches: ExternalWrenches | None = None,
     method: str = "articulated_body",
 ) -> Floats:
     """Return the joint accelerations under torques, friction, springs and gravity.
@@ -91,7 +94,8 @@ def forward_dynamics(
 
     Args:
         q, v, tau: coordinates (..., nq), velocities (..., nv), torques (..., nv).
-        external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m.
+        external_wrenches: force and moment on each body at its origin, world axes, (..., n_bodies, 6), N and N m; or a
+            dict frame name -> (..., 6), at that frame's origin.
         method: "articulated_body" (cost grows with the number of joints), "composite_body" (mass matrix and its sparse
             factors; for long chains, where nothing is sparse, a dense solution by LAPACK), "unit_vector" (mass matrix
             from repeated inverse dynamics, as in lectures; slow).
@@ -103,14 +107,14 @@ def forward_dynamics(
         return fast_function(mechanism, "forward_dynamics")(q, v, tau)
     choices = {"articulated_body": "", "composite_body": " composite", "unit_vector": "unit_vector"}
     variant = _choice("forward_dynamics", "method", method, choices)
-    require_mechanism(mechanism, "forward_dynamics")
+    external = _rows(mechanism, "forward_dynamics", q, external_wrenches)
     warn_of_loops(mechanism, "forward_dynamics")
     if mechanism.has_bearings:
         # The torques that are left once the bearings have had their part.
-        tau = np.asarray(tau, dtype=np.float64) - _settled_bearing_friction(mechanism, q, v, tau, external_wrenches)
+        tau = np.asarray(tau, dtype=np.float64) - _settled_bearing_friction(mechanism, q, v, tau, external)
     if variant == "unit_vector" or (variant == " composite" and is_deep(mechanism.tables.dof_parent.tobytes())):
-        return _forward_by_solution(mechanism, q, v, tau, external_wrenches, variant == "unit_vector")
-    return _with_wrenches(mechanism, f"forward_dynamics{variant}", (q, v, tau), external_wrenches)
+        return _forward_by_solution(mechanism, q, v, tau, external, variant == "unit_vector")
+    return _with_wrenches(mechanism, f"forward_dynamics{variant}", (q, v, tau), external)
 
 
 def mass_matrix(mechanism: Mechanism, q: ArrayLike, method: str = "composite_body") -> Floats:
@@ -149,21 +153,27 @@ def joint_wrenches(
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
-    external_wrenches: ArrayLike | None = None,
+    external_wrenches: ExternalWrenches | None = None,
     frame: str = "body",
 ) -> Floats:
     """Return the wrench each parent exerts on its body through the joint, at the body origin.
 
     Args:
         q, v, a: coordinates (..., nq), velocities (..., nv), accelerations (..., nv).
-        external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6).
+        external_wrenches: on each body at its origin, world axes, (..., n_bodies, 6), or by frame name (..., 6).
         frame: axes of the result, "body" or "world".
 
     Returns:
         (..., n_bodies, 6): force (N) first, then moment (N m). The parts along the joint's free axes are the drive's.
     """
     variant = _choice("joint_wrenches", "frame", frame, {"body": "", "world": " world"})
-    return _with_wrenches(mechanism, f"joint_wrenches{variant}", (q, v, a), external_wrenches)
+    external = _rows(mechanism, "joint_wrenches", q, external_wrenches)
+    return _with_wrenches(mechanism, f"joint_wrenches{variant}", (q, v, a), external)
+
+
+def _rows(mechanism: Mechanism, function: str, q: ArrayLike, external: ExternalWrenches | None) -> Any:
+    require_mechanism(mechanism, function)
+    return body_rows(mechanism, function, q, external)
 
 
 def _plain(mechanism: Mechanism) -> bool:
@@ -207,8 +217,7 @@ def _checked(m: Mechanism, name: str, state: Sequence[ArrayLike], external: Arra
     """Return state and external wrenches as arrays of finite numbers, for ways that do not begin with native code."""
     arguments = native_function(m, name if external is None else f"{name} external").arguments
     taken, batch = arguments.take(state if external is None else (*state, external))
-    if not all(np.isfinite(numbers).all() for numbers in taken):
-        arguments.refuse(arguments.rows(taken, batch), 0, batch)
+    arguments.require_finite(taken, batch)
     return [*taken, None] if external is None else list(taken)
 
 

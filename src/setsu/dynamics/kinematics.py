@@ -1,25 +1,17 @@
-"""Where bodies are and how they move; Jacobians; steps between configurations."""
+"""Where all bodies are and how they move."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.dynamics.catalogue import fast_function, native_function, require_mechanism
-from setsu.elementary import matmul
-from setsu.errors import InputError
+from setsu.dynamics.catalogue import fast_function
 from setsu.mechanism import Mechanism
-from setsu.native.function import NativeFunction
 
 __all__ = [
     "body_accelerations",
     "body_poses",
     "body_velocities",
-    "difference",
-    "frame_jacobian",
-    "integrate",
-    "point_jacobian",
-    "point_jacobian_rate",
 ]
 
 Floats = NDArray[np.float64]
@@ -41,76 +33,3 @@ def body_accelerations(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, a: Arra
     These are the second derivatives of the motion; gravity is not added.
     """
     return fast_function(mechanism, "body_accelerations")(q, v, a)
-
-
-def point_jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """Return J (..., 3, nv), world axes: velocity of a point fixed on a body = J v.
-
-    Args:
-        q: coordinates (..., nq).
-        body: name of a body, also one behind a fixed joint.
-        point: in that body's frame (..., 3), m.
-    """
-    return _jacobian(mechanism, "point_jacobian", body, point, (q,))
-
-
-def frame_jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """Return J (..., 6, nv), world axes: velocity of a point of a body, and the body's angular velocity, = J v."""
-    return _jacobian(mechanism, "frame_jacobian", body, point, (q,))
-
-
-def point_jacobian_rate(
-    mechanism: Mechanism, q: ArrayLike, v: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)
-) -> Floats:
-    """Return dJ/dt (..., 3, nv), world axes: acceleration of the point = J a + dJ/dt v."""
-    return _jacobian(mechanism, "point_jacobian_rate", body, point, (q, v))
-
-
-def _jacobian(m: Mechanism, name: str, body: str, point: ArrayLike, state: tuple) -> Floats:
-    require_mechanism(m, name)
-    frame = m.frame(body)
-    function = native_function(m, name, target=frame.body)
-    *taken, point = function.arguments.take((*state, point))[0]
-    _require_finite(point, f"{name}: point")
-    # The kernel knows moving bodies only: carry the point over from the frame.
-    T = frame.pose.matrix
-    return function(*taken, matmul(point, T[:3, :3].T) + T[:3, 3])
-
-
-def integrate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:
-    """Return the configuration (..., nq) reached from q with constant velocity v after dt (s).
-
-    Numbers add; quaternions turn by the body rate; a free body moves along a screw. dt is a number or (...).
-    """
-    require_mechanism(mechanism, "integrate")
-    return integrate_with(native_function(mechanism, "integrate"), q, v, dt)
-
-
-def integrate_with(function: NativeFunction, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:
-    """Integrate by a native function that takes the step v dt."""
-    q, v = function.arguments.take((q, v))[0]
-    _require_finite(v, "integrate: v")
-    try:
-        times = np.asarray(dt, dtype=np.float64)
-        _require_finite(times, "integrate: dt")
-        step = v * times[..., None]
-    except InputError:
-        raise
-    except (TypeError, ValueError):
-        raise InputError(
-            f"integrate: dt: expected a number or an array that broadcasts against {v.shape[:-1]}, got {dt!r:.80}"
-        ) from None
-    return function(q, step)
-
-
-def _require_finite(numbers: Floats, what: str) -> None:
-    """Check an argument that does not go into the native code as it is, so that messages show what was given."""
-    if not np.isfinite(numbers).all():
-        where = np.argwhere(~np.isfinite(numbers))[0].tolist()
-        value = float(numbers[tuple(where)])
-        raise InputError(f"{what}{where or ''} is {value}, expected finite numbers")
-
-
-def difference(mechanism: Mechanism, q0: ArrayLike, q1: ArrayLike) -> Floats:
-    """Return the velocity (..., nv) that leads from q0 to q1 in one second, the shorter way round."""
-    return fast_function(mechanism, "difference")(q0, q1)

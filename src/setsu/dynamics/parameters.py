@@ -1,15 +1,20 @@
-"""Inertial parameters and the matrix that makes torques linear in them."""
+"""Inertial parameters, and the matrices that make torques and energies linear in them; geometry likewise."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function, require_mechanism
+from setsu.dynamics.frames import frame_pose
+from setsu.dynamics.kinematics import body_poses
 from setsu.elementary import matmul
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 
-__all__ = ["inertial_parameters", "regressor"]
+__all__ = ["EnergyRegressor", "energy_regressor", "inertial_parameters", "kinematic_regressor", "regressor"]
 
 Floats = NDArray[np.float64]
 
@@ -20,6 +25,51 @@ def regressor(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, a: ArrayLike) ->
     Per body: m, m c (3), Ixx Ixy Iyy Ixz Iyz Izz about the body origin, body axes.
     """
     return fast_function(mechanism, "regressor")(q, v, a)
+
+
+@dataclass(frozen=True)
+class EnergyRegressor:
+    """Rows (..., 10 n_bodies): energy = row @ inertial_parameters, of motion and against gravity (J)."""
+
+    kinetic: Floats
+    potential: Floats
+
+
+def energy_regressor(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> EnergyRegressor:
+    """Return the rows that give kinetic and potential energy from the inertial parameters (order of `regressor`).
+
+    Drives (armature), springs and other force elements are not part of it.
+    """
+    rows = fast_function(mechanism, "energy_regressor")(q, v)
+    kinetic, potential = (row.reshape(*row.shape[:-2], -1) for row in rows)
+    return EnergyRegressor(kinetic, potential)
+
+
+def kinematic_regressor(mechanism: Mechanism, q: ArrayLike, frame: str, *, axes: str = "world") -> Floats:
+    """Return K (..., 6, 6 n_bodies): how a frame moves when the frames of bodies are displaced on their joints.
+
+    Column block i belongs to a small displacement [translation (m), rotation (rad)] of body i beyond its joint, in the
+    body's axes, as calibration estimates it; the result is the displacement of the frame's origin and its rotation.
+    Bodies that do not carry the frame have zeros. axes: of the result, "world" or "frame".
+    """
+    require_mechanism(mechanism, "kinematic_regressor")
+    m, target = mechanism, mechanism.frame(frame)
+    if axes not in ("world", "frame"):
+        raise InputError(f'kinematic_regressor: axes: expected "world" or "frame", got {axes!r}')
+    T, poses = frame_pose(m, q, frame), body_poses(m, q)
+    K = np.zeros((*poses.shape[:-3], 6, 6 * m.n_bodies))
+    body = target.body
+    while body >= 0:
+        R = poses[..., body, :3, :3]
+        arm = T[..., :3, 3] - poses[..., body, :3, 3]
+        block = K[..., 6 * body : 6 * body + 6]
+        block[..., :3, :3] = block[..., 3:, 3:] = R
+        block[..., :3, 3:] = np.swapaxes(np.cross(np.swapaxes(R, -1, -2), arm[..., None, :]), -1, -2)
+        body = m.frame(m.moving[body].parent).body
+    if axes == "frame":
+        turn = np.swapaxes(T[..., :3, :3], -1, -2)
+        K[..., :3, :], K[..., 3:, :] = turn @ K[..., :3, :], turn @ K[..., 3:, :]
+    return K
 
 
 def inertial_parameters(mechanism: Mechanism) -> Floats:

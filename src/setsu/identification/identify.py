@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError, ModelWarning, nearest_names
-from setsu.identification.alarms import Alarm, checked_kinds, fit_alarms, log_alarms
+from setsu.identification.alarms import Alarm, checked_kinds, fit_alarms
 from setsu.identification.fit import Fit, Further, Validation
 from setsu.identification.least_squares import Estimate, Rows, essential, unexcited
+from setsu.identification.log_alarms import log_alarms
 from setsu.identification.motion import MeasuredMotion, MotionCurves, measured_motion, smooth_motion
 from setsu.identification.payload import Payload
 from setsu.identification.physically_consistent import PhysicallyConsistent, physically_consistent

@@ -21,13 +21,13 @@ from setsu.mechanism.joints import (
     Spherical,
     Universal,
 )
+from setsu.mechanism.merging import merge
 from setsu.mechanism.record import Frame, Mechanism
 from setsu.mechanism.reroot import RerootedMechanism, reroot
 from setsu.mechanism.surgery import (
     RepairedMechanism,
     extract,
     lock_joints,
-    merge,
     repaired,
     with_gravity,
     with_payload,

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism.actuators import Actuator, Keyframe
 from setsu.mechanism.checks import checked_name, finite_number, six_moments, vector3
+from setsu.mechanism.element_checks import checked_fluid, checked_segment, checked_shapes, per_axis, two_joints
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
-from setsu.mechanism.force_elements import Fluid, FluidBox, Segment, Tendon
+from setsu.mechanism.force_elements import Fluid, Segment, Tendon
 from setsu.mechanism.inertia import inertia_report
 from setsu.mechanism.joints import Fixed, Free, Joint
 from setsu.mechanism.record import Mechanism
@@ -127,8 +128,8 @@ class MechanismBuilder:
             mass=finite_number(mass, f"{what} mass", minimum=0.0),
             center_of_mass=vector3(center_of_mass, f"{what} center_of_mass"),
             inertia=six_moments(inertia, f"{what} inertia"),
-            visuals=_shapes(visuals, f"{what} visuals"),
-            collisions=_shapes(collisions, f"{what} collisions"),
+            visuals=checked_shapes(visuals, f"{what} visuals"),
+            collisions=checked_shapes(collisions, f"{what} collisions"),
             gravity_compensation=finite_number(gravity_compensation, f"{what} gravity_compensation"),
         )
         self._claim_joint_name(joint.name, "body", name)
@@ -206,7 +207,7 @@ class MechanismBuilder:
             self._couplings[name] = Coupling(name, kept, finite_number(offset, f"{what} offset"))
             return self
         if argument is None:
-            y, x = _two_joints(factors, what)
+            y, x = two_joints(factors, what)
             factors, argument = {y: 1.0}, {x: 1.0}
         numbers = [finite_number(entry, f"{what} polynomial") for entry in polynomial]
         while numbers and numbers[-1] == 0.0:
@@ -295,7 +296,7 @@ class MechanismBuilder:
             raise InputError(f"{what}: expected a joint of one coordinate, got a {type(old).__name__} joint")
         stiffness = finite_number(stiffness, f"{what} stiffness", minimum=0.0)
         rest = finite_number(rest, f"{what} rest")
-        (old_stiffness,), (old_rest,), (old_damping,) = _tuples(old.stiffness, old.spring_rest, old.damping)
+        (old_stiffness,), (old_rest,), (old_damping,) = per_axis(old.stiffness, old.spring_rest, old.damping)
         total = old_stiffness + stiffness
         joint_now = dataclasses.replace(
             old,
@@ -334,15 +335,7 @@ class MechanismBuilder:
                 raise InputError(f"{what} segment {k}: expected a Segment, got {piece!r}")
             self._check_body(piece.body_a, f"{what} segment {k} body_a")
             self._check_body(piece.body_b, f"{what} segment {k} body_b")
-            pieces.append(
-                Segment(
-                    piece.body_a,
-                    vector3(piece.point_a, f"{what} segment {k} point_a"),
-                    piece.body_b,
-                    vector3(piece.point_b, f"{what} segment {k} point_b"),
-                    finite_number(piece.factor, f"{what} segment {k} factor"),
-                )
-            )
+            pieces.append(checked_segment(piece, f"{what} segment {k}"))
         terms = self._terms(joints, what) if joints else ()
         if not terms and not pieces:
             raise InputError(f"{what}: expected joints or segments, got neither")
@@ -374,18 +367,9 @@ class MechanismBuilder:
         if fluid is None:
             self._fluid = None
             return self
-        boxes = []
         for box in fluid.boxes:
             self._check_body(box.body, "fluid box body")
-            what = f'fluid box of body "{box.body}"'
-            x, y, z = (finite_number(edge, f"{what} size", minimum=0.0) for edge in vector3(box.size, f"{what} size"))
-            boxes.append(FluidBox(box.body, (x, y, z), Pose.of(box.pose, f"{what} pose")))
-        self._fluid = Fluid(
-            finite_number(fluid.density, "fluid density", minimum=0.0),
-            finite_number(fluid.viscosity, "fluid viscosity", minimum=0.0),
-            vector3(fluid.wind, "fluid wind"),
-            tuple(boxes),
-        )
+        self._fluid = checked_fluid(fluid)
         return self
 
     def add_actuator(self, actuator: Actuator) -> MechanismBuilder:
@@ -498,31 +482,3 @@ class MechanismBuilder:
             known = [body.joint.name for body in self._bodies.values()]
             raise InputError(f"{what}: expected the joint of a body, got {joint!r}{nearest_names(joint, known)}")
         return self._bodies[owner].joint
-
-
-def _shapes(shapes: Iterable[Shape], what: str) -> tuple[Shape, ...]:
-    try:
-        result = tuple(shapes)
-    except TypeError:
-        raise InputError(f"{what}: expected a list of Shape, got {shapes!r}") from None
-    for shape in result:
-        if not isinstance(shape, Shape):
-            raise InputError(f"{what}: expected Shape entries, got {shape!r}")
-    return result
-
-
-def _two_joints(factors: Any, what: str) -> tuple[str, str]:
-    """Names of y and x: the two joints of a polynomial."""
-    names = list(factors) if isinstance(factors, (Mapping, list, tuple)) else []
-    weights = list(factors.values()) if isinstance(factors, Mapping) else [1.0, 1.0]
-    if len(names) != 2 or weights[0] != 1.0 or weights[1] not in (0.0, 1.0, -1.0):
-        raise InputError(
-            f"{what}: with a polynomial, expected the joints y and x as two names or as {{y: 1, x: 1}}, "
-            f"got {factors!r}; other factors go into the polynomial"
-        )
-    return names[0], names[1]
-
-
-def _tuples(*values: object) -> list[tuple[float, ...]]:
-    """Per-axis joint options as the tuples they are once the joint is made (declared: number or sequence)."""
-    return [tuple(value) for value in values]  # type: ignore[arg-type]

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError, nearest_names
+from setsu.mechanism.carried import Dropped, kept_actuators, moved_keys
 from setsu.mechanism.elements import WORLD, Body, Loop, Pose
 from setsu.mechanism.joint_motion import joint_placement, joint_velocity
 from setsu.mechanism.joints import (
@@ -49,6 +51,9 @@ from setsu.spatial import finite_vector, inverse_placement, quaternion_from_rota
 __all__ = ["MovedCut", "move_cut"]
 
 Array = NDArray[np.float64]
+
+# Keyframes are printed with some six to nine digits.
+_CLOSED = 1e-5
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,9 @@ def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
         joint: name of the joint of the tree that closes the loop from now on. A Free joint has nothing to close: cut
             there, the mechanism has one loop less, as a Stewart platform that hangs on its first leg.
 
-    Bodies, joints, loops, springs and contact points keep their names. A joint in a coupling cannot close a loop, and
-    limits of a joint that closes one are kept but do not stop it.
+    Bodies, joints, loops, springs and contact points keep their names. A joint in a coupling or tendon cannot close a
+    loop, and limits of a joint that closes one are kept but do not stop it. Its actuator, and keyframes that leave the
+    loop open, are left out with a ModelWarning.
 
     >>> from setsu.sample_mechanisms import four_bar
     >>> moved = move_cut(four_bar(), "pin", "crank").mechanism
@@ -109,11 +115,10 @@ def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
     cut = way[-1]
     if isinstance(cut.joint, Free):
         refuse_options(cut.joint, "cut")
-    coupled = [one.name for one in mechanism.couplings if joint in one.joints]
+    coupled = [f'coupling "{one.name}"' for one in mechanism.couplings if joint in one.joints]
+    coupled += [f'tendon "{one.name}"' for one in mechanism.tendons if joint in dict(one.joints)]
     if coupled:
-        raise InputError(
-            f'move_cut: joint "{joint}" is in coupling "{coupled[0]}", which needs it in the tree; choose another'
-        )
+        raise InputError(f'move_cut: joint "{joint}" is in {coupled[0]}, which needs it in the tree; choose another')
     fresh = FreshNames(mechanism)
     moved = {body.name for body in way}
     bodies = [*_hung(old, way[0], fresh, backwards=inner == old.body_a)]
@@ -125,8 +130,29 @@ def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
         mechanism,
         bodies=_parents_first([*rest, *bodies]),
         loops=tuple(new for one in mechanism.loops for new in (closing if one.name == loop else (one,))),
+        actuators=(),
+        keys=(),
+        reference=(),
     )
-    return MovedCut(result, mechanism, loop, joint)
+    dropped = Dropped("move_cut")
+    names_of = {tendon.name for tendon in mechanism.tendons}, {site.name for site in mechanism.sites}
+    kept = {*result.joint_names} - {body.joint.name for body in way[:-1] if isinstance(body.joint, (Spherical, Free))}
+    actuators = kept_actuators(mechanism, kept, *names_of, dropped)
+    moved_cut = MovedCut(result, mechanism, loop, joint)
+    keys = moved_keys(mechanism, actuators, partial(_closed_state, moved_cut, old), dropped)
+    dropped.warn()
+    return MovedCut(dataclasses.replace(result, actuators=actuators, **keys), mechanism, loop, joint)
+
+
+def _closed_state(moved: MovedCut, loop: Loop, q: Array, v: Array) -> tuple[Array, Array] | str:
+    """The state of the new mechanism, or why there is none: only closed loops have one."""
+    T_a, _ = _frame_state(moved.original, loop.body_a, loop.pose_a, q, v)
+    T_b, _ = _frame_state(moved.original, loop.body_b, loop.pose_b, q, v)
+    T = inverse_placement(T_a) @ T_b
+    gap = float(np.abs(joint_placement(loop.joint, _coordinates(loop.joint, T)) - T).max())
+    if gap > _CLOSED:
+        return f"it leaves loop {loop.name} open by {gap:.3g}"
+    return moved.convert(q, v)
 
 
 def _inner_end(mechanism: Mechanism, loop: Loop, joint: str) -> tuple[str, list[Body]]:

@@ -127,12 +127,32 @@ class Mechanism:
             frames[name] = Frame(name, carrier.body, pose)
         return frames
 
+    @cached_property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all frames: "world", bodies, links behind fixed joints, sites."""
+        return tuple(self.frames)
+
     def frame(self, name: str) -> Frame:
         """Return the frame of a declared body by name; InputError with the nearest names when unknown."""
         try:
             return self.frames[name]
         except (KeyError, TypeError):
             raise InputError(f"unknown body {name!r} in {self.name}{nearest_names(name, self.frames)}") from None
+
+    def declared_body(self, frame: str) -> str:
+        """Return the name of the declared body that has a frame: itself for a body, the owner of a site."""
+        self.frame(frame)
+        return self._site_bodies.get(frame, frame)
+
+    @cached_property
+    def _site_bodies(self) -> dict[str, str]:
+        bodies = {WORLD, *(body.name for body in self.bodies)}
+        return {f"site:{site.name}" if site.name in bodies else site.name: site.body for site in self.sites}
+
+    @cached_property
+    def bodies_by_name(self) -> dict[str, Body]:
+        """Every declared body by name."""
+        return {body.name: body for body in self.bodies}
 
     def joint_index(self, name: str) -> int:
         """Return the position of a joint in joint_names; InputError with the nearest names when unknown."""
@@ -147,8 +167,16 @@ class Mechanism:
 
     @cached_property
     def total_mass(self) -> float:
-        """Mass of all declared bodies, those fixed to the world included (kg)."""
+        """Mass of all declared bodies, those fixed to the world included (kg); see `moving_mass`."""
         return float(sum(body.mass for body in self.bodies))
+
+    @cached_property
+    def moving_mass(self) -> float:
+        """Mass that a joint moves (kg): of all bodies but those fixed to the world.
+
+        `center_of_mass`, `momentum` and `potential_energy` are of this mass.
+        """
+        return float(sum(body.mass for body in self.bodies if self.frames[body.name].body >= 0))
 
     @cached_property
     def damping(self) -> NDArray[np.float64]:

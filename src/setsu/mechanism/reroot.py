@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
+from setsu.mechanism.carried import Dropped, kept_actuators, moved_keys
 from setsu.mechanism.checks import checked_name
 from setsu.mechanism.elements import WORLD, Body, Pose
 from setsu.mechanism.joint_motion import joint_placement, joint_velocity
@@ -92,8 +93,9 @@ def reroot(
         world_body: when the old base was not floating, the old world becomes a massless body of this name at the end
             of its joint, and what stood in the world, loops and springs included, stands on that body.
 
-    Limits, friction, armature and springs of reversed joints are carried along. Those of a Planar or Free joint, and
-    of a Spherical joint unless it is the same for all axes, mean something else when reversed: InputError.
+    Sites, tendons, actuators and keyframes are carried along, but for actuators of a floating base that is replaced
+    (ModelWarning). So are limits, friction, armature and springs of reversed joints; those of a Planar or Free joint,
+    and of a Spherical joint unless it is the same for all axes, mean something else when reversed: InputError.
 
     >>> from setsu.sample_mechanisms import planar_arm
     >>> reroot(planar_arm(2), "link2").mechanism.joint_names
@@ -125,13 +127,42 @@ def reroot(
         bodies += reversed_bodies(first, Body(new_world, WORLD, Fixed()), names)
     moved = {body.name for body in way}
     bodies += [_on(body, new_world) for body in mechanism.bodies if body.name not in moved]
+    _refuse_reversed_drives(mechanism, way)
+    dropped = Dropped("reroot")
+    joints = {body.joint.name for body in bodies if not isinstance(body.joint, Fixed)}
+    names_of = {tendon.name for tendon in mechanism.tendons}, {site.name for site in mechanism.sites}
+    actuators = kept_actuators(mechanism, joints, *names_of, dropped)
     result = dataclasses.replace(
         mechanism,
         bodies=tuple(bodies),
         loops=tuple(_tied(loop, new_world) for loop in mechanism.loops),
         springs=tuple(_tied(spring, new_world) for spring in mechanism.springs),
+        sites=tuple(
+            dataclasses.replace(site, body=new_world) if site.body == WORLD else site for site in mechanism.sites
+        ),
+        tendons=tuple(
+            dataclasses.replace(tendon, segments=tuple(_tied(segment, new_world) for segment in tendon.segments))
+            for tendon in mechanism.tendons
+        ),
+        actuators=actuators,
+        keys=(),
+        reference=(),
     )
-    return RerootedMechanism(result, mechanism, root)
+    keys = moved_keys(mechanism, actuators, RerootedMechanism(result, mechanism, root).convert, dropped)
+    dropped.warn()
+    return RerootedMechanism(dataclasses.replace(result, **keys), mechanism, root)
+
+
+def _refuse_reversed_drives(mechanism: Mechanism, way: list[Body]) -> None:
+    """InputError for actuators in body axes on joints that are reversed: their force would act on the other body."""
+    reversed_joints = {body.joint.name for body in way if isinstance(body.joint, (Spherical, Free))}
+    replaced = way[-1].joint.name if isinstance(way[-1].joint, Free) else ""
+    for actuator in mechanism.actuators:
+        if actuator.joint in reversed_joints - {replaced}:
+            raise InputError(
+                f'reroot: actuator "{actuator.name}" drives joint "{actuator.joint}" in axes of its body, which has no '
+                "counterpart when the joint is reversed; expected another root, or a mechanism without it"
+            )
 
 
 def _way(mechanism: Mechanism, root: str) -> list[Body]:

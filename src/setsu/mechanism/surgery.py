@@ -1,17 +1,17 @@
 """Change a mechanism: lock joints, cut out a part, merge another one, add a payload, change gravity, repair inertias.
 
-Every function returns a new mechanism and leaves its argument as it is. Loops, couplings, springs and contact points
-are carried along; what would lose one of its bodies is refused, or dropped with a ModelWarning when asked to.
-`reroot` has a file of its own.
+Every function returns a new mechanism and leaves its argument as it is. Loops, couplings, springs, tendons, contact
+points, sites, actuators and keyframes are carried along; what would lose a body or joint, or mean something else, is
+refused or dropped by name with a ModelWarning. `reroot`, `move_cut` and `merge` have files of their own.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -19,19 +19,33 @@ from numpy.typing import ArrayLike
 
 from setsu.elementary import matmul
 from setsu.errors import InputError, ModelWarning
+from setsu.mechanism.carried import (
+    Dropped,
+    independent_left,
+    kept_actuators,
+    kept_fluid,
+    locked_tendons,
+    moved_keys,
+    projected_state,
+)
 from setsu.mechanism.checks import finite_number, six_moments, vector3
-from setsu.mechanism.elements import WORLD, Body, Coupling, Loop, Pose, Spring, Vector3
+from setsu.mechanism.elements import WORLD, Body, Coupling, Loop, Pose, Spring
+from setsu.mechanism.force_elements import Tendon
 from setsu.mechanism.inertia import inertia_report, repair_inertia
 from setsu.mechanism.joint_motion import joint_placement
-from setsu.mechanism.joints import Fixed, Free, Joint
+from setsu.mechanism.joints import Fixed, Free
 from setsu.mechanism.record import Mechanism
-from setsu.spatial import finite_vector, inertia_about_origin
+from setsu.mechanism.reroot import FreshNames, body_state
+from setsu.spatial import finite_vector, inertia_about_origin, inverse_placement, quaternion_from_rotation
 
-__all__ = ["RepairedMechanism", "extract", "lock_joints", "merge", "repaired", "with_gravity", "with_payload"]
+__all__ = ["RepairedMechanism", "extract", "lock_joints", "repaired", "with_gravity", "with_payload"]
 
 _COUPLING_TOLERANCE = 1e-9
+_UNIT_TOLERANCE = 1e-6
+# Keyframes are printed with some six to nine digits.
+_SAME_PLACE = 1e-6
 
-Element = TypeVar("Element", Loop, Coupling, Spring)
+Element = TypeVar("Element", Loop, Coupling, Spring, Tendon)
 
 
 def lock_joints(
@@ -43,8 +57,9 @@ def lock_joints(
         joints: joint name -> coordinates to lock it at (a number, or nq numbers), or only names.
         q: configuration that names alone are locked at, (nq,); neutral when not given.
 
-    A locked joint leaves the couplings it is in, as part of their offset. A coupling of locked joints only is dropped
-    when it holds, and refused when it does not. Loops stay, also those that the lock makes redundant.
+    A locked joint leaves the couplings and tendons it is in, as part of their offset and length. A coupling of locked
+    joints only is dropped when it holds, and refused when it does not. Loops stay, also those that the lock makes
+    redundant. Actuators of locked joints and keyframes with these joints elsewhere are left out with a ModelWarning.
 
     >>> from setsu.sample_mechanisms import planar_arm
     >>> lock_joints(planar_arm(3), {"joint2": 0.5}).joint_names
@@ -55,7 +70,29 @@ def lock_joints(
     couplings = tuple(
         coupling for old in mechanism.couplings if (coupling := _locked_coupling(old, values)) is not None
     )
-    return dataclasses.replace(mechanism, bodies=bodies, couplings=couplings)
+    dropped = Dropped("lock_joints")
+    tendons, shifts = locked_tendons(mechanism.tendons, values, dropped)
+    result = dataclasses.replace(
+        mechanism, bodies=bodies, couplings=couplings, tendons=tendons, actuators=(), keys=(), reference=()
+    )
+    result = dataclasses.replace(result, independent=independent_left(mechanism, result))
+    sites = {site.name for site in mechanism.sites}
+    joints, kept = set(result.joint_names), {tendon.name for tendon in tendons}
+    actuators = kept_actuators(mechanism, joints, kept, sites, dropped, shifts)
+
+    def state(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray] | str:
+        for name, value in values.items():
+            at = q[mechanism.q_slices[mechanism.joint_index(name)]]
+            if np.abs(at - value).max(initial=0.0) > _SAME_PLACE and np.abs(at + value).max(initial=0.0) > _SAME_PLACE:
+                return f"joint {name} is locked elsewhere"
+        return projected_state(mechanism, result, q, v)
+
+    keys = moved_keys(dataclasses.replace(mechanism, reference=()), actuators, state, dropped)
+    if mechanism.reference:
+        reference = projected_state(mechanism, result, mechanism.reference_configuration(), np.zeros(mechanism.nv))[0]
+        keys["reference"] = tuple(reference.tolist())
+    dropped.warn()
+    return dataclasses.replace(result, actuators=actuators, **keys)
 
 
 def _lock_values(
@@ -70,6 +107,13 @@ def _lock_values(
         nq = mechanism.moving[index].joint.nq
         given = joints[name] if isinstance(joints, Mapping) else everywhere[mechanism.q_slices[index]]
         values[name] = finite_vector(np.atleast_1d(np.asarray(given)), nq, f'lock_joints, joint "{name}"')
+        if nq != mechanism.moving[index].joint.nv:
+            length = float(np.linalg.norm(values[name][-4:]))
+            if abs(length - 1.0) > _UNIT_TOLERANCE:
+                raise InputError(
+                    f'lock_joints, joint "{name}": expected a quaternion x y z w of length 1 within '
+                    f"{_UNIT_TOLERANCE:g}, got {values[name][-4:].tolist()} of length {length:.9g}"
+                )
     return values
 
 
@@ -87,7 +131,7 @@ def _locked_coupling(coupling: Coupling, values: Mapping[str, np.ndarray]) -> Co
     offset = coupling.offset + sum(terms)
     if free or coupling.argument:
         return dataclasses.replace(coupling, factors=free, offset=offset)
-    if abs(offset) > _COUPLING_TOLERANCE * max(1.0, *map(abs, terms)):
+    if abs(offset) > _COUPLING_TOLERANCE * max(1.0, abs(coupling.offset), *map(abs, terms)):
         raise InputError(
             f'lock_joints: coupling "{coupling.name}" does not hold with its joints locked there: '
             f"expected the sum of its terms to be 0, got {offset}"
@@ -108,11 +152,15 @@ def extract(
 
     Args:
         root: the body to begin with.
-        base: how the root meets the world: "fixed", "floating" (a Free joint) or "joint" (the joint it has).
+        base: how the root meets the world: "fixed", "floating" (a Free joint) or "joint" (the joint it has). A joint
+            that is replaced takes its couplings, tendons and actuators with it, and gives its name away.
         placement: of the root, or of its joint, in the world, 4x4; the identity when not given.
         without: bodies to leave out, with all that hangs on them.
-        drop: leave out loops, couplings, springs and contact points that reach outside the part, with a ModelWarning
-            that lists them; otherwise they are an InputError.
+        drop: leave out loops, couplings, springs and tendons that reach outside the part, with a ModelWarning that
+            lists them; otherwise they are an InputError.
+
+    Actuators of joints and sites outside are left out with a ModelWarning. Keyframes are carried; a floating base is
+    then where they have the root in the world.
 
     >>> from setsu.sample_mechanisms import planar_arm
     >>> extract(planar_arm(3), "link2").body_names
@@ -129,11 +177,14 @@ def extract(
     kept: dict[str, Body] = {}
     for body in mechanism.bodies:
         if body.name == root:
-            kept[root] = _based(body, base, Pose.of(placement, "extract placement"))
+            fresh = FreshNames(mechanism)
+            kept[root] = _based(body, base, Pose.of(placement, "extract placement"), fresh)
         elif body.parent in kept and body.name not in cut:
             kept[body.name] = body
     joints = {body.joint.name for body in kept.values()}
     lost: list[str] = []
+    tendons = _inside(mechanism.tendons, _reached, {*kept, *joints}, "tendon", lost)
+    sites = tuple(site for site in mechanism.sites if site.body in kept)
     result = Mechanism(
         name=f"{mechanism.name} from {root}",
         gravity=mechanism.gravity,
@@ -142,20 +193,65 @@ def extract(
         couplings=_inside(mechanism.couplings, lambda coupling: coupling.joints, joints, "coupling", lost),
         springs=_inside(mechanism.springs, lambda spring: (spring.body_a, spring.body_b), kept.keys(), "spring", lost),
         contact_points=tuple(point for point in mechanism.contact_points if point.body in kept),
+        sites=sites,
+        tendons=tendons,
+        fluid=kept_fluid(mechanism.fluid, kept.keys()),
+        compensation_by_actuators=mechanism.compensation_by_actuators,
+        missing=mechanism.missing,
     )
     if lost and not drop:
         raise InputError(f'extract "{root}": give drop=True to leave out {"; ".join(lost)}')
-    if lost:
-        warnings.warn(f'extract "{root}": left out {"; ".join(lost)}', ModelWarning, stacklevel=2)
-    return result
+    dropped = Dropped(f'extract "{root}"')
+    dropped.texts += lost
+    kept_names = {tendon.name for tendon in tendons}, {site.name for site in sites}
+    inside = _drives_inside(mechanism, kept.keys())
+    actuators = kept_actuators(inside, set(result.joint_names), *kept_names, dropped)
+    keys = moved_keys(mechanism, actuators, partial(_part_state, mechanism, result, root), dropped)
+    dropped.warn()
+    independent = independent_left(mechanism, result)
+    return dataclasses.replace(result, actuators=actuators, independent=independent, **keys)
 
 
-def _based(body: Body, base: str, pose: Pose) -> Body:
+def _drives_inside(mechanism: Mechanism, bodies: Set[str]) -> Mechanism:
+    """The mechanism with only those actuators that drive something on or between these bodies."""
+    joints = {mechanism.bodies_by_name[name].joint.name for name in bodies}
+    sites = {site.name for site in mechanism.sites if site.body in bodies}
+    tendons = {tendon.name for tendon in mechanism.tendons if {*_reached(tendon)} & {*bodies, *joints}}
+    return dataclasses.replace(
+        mechanism,
+        actuators=tuple(
+            one for one in mechanism.actuators if one.joint in joints or one.site in sites or one.tendon in tendons
+        ),
+    )
+
+
+def _part_state(old: Mechanism, new: Mechanism, root: str, q: np.ndarray, v: np.ndarray) -> tuple:
+    """State of an extracted part; a new floating base is where the old mechanism has the root in the world."""
+    new_q, new_v = projected_state(old, new, q, v)
+    base = new.bodies_by_name[root]
+    if isinstance(base.joint, Free) and base.joint.name not in old.joint_names:
+        index = new.joint_index(base.joint.name)
+        T, velocity = body_state(old, root, q, v)
+        T = inverse_placement(base.pose.matrix) @ T
+        new_q[new.q_slices[index]] = [*T[:3, 3], *quaternion_from_rotation(T[:3, :3])]
+        new_v[new.v_slices[index]] = velocity
+    return new_q, new_v
+
+
+def _reached(tendon: Tendon) -> list[str]:
+    """Names of the bodies and joints a tendon needs."""
+    ends = [body for segment in tendon.segments for body in (segment.body_a, segment.body_b)]
+    return [*ends, *(joint for joint, _ in tendon.joints)]
+
+
+def _based(body: Body, base: str, pose: Pose, names: FreshNames) -> Body:
     if base == "joint":
         return dataclasses.replace(body, parent=WORLD, pose=pose)
     if base not in ("fixed", "floating"):
         raise InputError(f'extract base: expected "fixed", "floating" or "joint", got {base!r}')
-    joint = Fixed(name=body.joint.name) if base == "fixed" else Free(name=body.joint.name)
+    # Whoever asks for the old joint by name must not find another one in its place.
+    kind = Fixed if base == "fixed" else Free
+    joint = body.joint if isinstance(body.joint, kind) else kind(name=names.joint(f"{body.name}_root"))
     return dataclasses.replace(body, parent=WORLD, joint=joint, pose=pose)
 
 
@@ -178,107 +274,6 @@ def _inside(
     return tuple(result)
 
 
-def merge(
-    mechanism: Mechanism,
-    other: Mechanism,
-    *,
-    parent: str = WORLD,
-    placement: ArrayLike | None = None,
-    prefix: str = "",
-) -> Mechanism:
-    """Return a mechanism with another one fastened to one of its bodies.
-
-    Args:
-        other: what is added; everything in it that stood in the world stands on `parent` now, loops and springs too.
-        parent: body (or "world") of `mechanism`.
-        placement: of the other's world in the parent's frame, 4x4; the identity when not given.
-        prefix: put before every name of `other`, which must not meet a name of `mechanism`.
-
-    Name and gravity are those of the first mechanism.
-
-    >>> from setsu.sample_mechanisms import pendulum, planar_arm
-    >>> merge(planar_arm(2), pendulum(), parent="tip", prefix="tool_").body_names
-    ('link1', 'link2', 'tool_bob1')
-    """
-    mechanism.frame(parent)
-    mount = Pose.of(placement, "merge placement").matrix
-
-    def renamed(body: str) -> str:
-        return parent if body == WORLD else prefix + body
-
-    def moved(body: str, pose: Pose) -> Pose:
-        return Pose.of(matmul(mount, pose.matrix), f'merge, body "{body}"') if body == WORLD else pose
-
-    def moved_point(body: str, point: Vector3) -> Vector3:
-        return vector3(matmul(mount[:3, :3], point) + mount[:3, 3], "merge, spring point") if body == WORLD else point
-
-    def joint(element: Body | Loop) -> Joint:
-        return dataclasses.replace(element.joint, name=prefix + element.joint.name)
-
-    replace = dataclasses.replace
-    result = replace(
-        mechanism,
-        bodies=mechanism.bodies
-        + tuple(
-            replace(x, name=prefix + x.name, parent=renamed(x.parent), joint=joint(x), pose=moved(x.parent, x.pose))
-            for x in other.bodies
-        ),
-        loops=mechanism.loops
-        + tuple(
-            replace(
-                x,
-                name=prefix + x.name,
-                body_a=renamed(x.body_a),
-                body_b=renamed(x.body_b),
-                joint=joint(x),
-                pose_a=moved(x.body_a, x.pose_a),
-                pose_b=moved(x.body_b, x.pose_b),
-            )
-            for x in other.loops
-        ),
-        couplings=mechanism.couplings
-        + tuple(
-            replace(
-                x,
-                name=prefix + x.name,
-                factors=tuple((prefix + name, factor) for name, factor in x.factors),
-                argument=tuple((prefix + name, factor) for name, factor in x.argument),
-            )
-            for x in other.couplings
-        ),
-        springs=mechanism.springs
-        + tuple(
-            replace(
-                x,
-                name=prefix + x.name,
-                body_a=renamed(x.body_a),
-                body_b=renamed(x.body_b),
-                point_a=moved_point(x.body_a, x.point_a),
-                point_b=moved_point(x.body_b, x.point_b),
-            )
-            for x in other.springs
-        ),
-        contact_points=mechanism.contact_points + tuple(replace(x, body=prefix + x.body) for x in other.contact_points),
-    )
-    _refuse_repeated_names(result)
-    return result
-
-
-def _refuse_repeated_names(mechanism: Mechanism) -> None:
-    joints = [element.joint.name for element in (*mechanism.bodies, *mechanism.loops)]
-    named = {
-        "body": [WORLD, *(body.name for body in mechanism.bodies)],
-        "joint": joints,
-        "loop": [loop.name for loop in mechanism.loops],
-        "coupling": [coupling.name for coupling in mechanism.couplings],
-        "spring": [spring.name for spring in mechanism.springs],
-    }
-    for kind, names in named.items():
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        if repeated:
-            raise InputError(f"merge: both mechanisms have a {kind} of the name {', '.join(repeated)}; give a prefix")
-
-
 def with_payload(
     mechanism: Mechanism,
     body: str,
@@ -289,10 +284,10 @@ def with_payload(
     """Return the mechanism with a load fastened to a body.
 
     Args:
-        body: name of the body, or of a frame fixed to one.
+        body: name of the body, or of a link or site fixed to one.
         mass: of the load, kg.
-        center_of_mass: of the load in the body's frame, m, (3,).
-        inertia: of the load about its center of mass, in axes parallel to the body's, kg m², (3, 3); None is a point.
+        center_of_mass: of the load in the frame of that name, m, (3,).
+        inertia: of the load about its center of mass, in axes parallel to the frame's, kg m², (3, 3); None is a point.
 
     >>> from setsu.sample_mechanisms import planar_arm
     >>> with_payload(planar_arm(2), "tip", 3.0).total_mass
@@ -300,10 +295,22 @@ def with_payload(
     """
     if body == WORLD:
         raise InputError("with_payload: expected a body of the mechanism, got the world")
-    mechanism.frame(body)
+    declared = mechanism.declared_body(body)
+    if declared == WORLD:
+        raise InputError(f'with_payload: expected a frame of a body, got site "{body}" of the world')
     load_mass = finite_number(mass, "with_payload mass", minimum=0.0)
     load_center = np.array(vector3(center_of_mass, "with_payload center_of_mass"))
     load = Body("load", WORLD, Fixed(), inertia=six_moments(inertia, "with_payload inertia")).inertia_matrix
+    # A site has its own place on the body.
+    T = inverse_placement(mechanism.frame(declared).pose.matrix) @ mechanism.frame(body).pose.matrix
+    if body != declared:
+        load_center, load = T[:3, :3] @ load_center + T[:3, 3], T[:3, :3] @ load @ T[:3, :3].T
+    if mechanism.bodies_by_name[declared].gravity_compensation and load_mass:
+        warnings.warn(
+            f'with_payload: the gravity compensation of body "{declared}" holds up its part of the load too',
+            ModelWarning,
+            stacklevel=2,
+        )
 
     def loaded(old: Body) -> Body:
         center, total = np.array(old.center_of_mass), old.mass + load_mass
@@ -317,7 +324,7 @@ def with_payload(
             inertia=six_moments(own + added, "with_payload inertia"),
         )
 
-    bodies = tuple(loaded(old) if old.name == body else old for old in mechanism.bodies)
+    bodies = tuple(loaded(old) if old.name == declared else old for old in mechanism.bodies)
     return dataclasses.replace(mechanism, bodies=bodies)
 
 

@@ -57,6 +57,7 @@ def mechanism_from_sdf(
     content.resolve()
     reading.problems.check()
     base, _ = read_pose(model, reading)
+    reference: list[float] = []
     builder = MechanismBuilder(name_of(model, reading.problems), own_gravity if gravity is None else gravity)
     try:
         reference = content.build(builder, base, child_flag(model, "static", reading))

@@ -151,13 +151,13 @@ def _with_loop(m: Mechanism, entry: dict[str, Any]) -> Mechanism:
         options["second_axis"] = entry.get("second_axis", (1.0, 0.0, 0.0))
     if kind is Helical:
         options["pitch"] = entry["pitch"]
-    places = [
+    place_a, place_b = (
         placement(entry.get(f"translation_{end}", (0.0, 0.0, 0.0)), rpy=entry.get(f"rpy_{end}", (0.0, 0.0, 0.0)))
         for end in "ab"
-    ]
-    frames = [_frame(m, str(entry[f"frame_{end}"])) for end in "ab"]
+    )
+    frame_a, frame_b = (_frame(m, str(entry[f"frame_{end}"])) for end in "ab")
     joint = kind(**options) if kind not in (Fixed, Spherical) else kind()
-    return add_loop(m, str(entry["name"]), *frames, joint, *places)
+    return add_loop(m, str(entry["name"]), frame_a, frame_b, joint, place_a, place_b)
 
 
 def _frame(m: Mechanism, name: str) -> str:

@@ -59,6 +59,15 @@ class Arguments:
             ordered.pop()  # external_wrenches=None
         return tuple(ordered)
 
+    def renamed(self, function: str) -> Arguments:
+        """The same arguments of another function, for its messages."""
+        return Arguments(function, self.mechanism, self.arrays, self.shapes)
+
+    def require_finite(self, taken: list[Floats], batch: tuple[int, ...]) -> None:
+        """Raise an InputError unless all numbers that `take` gave are finite."""
+        if not all(np.isfinite(numbers).all() for numbers in taken):
+            self.refuse(self.rows(taken, batch), 0, batch)
+
     def take(self, given: Sequence[ArrayLike]) -> tuple[list[Floats], tuple[int, ...]]:
         """Return the arguments as contiguous float64 arrays and their common leading axes, or raise an InputError."""
         if len(given) != len(self.arrays):

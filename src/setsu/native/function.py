@@ -73,7 +73,7 @@ class NativeFunction:
         shapes: dict[str, tuple[int, ...]] | None = None,
         specialised: bool = False,
         target: int = -1,
-        with_wrenches: Callable[[], NativeFunction] | None = None,
+        with_wrenches: Callable[[], Callable[..., Any]] | None = None,
     ) -> None:
         self.kernel, self.mechanism, self.name = kernel, mechanism, name
         self.specialised, self.target, self.with_wrenches = specialised, target, with_wrenches

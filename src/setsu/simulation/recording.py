@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints import SurfaceContact
 from setsu.contact import Environment, Polygon
 from setsu.contact.support import center_of_pressure, plane_axes, support_margin, support_polygon
 from setsu.errors import InputError
@@ -102,7 +103,8 @@ class Recording:
     included; constraint_error (T,): largest violation of loops, couplings and contacts at position level, m or rad;
     ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
-    with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them.
+    with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them;
+    surface_contacts: points held on surfaces, in the order of contact_names in runs without an environment.
     joint_wrenches, loop_wrench and the forces of contacts are computed when first asked for.
     Of N runs at once every array but `time` has a leading axis N, `recording[k]` is run k alone, and `stopped` names
     the runs that stopped: number -> (time in s, why).
@@ -135,6 +137,7 @@ class Recording:
     contact_log: ContactLog | None = None
     environment: Environment | None = None
     body_contacts: BodyContacts | None = None
+    surface_contacts: tuple[SurfaceContact, ...] = ()
     stopped: dict[int, tuple[float, str]] = field(default_factory=dict)
     one: Callable[[int], Recording] | None = field(default=None, repr=False, compare=False)
 
@@ -143,6 +146,18 @@ class Recording:
         if self.one is None:
             raise InputError("Recording: expected a recording of many runs; this one has no runs to choose from")
         return self.one(run)
+
+    def wrench_at(self, frame: str, *, axes: str = "frame") -> Floats:
+        """Return the wrench through the weld, mount or joint that carries a frame, (T, 6), N and N m.
+
+        It is what the base's side exerts on the far side, at the frame's origin: a force/torque sensor's reading
+        where its mount is a frame. Loops, springs and contacts count on the declared bodies they act on.
+
+        frame: one of `mechanism.frame_names`. axes: of the result, "frame" or "world".
+        """
+        from setsu.simulation.recorded_wrench import recorded_wrench
+
+        return recorded_wrench(self, frame, axes)
 
     def center_of_pressure(self, plane: Polygon | None = None) -> Floats:
         """Return the point (T, 3), m, in a plane about which contact forces have no moment but across the plane.

@@ -51,17 +51,17 @@ def make_recording(
         return found
 
     def stacked(name: str) -> Callable[[], Floats]:
-        return lambda: np.stack([_padded(getattr(one(k), name), len(times)) for k in range(len(places))])
+        return lambda: np.stack([padded(getattr(one(k), name), len(times)) for k in range(len(places))])
 
     def ledgers() -> EnergyLedger:
         parts = [one(k).ledger for k in range(len(places))]
         return EnergyLedger(
-            *(np.stack([_padded(getattr(p, entry.name), len(times)) for p in parts]) for entry in fields(EnergyLedger))
+            *(np.stack([padded(getattr(p, entry.name), len(times)) for p in parts]) for entry in fields(EnergyLedger))
         )
 
     def states(name: str) -> Floats:
         parts = [block.stacked(name, times) for block in blocks]
-        return np.concatenate([_padded(part.swapaxes(0, 1), len(times)).swapaxes(0, 1) for part in parts])
+        return np.concatenate([padded(part.swapaxes(0, 1), len(times)).swapaxes(0, 1) for part in parts])
 
     late: dict[str, Any] = {name: stacked(name) for name in _LATE}
     return Recording(
@@ -80,7 +80,7 @@ def make_recording(
     )
 
 
-def _padded(values: Floats, rows: int) -> Floats:
+def padded(values: Floats, rows: int) -> Floats:
     """Values (T, ...) up to so many rows: a world that has stopped holds its last state."""
     if len(values) == rows:
         return values
@@ -106,6 +106,7 @@ def _names(m: Mechanism, settings: Settings) -> dict[str, Any]:
         "velocity_names": coordinate_names(m),
         "coordinate_names": position_names(m),
         "contact_names": contact_names(m, settings),
+        "surface_contacts": tuple(settings.contacts),
         "loop_names": tuple(loop.name for loop in m.loops),
     }
 

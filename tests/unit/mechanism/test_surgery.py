@@ -61,7 +61,10 @@ def test_locking_by_value_equals_locking_at_a_configuration_that_holds_it():
     assert lock_joints(m, {"joint2": 0.5}) == lock_joints(m, ["joint2"], [9.0, 0.5, 9.0])
     assert lock_joints(m, ["joint2"]) == lock_joints(m, {"joint2": 0.0})
     ball = MechanismBuilder("m").add_body("a", joint=Spherical(name="s")).build()
-    assert lock_joints(ball, {"s": (0, 0, 1, 1)}).bodies[0].pose.matrix[0, 1] == pytest.approx(-1.0)
+    half = np.sqrt(0.5)
+    assert lock_joints(ball, {"s": (0, 0, half, half)}).bodies[0].pose.matrix[0, 1] == pytest.approx(-1.0)
+    with pytest.raises(InputError, match="expected a quaternion x y z w of length 1"):
+        lock_joints(ball, {"s": (0, 0, 1, 1)})
 
 
 def test_a_locked_joint_becomes_part_of_the_offset_of_its_couplings():
@@ -113,7 +116,9 @@ def test_the_base_of_a_part_is_as_asked():
 
 def test_what_reaches_outside_a_part_is_refused_or_dropped_with_a_list():
     with pytest.raises(
-        InputError, match=r'drop=True to leave out loop "pin" \(it reaches b2\); spring "k" \(it reaches world\)'
+        InputError,
+        match=r'drop=True to leave out loop "pin" \(it reaches b2\); coupling "gear" \(it reaches ja1\); '
+        r'spring "k" \(it reaches world\)',
     ):
         extract(connected(), "a1")
     with pytest.warns(ModelWarning, match='left out loop "pin"'):

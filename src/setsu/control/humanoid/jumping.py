@@ -32,9 +32,10 @@ from setsu.control.humanoid.biped import Biped
 from setsu.control.humanoid.motion import Motion, planned_motion
 from setsu.control.humanoid.smooth_paths import hump, quintic
 from setsu.control.humanoid.walking import feet_below_hips
-from setsu.control.humanoid.whole_body_kinematics import damped_solution, posture_errors, solve_postures
+from setsu.control.humanoid.whole_body_kinematics import posture_jacobian, solve_postures
 from setsu.dynamics import centroidal_matrix, momentum
 from setsu.errors import InputError
+from setsu.inverse_kinematics import damped_step
 
 __all__ = ["Jump", "plan_jump"]
 
@@ -110,7 +111,7 @@ def plan_jump(biped: Biped, jump: Jump | None = None) -> Motion:
     q = solve_postures(biped, com, feet)
     motion = planned_motion(biped, time, q, feet, support)
     for _ in range(_ROUNDS):
-        pitch -= _running_integral(_pitch_rate(biped, motion, com, feet, pitch), jump.sample)  # (3)
+        pitch -= _running_integral(_pitch_rate(biped, motion), jump.sample)  # (3)
         q = solve_postures(biped, com, feet, _pitched(pitch), start=q)
         motion = planned_motion(biped, time, q, feet, support)
     biped.require_limits(motion.q, "plan_jump")
@@ -139,14 +140,14 @@ def _heights(jump: Jump, g: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     return time, height, (time > leaving) & (time < landing)
 
 
-def _pitch_rate(biped: Biped, motion: Motion, com: Floats, feet: Floats, pitch: Floats) -> Floats:
+def _pitch_rate(biped: Biped, motion: Motion) -> Floats:
     """Return by how much the torso pitches too fast for L_y = 0, (T,), rad/s: (2), (3)."""
     m, legs = biped.mechanism, biped.leg_velocities
     L_y = momentum(m, motion.q, motion.v)[:, 4]
-    _, J = posture_errors(biped, motion.q, com, feet, _pitched(pitch))
-    wanted = np.zeros((len(pitch), J.shape[1]))
+    J = posture_jacobian(biped, motion.q)
+    wanted = np.zeros((len(J), J.shape[1]))
     wanted[:, 4] = 1.0
-    u = damped_solution(J[:, :, legs], wanted, np.zeros(len(pitch)))  # (2)
+    u = damped_step(J[:, :, legs], wanted, np.zeros(len(J)))  # (2)
     return L_y / np.sum(centroidal_matrix(m, motion.q)[:, 4, legs] * u, axis=1)
 
 

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from setsu.control.humanoid.motion import Motion
 from setsu.control.humanoid.smooth_paths import smooth_step
-from setsu.control.humanoid.whole_body_kinematics import rotation_vector
 from setsu.errors import InputError
+from setsu.lie_groups import rotation_log
 
 __all__ = ["Landing"]
 
@@ -97,7 +97,7 @@ class Landing:
         if self.touched is None:
             planned = self.motion.q[self.motion.index(t)]
             R, wanted = (biped.pose_of(at, biped.torso)[:3, :3] for at in (q, planned))
-            self._tilt = rotation_vector(R @ wanted.T)  # (1)
+            self._tilt = rotation_log(R @ wanted.T)  # (1)
         since = 0.0 if self.touched is None else t - self.touched
         w = 1.0 - float(smooth_step(np.array(since), self.righting))
         result[self._pitch] = -w * self._tilt[1]  # (2)

@@ -1,0 +1,290 @@
+"""The study of inverse kinematics: success and time on random reachable poses, beside Pink and mink.
+
+    measure_inverse_kinematics(quick=True)
+
+Targets are poses of the tool at random postures within limits (closed ones for machines with loops). Success means
+1e-6 m and 1e-6 rad, within limits, loops closed to 1e-10. Every solver iterates to that tolerance, and begins again
+from random postures where it does not get there, at most RESTARTS times. Pink and mink take full Gauss-Newton steps
+(dt = 1, damping that grows with the error) within joint limits, their QPs solved by daqp. They do not close loops.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+import setsu
+from setsu.benchmarks.goals import Goal
+from setsu.benchmarks.machine import Machine, describe_machine
+from setsu.benchmarks.subjects import robot
+
+__all__ = [
+    "INVERSE_KINEMATICS",
+    "InverseKinematicsRow",
+    "InverseKinematicsStudy",
+    "inverse_kinematics_as_json",
+    "inverse_kinematics_goals",
+    "inverse_kinematics_tables",
+    "measure_inverse_kinematics",
+    "write_inverse_kinematics_json",
+]
+
+INVERSE_KINEMATICS = "inverse_kinematics"
+TOLERANCE = 1e-6
+RESTARTS = 60
+ROUNDS = 100  # of Pink and mink in one attempt
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+Solver = Callable[[Floats, np.random.Generator], Floats]
+
+
+@dataclass(frozen=True)
+class _Subject:
+    name: str
+    mechanism: setsu.Mechanism
+    frame: str
+    urdf: str = ""
+
+
+@dataclass(frozen=True)
+class InverseKinematicsRow:
+    """Milliseconds per pose and share of poses reached, of one solver on one machine."""
+
+    machine: str
+    solver: str
+    poses: int
+    success: float
+    milliseconds: float
+
+
+@dataclass(frozen=True)
+class InverseKinematicsStudy:
+    """Everything a run found out; missing: solvers that are not installed."""
+
+    machine: Machine
+    rows: tuple[InverseKinematicsRow, ...]
+    missing: tuple[str, ...]
+
+
+def measure_inverse_kinematics(
+    *, quick: bool = False, progress: Progress = lambda text, part: None
+) -> InverseKinematicsStudy:
+    """Solve 1,000 poses (quick: 100) on each machine by each solver."""
+    count = 100 if quick else 1000
+    subjects, rows, missing = _subjects(), [], set()
+    for number, subject in enumerate(subjects):
+        m = subject.mechanism
+        poses = setsu.frame_pose(m, _postures(m, count), subject.frame)
+        progress(f"{subject.name}, setsu", number / len(subjects))
+        setsu.inverse_kinematics(m, {subject.frame: poses[:20]}, tolerance=TOLERANCE)  # code is made
+        began = perf_counter()
+        together = setsu.inverse_kinematics(m, {subject.frame: poses}, tolerance=TOLERANCE, restarts=RESTARTS)
+        rows.append(_row(subject, "setsu, one call", poses, together.q, perf_counter() - began))
+        solvers: dict[str, Callable[[], Solver]] = {"setsu, pose by pose": lambda s=subject: _setsu(s)}
+        if subject.urdf:
+            solvers |= {"Pink": lambda s=subject: _pink(s), "mink": lambda s=subject: _mink(s)}
+        for name, make in solvers.items():
+            progress(f"{subject.name}, {name}", number / len(subjects))
+            try:
+                solve = make()
+            except ImportError:
+                missing.add(name)
+                continue
+            rng = np.random.default_rng(1)
+            solve(poses[0], rng)
+            began = perf_counter()
+            q = np.array([solve(pose, rng) for pose in poses])
+            rows.append(_row(subject, name, poses, q, perf_counter() - began))
+    progress("done", 1.0)
+    return InverseKinematicsStudy(describe_machine(), tuple(rows), tuple(sorted(missing)))
+
+
+def _row(subject: _Subject, solver: str, poses: Floats, q: Floats, seconds: float) -> InverseKinematicsRow:
+    """Judge postures by our own kinematics, whoever found them."""
+    m = subject.mechanism
+    T = setsu.frame_pose(m, q, subject.frame)
+    turn = setsu.rotation_log(np.swapaxes(T[:, :3, :3], 1, 2) @ poses[:, :3, :3])
+    near = np.linalg.norm(T[:, :3, 3] - poses[:, :3, 3], axis=1) <= TOLERANCE * np.sqrt(3.0)
+    near &= np.linalg.norm(turn, axis=1) <= TOLERANCE * np.sqrt(3.0)
+    if m.loops or m.couplings:
+        near &= np.abs(setsu.loop_error(m, q)).max(axis=1, initial=0.0) < 1e-10
+    if m.nq == m.nv:
+        near &= ((q >= m.lower - 1e-9) & (q <= m.upper + 1e-9)).all(axis=1)
+    return InverseKinematicsRow(subject.name, solver, len(q), float(near.mean()), round(1e3 * seconds / len(q), 3))
+
+
+def _postures(m: setsu.Mechanism, count: int) -> Floats:
+    """Random postures within limits; of machines with loops, closed ones about the reference."""
+    rng = np.random.default_rng(20_261)
+    if not m.loops:
+        return np.array([m.random_configuration(rng) for _ in range(count)])
+    home, found = setsu.close_loops(m, m.reference_configuration()), []
+    while len(found) < count:
+        away = setsu.integrate(m, home, 0.3 * rng.standard_normal(m.nv), 1.0)
+        try:
+            found.append(setsu.close_loops(m, away))
+        except setsu.ClosingError:
+            continue
+    return np.array(found)
+
+
+def _subjects() -> list[_Subject]:
+    """Panda and UR10 where their files are installed, a Stewart platform, a delta robot and a linkage leg."""
+    found = []
+    for name, frame in (("panda", "panda_hand"), ("ur10", "tool0")):
+        subject = robot(name)
+        if subject is None:
+            continue
+        with TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", setsu.ModelWarning)
+            path = Path(folder) / f"{name}.urdf"
+            path.write_text(subject.urdf, encoding="utf-8")
+            m = setsu.load(path)
+        if frame not in m.frame_names:
+            frame = m.frame_names[-1]
+        found.append(_Subject(name, m, frame, subject.urdf))
+    samples = setsu.sample_mechanisms
+    for name, m in (
+        ("Stewart platform", samples.stewart_platform()),
+        ("delta robot", samples.delta_robot()),
+        ("Jansen leg", samples.jansen_leg()),
+    ):
+        found.append(_Subject(name, m, m.body_names[0] if "platform" in name else m.body_names[-1]))
+    return found
+
+
+def _setsu(subject: _Subject) -> Solver:
+    m, frame = subject.mechanism, subject.frame
+    return lambda pose, rng: setsu.inverse_kinematics(m, {frame: pose}, tolerance=TOLERANCE, restarts=RESTARTS).q
+
+
+def _random(m: setsu.Mechanism, rng: np.random.Generator) -> Floats:
+    return m.random_configuration(rng)
+
+
+def _pink(subject: _Subject) -> Solver:
+    """Pink on a Pinocchio model of the same file."""
+    pin, pink = import_module("pinocchio"), import_module("pink")
+    pinocchio_map = import_module("setsu.interop").pinocchio
+    limits = import_module("pink.limits")
+    import_module("daqp")
+    model = pin.buildModelFromXML(subject.urdf)
+    data, there = model.createData(), pinocchio_map(subject.mechanism, model)
+    task = pink.tasks.FrameTask(subject.frame, position_cost=1.0, orientation_cost=1.0, lm_damping=1e-2)
+    bounds = [limits.ConfigurationLimit(model, config_limit_gain=1.0)]
+    configuration = pink.Configuration(model, data, np.array(pin.neutral(model)))
+
+    def solve(pose: Floats, rng: np.random.Generator) -> Floats:
+        task.set_target(pin.SE3(pose))
+        q = there.q_to(np.clip(subject.mechanism.neutral(), subject.mechanism.lower, subject.mechanism.upper))
+        for _ in range(RESTARTS + 1):
+            configuration.update(q)
+            for _ in range(ROUNDS):
+                if np.abs(task.compute_error(configuration)).max() <= TOLERANCE:
+                    return there.q_from(configuration.q)
+                velocity = pink.solve_ik(
+                    configuration, [task], 1.0, solver="daqp", limits=bounds, damping=1e-12, safety_break=False
+                )
+                configuration.integrate_inplace(velocity, 1.0)
+            q = there.q_to(_random(subject.mechanism, rng))
+        return there.q_from(configuration.q)
+
+    return solve
+
+
+def _mink(subject: _Subject) -> Solver:
+    """mink on a MuJoCo model of the same file."""
+    mujoco, mink = import_module("mujoco"), import_module("mink")
+    mujoco_map = import_module("setsu.interop").mujoco
+    import_module("daqp")
+    spec = mujoco.MjSpec.from_string(subject.urdf)
+    spec.compiler.fusestatic, spec.compiler.boundmass, spec.compiler.boundinertia = False, 1e-6, 1e-9
+    spec.compiler.balanceinertia = True
+    model = spec.compile()
+    there = mujoco_map(subject.mechanism, model)
+    task = mink.FrameTask(subject.frame, "body", position_cost=1.0, orientation_cost=1.0, lm_damping=1e-2)
+    bounds = [mink.ConfigurationLimit(model, gain=1.0)]
+    configuration = mink.Configuration(model)
+
+    def solve(pose: Floats, rng: np.random.Generator) -> Floats:
+        task.set_target(mink.SE3.from_matrix(pose))
+        q = there.q_to(np.clip(subject.mechanism.neutral(), subject.mechanism.lower, subject.mechanism.upper))
+        for _ in range(RESTARTS + 1):
+            configuration.update(q)
+            for _ in range(ROUNDS):
+                if np.abs(task.compute_error(configuration)).max() <= TOLERANCE:
+                    return there.q_from(configuration.q)
+                velocity = mink.solve_ik(
+                    configuration, [task], 1.0, solver="daqp", damping=1e-12, limits=bounds, safety_break=False
+                )
+                configuration.integrate_inplace(velocity, 1.0)
+            q = there.q_to(_random(subject.mechanism, rng))
+        return there.q_from(configuration.q)
+
+    return solve
+
+
+def inverse_kinematics_goals(study: InverseKinematicsStudy) -> list[Goal]:
+    """Return the goals: success of ours on every machine, time of one pose beside the faster of the others."""
+    goals = []
+    for name in dict.fromkeys(row.machine for row in study.rows):
+        rows = {row.solver: row for row in study.rows if row.machine == name}
+        ours = rows["setsu, pose by pose"]
+        goals.append(Goal(f"{name}: poses reached", 0.999, min(ours.success, rows["setsu, one call"].success)))
+        others = [row.milliseconds for solver, row in rows.items() if not solver.startswith("setsu")]
+        if others:
+            goals.append(Goal(f"{name}: time of the faster other solver / ours", 1.0, min(others) / ours.milliseconds))
+    return goals
+
+
+def inverse_kinematics_as_json(study: InverseKinematicsStudy) -> dict[str, Any]:
+    """Everything in the study and the goals, as plain lists and dictionaries."""
+    return {
+        "machine": asdict(study.machine),
+        "rows": [asdict(row) for row in study.rows],
+        "missing": list(study.missing),
+        "goals": [{**asdict(goal), "met": goal.met} for goal in inverse_kinematics_goals(study)],
+    }
+
+
+def write_inverse_kinematics_json(study: InverseKinematicsStudy, path: Path) -> None:
+    """Write the study to a file."""
+    import msgspec
+
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(inverse_kinematics_as_json(study)), indent=1))
+
+
+def inverse_kinematics_tables(study: InverseKinematicsStudy) -> Group:
+    """The tables, to print with rich."""
+    table = Table()
+    for title in ("machine", "solver", "poses", "reached", "time per pose"):
+        table.add_column(title, justify="left" if title in ("machine", "solver") else "right")
+    for row in study.rows:
+        table.add_row(
+            row.machine, row.solver, str(row.poses), f"{100 * row.success:.1f} %", f"{row.milliseconds:.2f} ms"
+        )
+    lines = [
+        f"goal: {goal.what} ≥ {goal.wanted:g}: {goal.reached:.3g}, {'met' if goal.met else 'missed'}"
+        for goal in inverse_kinematics_goals(study)
+    ]
+    if study.missing:
+        lines.append(f"not installed: {', '.join(study.missing)}")
+    if study.machine.busy:
+        lines.append(
+            f"{study.machine.load:.1f} of {study.machine.cores} cores were busy: times are worse than they are"
+        )
+    title = Text("inverse kinematics to 1e-6 m and rad, restarts included")
+    return Group(Text(str(study.machine)), title, table, *map(Text, lines))
