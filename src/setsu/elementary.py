@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -167,9 +168,13 @@ def matmul(*factors: ArrayLike) -> NDArray[np.float64]:
     >>> matmul([[0.0, 1.0], [2.0, 3.0]], [4.0, 5.0]).tolist()
     [5.0, 23.0]
     """
-    result = np.asarray(factors[0])
+    result: Any = factors[0]
     for factor in factors[1:]:
-        right = np.asarray(factor)
+        if hasattr(result, "entries") or hasattr(factor, "entries"):
+            # A placement with named numbers has a product of its own, which keeps the names.
+            result = result @ factor
+            continue
+        result, right = np.asarray(result), np.asarray(factor)
         columns = range(result.shape[-1])
         if right.ndim == 1:
             terms = (result[..., k] * right[k] for k in columns)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.elementary import matmul
 from setsu.errors import InputError
 
 __all__ = [
@@ -205,7 +206,7 @@ def as_placement(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
 
 
 def _product(left: Any, right: Any) -> Any:
-    plain = np.asarray(left).view(np.ndarray) @ np.asarray(right).view(np.ndarray)
+    plain = matmul(np.asarray(left).view(np.ndarray), np.asarray(right).view(np.ndarray))
     if np.shape(left) != (4, 4) or np.shape(right) != (4, 4):
         return plain
     a, b = _rows(left), _rows(right)

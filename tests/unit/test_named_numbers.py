@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import setsu
+from setsu.elementary import matmul
 from setsu.mechanism.native_text import from_text, to_text
 from setsu.named_numbers import NamedNumber, evaluate_expression
 
@@ -50,7 +51,8 @@ def test_placements_are_the_same_numbers() -> None:
     np.testing.assert_array_equal(np.asarray(named), setsu.modified_dh(0.4, 0.7, 0.2, 0.3))
     named = setsu.placement((a, 0, b), rpy=(0.1, alpha, 0.2))
     np.testing.assert_array_equal(np.asarray(named), setsu.placement((0.7, 0, 0.3), rpy=(0.1, 0.4, 0.2)))
-    np.testing.assert_array_equal(np.asarray(named @ named), np.asarray(named).view(np.ndarray) @ np.asarray(named))
+    plain = np.asarray(named).view(np.ndarray)
+    np.testing.assert_array_equal(np.asarray(named @ named), matmul(plain, plain))
 
 
 def test_product_of_placements_keeps_names_and_other_use_drops_them() -> None:

@@ -159,7 +159,7 @@ def _show(fit: Fit, validation: Validation | None) -> None:
     joints = Table()
     joints.add_column("joint")
     heads = ["R²", "R² of left out fifths", "R² of real bodies", "σ of the residual"]
-    heads += ["R² of the unseen log"] if validation else []
+    heads += ["R² unseen log"] if validation else []
     for head in heads:
         joints.add_column(head, justify="right")
     for j, name in enumerate(fit.model.rows):

@@ -59,8 +59,8 @@ def _limits(m: Mechanism, curves: MotionCurves) -> list[Alarm]:
     alarms = [
         Alarm(
             "limits",
-            f'{curves.motion.source}: joint "{name}" goes from {least:.4g} to {most:.4g}, outside its limits {low:.4g} '
-            f"to {high:.4g}" + (f", and {len(found) - 1} more" if len(found) > 1 else ""),
+            f'{curves.motion.source}: joint "{name}" goes from {least:.4g} to {most:.4g}, {_room(low, high)}'
+            + (f", and {len(found) - 1} more" if len(found) > 1 else ""),
             {"joint": name, "beyond": beyond, "joints": [entry[0] for entry in found]},
         )
     ]
@@ -106,3 +106,10 @@ def _velocity(m: Mechanism, curves: MotionCurves) -> list[Alarm]:
             {"joint": name, "slope": slope, "correlation": correlation, "joints": [entry[0] for entry in alarms]},
         )
     ]
+
+
+def _room(low: float, high: float) -> str:
+    """Where a joint may go, for messages."""
+    if np.isfinite(high - low):
+        return f"outside its limits {low:.4g} to {high:.4g}"
+    return "more than ten turns of a joint without limits"
