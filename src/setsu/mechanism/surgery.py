@@ -251,8 +251,8 @@ def _based(body: Body, base: str, pose: Pose, names: FreshNames) -> Body:
         raise InputError(f'extract base: expected "fixed", "floating" or "joint", got {base!r}')
     # Whoever asks for the old joint by name must not find another one in its place.
     kind = Fixed if base == "fixed" else Free
-    joint = body.joint if isinstance(body.joint, kind) else kind(name=names.joint(f"{body.name}_root"))
-    return dataclasses.replace(body, parent=WORLD, joint=joint, pose=pose)
+    name = body.joint.name if isinstance(body.joint, kind) else names.joint(f"{body.name}_root")
+    return dataclasses.replace(body, parent=WORLD, joint=kind(name=name), pose=pose)
 
 
 def _inside(
