@@ -83,7 +83,10 @@ TAIL = "\n[simulation]\nduration = 0.1\n"
         ),
         ("[start]\nq.joint1 = nan", "expected finite numbers, got nan"),
         ("[start]\nfixed = ['x']", "s.toml:4: start.fixed: unknown joint 'x'"),
-        ("[torque]", "expected a known kind, got nothing (known: none, constant, expression, joint_feedback)"),
+        (
+            "[torque]",
+            "expected a known kind, got nothing (known: none, constant, expression, actuators, joint_feedback)",
+        ),
         ("[start]\nq = 3", "s.toml:4: start.q: expected a table, got 3"),
         ("[start\nq = 3", "s.toml:3: not valid TOML"),
     ],
