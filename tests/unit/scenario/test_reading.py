@@ -85,7 +85,7 @@ TAIL = "\n[simulation]\nduration = 0.1\n"
         ("[start]\nfixed = ['x']", "s.toml:4: start.fixed: unknown joint 'x'"),
         (
             "[torque]",
-            "expected a known kind, got nothing (known: none, constant, expression, actuators, joint_feedback)",
+            "expected a known kind, got nothing (known: none, constant, expression, actuators",
         ),
         ("[start]\nq = 3", "s.toml:4: start.q: expected a table, got 3"),
         ("[start\nq = 3", "s.toml:3: not valid TOML"),
