@@ -48,6 +48,7 @@ LINES: dict[str, int] = {
 # shows one, reads them.
 SAME_LINE_ALLOWED = {
     ("spatial", "elementary"),
+    ("named_numbers", "elementary"),
     ("spatial", "errors"),
     ("named_numbers", "errors"),
     ("lie_groups", "errors"),

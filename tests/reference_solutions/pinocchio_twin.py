@@ -83,7 +83,8 @@ class PinocchioTwin:
 
 def _with_armature(mechanism: setsu.Mechanism, armature: float) -> setsu.Mechanism:
     bodies = tuple(
-        dataclasses.replace(body, joint=dataclasses.replace(body.joint, armature=armature)) for body in mechanism.bodies
+        dataclasses.replace(body, joint=dataclasses.replace(body.joint, armature=armature)) if body.joint.nv else body
+        for body in mechanism.bodies
     )
     return dataclasses.replace(mechanism, bodies=bodies)
 

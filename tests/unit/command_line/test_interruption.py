@@ -21,7 +21,7 @@ import pytest
 import setsu
 
 STUDY = Path(__file__).resolve().parents[1] / "sweep" / "slow_study.toml"
-PATIENCE = 300.0
+PATIENCE = 900.0
 
 LONG = """
 [model]
