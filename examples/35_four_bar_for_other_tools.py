@@ -14,7 +14,7 @@ import setsu
 
 linkage = setsu.sample_mechanisms.four_bar()
 (pin,) = linkage.loops
-rubbing = dataclasses.replace(pin, joint=dataclasses.replace(pin.joint, damping=0.05, coulomb=0.02))
+rubbing = dataclasses.replace(pin, joint=dataclasses.replace(pin.joint, damping=0.05))
 linkage = dataclasses.replace(linkage, loops=(rubbing,))
 
 # Torque of the crank in a closed state, and how it changes with the crank's angle, speed and acceleration.

@@ -68,5 +68,5 @@ def _notes(runs: dict[str, Runs]) -> tuple[str, ...]:
         "acceleration; columns j > i of (23) are zero; (29) is the rate of the hand's Jacobian; (33) needs the real "
         "sliding direction. Angle q1 of Fig. 7 counts from the horizontal; the third angle π/2 is missing in Fig. 12.",
         "Several contacts. The paper leaves several constraints at once to later work: "
-        "examples/50_two_frictional_contacts.py slides an arm on two surfaces with friction, with the same balances.",
+        "examples/39_two_frictional_contacts.py slides an arm on two surfaces with friction, with the same balances.",
     )
