@@ -34,8 +34,15 @@ def print_json(data: object) -> None:
     """Write data as JSON to stdout; numbers that are not finite become null."""
     import msgspec
 
-    text = msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+    text = msgspec.json.format(msgspec.json.encode(data, enc_hook=_plain), indent=2).decode()
     sys.stdout.write(text + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy as those of Python."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} has no form in JSON")
 
 
 class ProgressBar:

@@ -141,27 +141,32 @@ class Block(ABC):
         """Add a wrench on a body of some worlds: force (N) at a point (m, body frame) and torque (N m), world axes."""
         q, mechanism = self.arrays.q, self.mechanism
         if body not in self._pushed:
-            self._pushed.append(body)
-            self._add_push_slot(body)
+            self._make_push_slots([*self._pushed, body])
         slot = self._pushed.index(body)
         placed = body_poses(mechanism, q[rows])[:, body, :3, :3] @ point
         wrench = self.drive.push[slot].reshape(-1, 6)
         wrench[rows, :3] += force
         wrench[rows, 3:] += torque + np.cross(placed, force)
 
-    def _add_push_slot(self, body: int) -> None:
-        n, nv, d = self.count, self.mechanism.nv, self.drive
-        jacobian = np.zeros((len(self._pushed), n, 6 * nv))
+    def _make_push_slots(self, bodies: list[int]) -> None:
+        """Let these bodies be pushed; wrenches of bodies that could be pushed before are kept."""
+        n, nv, d, before = self.count, self.mechanism.nv, self.drive, self._pushed
+        self._pushed = list(bodies)
+        jacobian = np.zeros((len(bodies), n, 6 * nv))
         bound = [
             native_function(self.mechanism, "frame_jacobian", target=each).bind(
                 [self.q_of_stage, np.zeros(3)], [jacobian[k]]
             )
             for k, each in enumerate(self._pushed)
         ]
-        push = np.zeros((len(self._pushed), 6 * n))
-        push[: len(d.push)] = d.push
+        push = np.zeros((len(bodies), 6 * n))
+        for k, body in enumerate(bodies):
+            if body in before:
+                push[k] = d.push[before.index(body)]
         self._push_kept = bound
-        kernels = np.array([call.handle for call in bound], dtype=np.int64)
+        kernels = np.array([call.handle for call in bound], dtype=np.int64).reshape(
+            len(bodies), d.push_kernels.shape[1]
+        )
         self.drive = d._replace(push=push, jacobian=jacobian, push_kernels=kernels)
         self.rebind()
 
@@ -177,10 +182,12 @@ class Block(ABC):
 
     def state(self) -> dict[str, Any]:
         """All that a step changes, as copies."""
-        return {"arrays": [array.copy() for array in self._mutable()]}
+        return {"arrays": [array.copy() for array in self._mutable()], "pushed": list(self._pushed)}
 
     def set_state(self, kept: dict[str, Any]) -> None:
         """Take over the state of a block of the same kind."""
+        if kept["pushed"] != self._pushed:
+            self._make_push_slots(kept["pushed"])
         for array, values in zip(self._mutable(), kept["arrays"], strict=True):
             array[...] = values
 

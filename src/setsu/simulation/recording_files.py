@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from setsu.constraints import SurfaceContact
+from setsu.constraints.surfaces import Cylinder, ImplicitSurface, Plane, Sphere
 from setsu.contact import Environment, Polygon
 from setsu.errors import InputError, ModelFileError
 from setsu.mechanism import Material, Pose, Shape
@@ -35,6 +37,7 @@ ARRAYS: dict[str, tuple[tuple[str, ...], str]] = {
     "constraint_error": ((), "m or rad"),
 }
 _NAMES = ("joint_names", "body_names", "velocity_names", "coordinate_names", "contact_names", "loop_names")
+_SURFACES = {kind.__name__: kind for kind in (Plane, Sphere, Cylinder, ImplicitSurface)}
 _LEDGER = tuple(entry.name for entry in fields(EnergyLedger))
 _LOG = tuple(entry.name for entry in fields(ContactLog))
 _LOG_AXES = {"position": ("contact", "xyz"), "stop_torque": ("velocity",)}
@@ -154,6 +157,7 @@ def _header(recording: Recording) -> str:
     surroundings = None if recording.environment is None else _environment_record(recording.environment)
     pairs = None if recording.body_contacts is None else recording.body_contacts.pairs
     content = {"events": events, "mechanism": model, "environment": surroundings, "body_contacts": pairs}
+    content["surface_contacts"] = [_surface_contact_record(contact) for contact in recording.surface_contacts]
     return json.dumps({"format": FORMAT, **settings, **content})
 
 
@@ -180,6 +184,17 @@ def _environment(record: Any) -> Environment:
     )
 
 
+def _surface_contact_record(contact: SurfaceContact) -> dict[str, Any]:
+    record = {entry.name: getattr(contact, entry.name) for entry in fields(contact)}
+    surface = {entry.name: getattr(contact.surface, entry.name) for entry in fields(contact.surface) if entry.init}
+    return record | {"surface": [type(contact.surface).__name__, surface]}
+
+
+def _surface_contact(record: dict[str, Any]) -> SurfaceContact:
+    kind, numbers = record["surface"]
+    return SurfaceContact(**{**record, "surface": _SURFACES[kind](**numbers)})
+
+
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
     if header.pop("format") != FORMAT:
         raise ValueError("its header is not of this format")
@@ -193,6 +208,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
     mechanism = None if model is None else from_text(model, "the mechanism inside the recording")
     surroundings = header.pop("environment", None)
     environment = None if surroundings is None else _environment(surroundings)
+    surfaces = tuple(_surface_contact(record) for record in header.pop("surface_contacts", ()))
     ledger = EnergyLedger(**{name: arrays.pop(f"ledger_{name}") for name in _LEDGER})
     log = None
     if "contact_log_depth" in arrays:
@@ -212,6 +228,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
         contact_log=log,
         environment=environment,
         body_contacts=between,
+        surface_contacts=surfaces,
     )
 
 

@@ -14,8 +14,15 @@ __all__ = ["read_simulator", "write_simulator"]
 
 _FORMAT = b"setsu simulator 1\n"
 
-# A file may come from anybody: only these may be made from it.
-_KNOWN = ("setsu.", "numpy", "_codecs")
+# A file may come from anybody: only classes of Setsu and what NumPy's arrays need may be made from it.
+_OF_OTHERS = {
+    *(("builtins", name) for name in ("frozenset", "set", "complex", "slice", "range", "bytearray")),
+    *(("numpy", name) for name in ("ndarray", "dtype")),
+    *((f"numpy.{core}.multiarray", name) for core in ("_core", "core") for name in ("_reconstruct", "scalar")),
+    *((f"numpy.{core}.numeric", "_frombuffer") for core in ("_core", "core")),
+    ("_codecs", "encode"),
+    ("collections", "OrderedDict"),
+}
 
 
 def write_simulator(path: Path, settings: Settings, count: int | None, threads: int | None, kept: dict) -> None:
@@ -54,14 +61,14 @@ def write_simulator(path: Path, settings: Settings, count: int | None, threads: 
 
 class _Careful(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if module == "builtins" and name in ("frozenset", "set", "complex", "slice", "range", "bytearray"):
+        if (module, name) in _OF_OTHERS:
             return super().find_class(module, name)
-        if not module.startswith(_KNOWN):
-            raise InputError(
-                f"Simulator.load: the file holds {module}.{name}, which is not of Setsu; build the simulator with its "
-                "torque function and give it the state by `restore`"
-            )
-        return super().find_class(module, name)
+        if module.startswith("setsu.") and isinstance(found := super().find_class(module, name), type):
+            return found
+        raise InputError(
+            f"Simulator.load: the file holds {module}.{name}, which is no class of Setsu; build the simulator with its "
+            "torque function and give it the state by `restore`"
+        )
 
 
 def read_simulator(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

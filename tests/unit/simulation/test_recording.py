@@ -65,6 +65,21 @@ def test_files_give_back_every_bit(recording: setsu.Recording, tmp_path: Path, n
             assert first == second, entry.name
 
 
+def test_files_give_back_every_kind_of_surface(tmp_path: Path) -> None:
+    surfaces = [
+        setsu.Plane((1, 2, 6), -9.0),
+        setsu.Sphere((0, 0, -9.0), 0.5),
+        setsu.Cylinder((0, 0, -9.0), (1, 2, 3), 0.5),
+        setsu.ImplicitSurface("z - x**2 + 9"),
+    ]
+    contacts = [
+        setsu.SurfaceContact("link2", (0.5, 0, 0), surface, friction=0.1, name=f"s{k}")
+        for k, surface in enumerate(surfaces)
+    ]
+    run = setsu.simulate(planar_arm(2), [0, 0], [0, 0], 0.02, 0.01, contacts=contacts)
+    assert setsu.Recording.load(run.save(tmp_path / "run.npz")).surface_contacts == tuple(contacts)
+
+
 def test_the_data_set_has_named_axes_and_units(recording: setsu.Recording) -> None:
     data = recording.to_xarray()
     assert data["joint_wrenches"].dims == ("time", "body", "wrench")

@@ -128,6 +128,31 @@ def test_a_push_is_the_force_it_says_and_ends_with_the_run() -> None:
     assert sim.v[5] == pytest.approx(0.3, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["tree", "loop", "floor"])
+def test_pushes_are_saved_and_restored_whichever_bodies_were_pushed_before(name: str) -> None:
+    m = setsu.sample_mechanisms.four_bar() if name == "loop" else setsu.sample_mechanisms.planar_arm(3)
+    ground = {"environment": setsu.Environment.floor(-5.0)} if name == "floor" else {}
+    one, two = (setsu.Simulator(m, 1e-3, **ground) for _ in range(2))
+    first, second = m.body_names[0], m.body_names[2]
+    for sim in (one, two):
+        sim.reset(m.neutral(), np.zeros(3))
+    before = one.save()
+    one.push(second, (0.0, 1.0, 4.0), torque=(1.0, 2.0, 3.0))
+    pushed = one.save()
+    two.push(first, (0.0, 0.0, -2.0))
+    two.push(second, (3.0, 0.0, 0.0))
+    two.restore(pushed)
+    for sim in (one, two):
+        sim.step(steps=20)
+    assert np.array_equal(one.v, two.v)
+    moved = one.v
+    for sim in (one, two):
+        sim.restore(before)
+        sim.step(steps=20)
+    assert np.array_equal(one.v, two.v)
+    assert not np.array_equal(one.v, moved)
+
+
 def test_a_held_torque_acts_beside_the_law() -> None:
     m = setsu.MechanismBuilder("slider", gravity=(0, 0, 0))
     m.add_body("slider", joint=setsu.Prismatic((1, 0, 0)), mass=1.0)

@@ -11,10 +11,11 @@ import pytest
 from mcap.reader import make_reader
 
 import setsu
+from setsu.mechanism.velocity_names import coordinate_names
 from setsu.studio.colors import hex_color, joint_color
 from setsu.studio.mcap_file import mcap_bytes
 from setsu.studio.plots import Curve, Plot, cursor_style, legend_html, plot_svg, ticks
-from setsu.studio.readout import box, forces_table, matrix_picture, velocity_names
+from setsu.studio.readout import box, forces_table, matrix_picture
 from setsu.studio.recorded_plots import GROUPS, plots_of, zero_moment_point
 from setsu.studio.state import moment_at_rest, moment_of_recording
 
@@ -84,7 +85,7 @@ def test_names_from_files_cannot_become_markup() -> None:
     m = builder.build()
     shown = [
         plot_svg(np.arange(3.0), plot), legend_html(plot, 1), box("error", evil),
-        forces_table(m, moment_at_rest(m, np.zeros(1))), matrix_picture(np.eye(1), velocity_names(m)),
+        forces_table(m, moment_at_rest(m, np.zeros(1))), matrix_picture(np.eye(1), coordinate_names(m)),
     ]  # fmt: skip
     assert not any("<img" in text for text in shown)
 
