@@ -25,7 +25,6 @@ CORE = ("identities", "determinism/test_arguments.py", "unit/contact", "unit/sim
 EVERY = 40
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v2"])
 def test_the_numerical_core_at(level: str) -> None:
     try:

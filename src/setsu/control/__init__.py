@@ -13,9 +13,11 @@ from setsu.control.force_feedback import ForceFeedback, ForceSensor
 from setsu.control.hybrid import HybridControl
 from setsu.control.impedance import Impedance
 from setsu.control.joint_feedback import JointFeedback
+from setsu.control.law import law
 from setsu.control.mismatch import mismatched
 from setsu.control.sampled import Sampled
 from setsu.control.targets import SampledMotion
+from setsu.symbolic.tracing import where
 
 __all__ = [
     "ComputedTorque",
@@ -34,5 +36,7 @@ __all__ = [
     "Sum",
     "SurfacePress",
     "humanoid",
+    "law",
     "mismatched",
+    "where",
 ]

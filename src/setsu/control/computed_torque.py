@@ -39,6 +39,11 @@ class ComputedTorque(Controller):
         self.position_gain = gains(position_gain, mechanism.nv, "ComputedTorque position_gain")
         self.velocity_gain = gains(velocity_gain, mechanism.nv, "ComputedTorque velocity_gain")
 
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether the target is no function of the user's."""
+        return getattr(self.target, "traceable", False)
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,) (1)."""
         q_d, v_d, a_d = self.target(t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.control.arguments import nonnegative
 from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+from setsu.symbolic.tracing import holds_symbols
 
 if TYPE_CHECKING:
     from setsu.control.force_feedback import ForceSensor
+    from setsu.control.law import TracedLaw
     from setsu.control.sampled import Sampled
 
-__all__ = ["Controller", "Law", "Limited", "Sum"]
+__all__ = ["Controller", "Law", "Limited", "Sum", "seeds"]
 
 Floats = NDArray[np.float64]
 Law = Callable[[float, Floats, Floats], ArrayLike]
@@ -32,9 +36,52 @@ class Controller(ABC):
     single_state = True
     """With many worlds, each has a copy of its own."""
 
+    memory: tuple[str, ...] = ()
+    """Attributes that change while the law runs: plain data, or parts with a state of their own."""
+
+    _code: TracedLaw | None = None
+    _traced_for: Any = None
+
+    traceable = False
+    """Whether the torque depends on t, q and v alone, by operations that can be compiled."""
+
     @abstractmethod
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,)."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what the law remembers, as copies."""
+        return {name: _kept(getattr(self, name)) for name in self.memory}
+
+    def set_state(self, kept: dict[str, Any]) -> None:
+        """Remember what `state` returned here or in a copy."""
+        for name, value in kept.items():
+            object.__setattr__(self, name, _taken(getattr(self, name), value))
+
+    def for_world(self, number: int) -> Controller:
+        """Return a copy with a memory and noise of its own, for one of many worlds."""
+        copied = copy.deepcopy(self)
+        _reseed(copied, number, set())
+        return copied
+
+    def traced(self, m: Mechanism) -> TracedLaw | None:
+        """Return the law as code without Python for a mechanism, made anew when its numbers have changed, or None."""
+        if not self.traceable:
+            return None
+        from setsu.control.law import traced_law
+        from setsu.symbolic.tracing import Untraceable
+
+        numbers = (m.digest, _fingerprint(self))
+        if self._traced_for != numbers:
+            try:
+                self._code = traced_law(self, m)
+            except Untraceable:
+                self._code = None
+            self._traced_for = numbers
+        return self._code
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_code", "_traced_for")}
 
     def __add__(self, other: Law) -> Sum:
         return Sum(self, other)
@@ -53,7 +100,7 @@ class Controller(ABC):
         delay: float = 0.0,
         position_noise: float = 0.0,
         velocity_noise: float = 0.0,
-        seed: int = 0,
+        seed: int | tuple[int, ...] = 0,
         sensor: ForceSensor | None = None,
         initial: ArrayLike | None = None,
     ) -> Sampled:
@@ -77,14 +124,22 @@ class Sum(Controller):
             flat.extend(law.laws if isinstance(law, Sum) else [law])
         self.laws: tuple[Law, ...] = tuple(flat)
 
+    memory = ("laws",)
+
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether all of them are."""
+        return all(getattr(law, "traceable", False) for law in self.laws)
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the sum of the torques."""
-        total = np.zeros(len(v))
+        total: Floats = np.zeros(len(v))
         for law in self.laws:
-            part = np.asarray(law(t, q, v), dtype=np.float64)
+            part: Any = law(t, q, v)
+            part = part if holds_symbols(part) else np.asarray(part, dtype=np.float64)
             if part.shape != total.shape:
                 raise InputError(f"sum of controllers: expected torques of shape {total.shape}, got {part.shape}")
-            total += part
+            total = total + part
         return total
 
 
@@ -94,6 +149,64 @@ class Limited(Controller):
     def __init__(self, law: Law, torque_limit: ArrayLike) -> None:
         self.law, self.torque_limit = law, nonnegative(torque_limit, "Limited torque_limit")
 
+    memory = ("law",)
+
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether the law is."""
+        return getattr(self.law, "traceable", False)
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque within the limits."""
-        return np.clip(np.asarray(self.law(t, q, v), dtype=np.float64), -self.torque_limit, self.torque_limit)
+        torque = self.law(t, q, v)
+        torque = torque if holds_symbols(torque) else np.asarray(torque, dtype=np.float64)
+        return np.clip(torque, -self.torque_limit, self.torque_limit)
+
+
+def _kept(value: Any) -> Any:
+    """A copy of something remembered; of laws what they remember, of other functions nothing."""
+    if isinstance(value, tuple):
+        return tuple(_kept(part) for part in value)
+    if hasattr(value, "set_state"):
+        return value.state()
+    return None if callable(value) else copy.deepcopy(value)
+
+
+def _taken(present: Any, kept: Any) -> Any:
+    """The value that takes over something remembered."""
+    if isinstance(present, tuple):
+        return tuple(_taken(part, value) for part, value in zip(present, kept, strict=True))
+    if hasattr(present, "set_state"):
+        present.set_state(kept)
+        return present
+    return present if callable(present) else copy.deepcopy(kept)
+
+
+def _reseed(value: Any, number: int, done: set[int]) -> None:
+    """Give a law, and the laws and sensors it is made of, noise of one world."""
+    if isinstance(value, tuple):
+        for part in value:
+            _reseed(part, number, done)
+    elif hasattr(value, "memory") and id(value) not in done:
+        done.add(id(value))
+        if hasattr(value, "seed"):
+            value.seed = (*seeds(value.seed), number)
+        for name in value.memory:
+            _reseed(getattr(value, name), number, done)
+
+
+def seeds(seed: int | tuple[int, ...]) -> tuple[int, ...]:
+    """A seed as whole numbers."""
+    return seed if isinstance(seed, tuple) else (seed,)
+
+
+def _fingerprint(value: Any) -> Any:
+    """Something that differs when the numbers of a law have changed."""
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    if isinstance(value, Controller) or getattr(value, "traceable", False) is True:
+        own = value.__dict__.items()
+        return tuple((name, _fingerprint(part)) for name, part in own if name not in ("_code", "_traced_for", "_codes"))
+    if isinstance(value, tuple | list):
+        return tuple(map(_fingerprint, value))
+    return value if isinstance(value, float | int | str) else id(value)

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints import constrained_inverse_dynamics
 from setsu.control.controller import Controller
+from setsu.control.tables import Table, looked_up
 from setsu.control.targets import SampledMotion, sampled_rows, sampled_time
 from setsu.dynamics import inverse_dynamics
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.nodal import nodal_inverse_dynamics
+from setsu.symbolic.tracing import Number
 
 __all__ = ["FeedForward"]
 
@@ -70,8 +72,20 @@ class FeedForward(Controller):
             return cls(t, method(mechanism, np.asarray(q), np.asarray(v), np.asarray(a), **options))
         raise InputError(f"FeedForward: unknown method {method!r}{nearest_names(str(method), _METHODS)}")
 
+    traceable = True
+
+    @property
+    def table(self) -> Table:
+        """The torques as polynomials of degree 1."""
+        slopes = np.diff(self.torque, axis=0) / np.diff(self.time)[:, None]
+        still = np.zeros((1, self.torque.shape[1]))
+        values = np.concatenate([self.torque[:1], self.torque])
+        return Table(self.time, np.stack([values, np.concatenate([still, slopes, still])], axis=2))
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque at time t."""
+        if isinstance(t, Number):
+            return looked_up(t, self.table)
         if t <= self.time[0]:
             return self.torque[0].copy()
         if t >= self.time[-1]:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints import ConstrainedDynamics, SurfaceContact, constrained_dynamics
 from setsu.constraints.contact import checked_contacts
 from setsu.control.arguments import driven_mask, function_of_time, gains
-from setsu.control.controller import Controller
+from setsu.control.controller import Controller, seeds
 from setsu.control.memory import RunningIntegral
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError
@@ -63,7 +63,7 @@ class ForceSensor:
         measure: Measure | None = None,
         *,
         noise: float = 0.0,
-        seed: int = 0,
+        seed: int | tuple[int, ...] = 0,
     ) -> None:
         require_mechanism(mechanism, "ForceSensor")
         self.mechanism, self.contacts = mechanism, checked_contacts(mechanism, contacts, "ForceSensor")
@@ -72,13 +72,25 @@ class ForceSensor:
         self.measure, self.noise, self.seed = measure, float(gains(noise, 1, "ForceSensor noise")[0]), seed
         self.reading: Floats | None = None
 
+    memory = ("reading",)
+
+    def state(self) -> Floats | None:
+        """What was read last."""
+        return None if self.reading is None else self.reading.copy()
+
+    def set_state(self, kept: Floats | None) -> None:
+        """Remember what `state` returned."""
+        self.reading = None if kept is None else kept.copy()
+
     def look(self, sample: int, q: Floats, v: Floats, torque: Floats) -> None:
         """Read the forces at a state under a torque; the number of the sample picks the noise."""
         result = constrained_dynamics(self.mechanism, q, v, torque, contacts=self.contacts)
         value = result.normal_force if self.measure is None else self.measure(result, q)
         reading = np.atleast_1d(np.asarray(value, dtype=np.float64))
         if self.noise:
-            reading = reading + self.noise * np.random.default_rng((self.seed, sample)).standard_normal(reading.shape)
+            reading = reading + self.noise * np.random.default_rng((*seeds(self.seed), sample)).standard_normal(
+                reading.shape
+            )
         self.reading = reading
 
 
@@ -111,6 +123,8 @@ class ForceFeedback(Controller):
         self.integral_gain = gains(integral_gain, directions.size, "ForceFeedback integral_gain")
         self._mask = driven_mask(directions.mechanism, joints)
         self._integral = RunningIntegral()
+
+    memory = ("sensor", "_integral")
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,) (1); zero until a first reading is there."""

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.control.arguments import gains
 from setsu.control.controller import Controller
 from setsu.control.force_directions import point_position
+from setsu.control.targets import Still
 from setsu.dynamics import bias_torque, point_jacobian
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError
@@ -58,6 +59,11 @@ class Impedance(Controller):
         self.damping = gains(damping, 3, "Impedance damping")
         self.joint_damping = gains(joint_damping, mechanism.nv, "Impedance joint_damping")
 
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether the place is fixed."""
+        return getattr(self.place, "traceable", False)
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,) (1)."""
         m = self.mechanism
@@ -72,7 +78,7 @@ def place_and_velocity(place: Place, what: str) -> Callable[[float], tuple[Float
     """Return a function t -> (x, x', x''), each (3,), from a place or a function t -> x, (x, x') or (x, x', x'')."""
     if not callable(place):
         fixed, still = finite_vector(place, 3, what), np.zeros(3)
-        return lambda t: (fixed, still, still)
+        return Still((fixed, still, still))
     function = place
 
     def state(t: float) -> tuple[Floats, Floats, Floats]:

@@ -57,6 +57,13 @@ class JointFeedback(Controller):
         self.integral_gain = mask * gains(integral_gain, nv, "JointFeedback integral_gain")
         self._integral = RunningIntegral(gains(integral_limit, nv, "JointFeedback integral_limit"))
 
+    memory = ("_integral",)
+
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether there is neither an integral nor a target that is a function of the user's."""
+        return not self.integral_gain.any() and getattr(self.target, "traceable", False)
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,) (1)."""
         q_d, v_d, _ = self.target(t)

@@ -24,6 +24,14 @@ class RunningIntegral:
         self._past: list[tuple[float, Floats, Floats]] = []
         self._limit = limit
 
+    def state(self) -> list[tuple[float, Floats, Floats]]:
+        """What is remembered, as copies."""
+        return [(t, e.copy(), total.copy()) for t, e, total in self._past]
+
+    def set_state(self, kept: list[tuple[float, Floats, Floats]]) -> None:
+        """Remember what `state` returned."""
+        self._past = [(t, e.copy(), total.copy()) for t, e, total in kept]
+
     def __call__(self, t: float, e: Floats) -> Floats:
         """Return the integral up to t (s), where the integrand is e."""
         past = self._past

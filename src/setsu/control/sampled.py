@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.control.arguments import nonnegative, positive
-from setsu.control.controller import Controller, Law
+from setsu.control.controller import Controller, Law, seeds
 from setsu.control.force_feedback import ForceSensor
 from setsu.errors import InputError
 
@@ -31,7 +31,8 @@ class Sampled(Controller):
     Args:
         law: a controller or function (t, q, v) -> torque.
         position_noise, velocity_noise: standard deviations added to each coordinate and velocity it sees.
-        seed: of the noise, which depends on it and on the number of the sample alone.
+        seed: of the noise, which depends on it and on the number of the sample alone; a whole number, or several. World
+            k of many has the noise of a single run with seed (seed, k).
         sensor: a ForceSensor that looks at the same instants, under the torque that acts then.
         initial: torque (nv,) that acts before the first one of the law; zero by default.
 
@@ -46,7 +47,7 @@ class Sampled(Controller):
         delay: float = 0.0,
         position_noise: float = 0.0,
         velocity_noise: float = 0.0,
-        seed: int = 0,
+        seed: int | tuple[int, ...] = 0,
         sensor: ForceSensor | None = None,
         initial: ArrayLike | None = None,
     ) -> None:
@@ -61,6 +62,8 @@ class Sampled(Controller):
         self.initial = None if initial is None else np.array(initial, dtype=np.float64)
         self._numbers: list[int] = []
         self._torques: list[Floats] = []
+
+    memory = ("law", "sensor", "_numbers", "_torques")
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque that acts at time t (2)."""
@@ -94,7 +97,7 @@ class Sampled(Controller):
                 self.sensor.reading = None
             self.sensor.look(number, q, v, self._acting(self._number(t - self.delay), len(v)))
         if self.position_noise or self.velocity_noise:
-            draw = np.random.default_rng((self.seed, max(number, 0)))
+            draw = np.random.default_rng((*seeds(self.seed), max(number, 0)))
             q = q + self.position_noise * draw.standard_normal(len(q))
             v = v + self.velocity_noise * draw.standard_normal(len(v))
         self._numbers.append(number)

@@ -14,14 +14,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.control.tables import Table, looked_up
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.symbolic.tracing import Number
 
 __all__ = ["SampledMotion", "Target", "as_target", "sampled_rows"]
 
 Floats = NDArray[np.float64]
 State = tuple[Floats, Floats, Floats]
 Target = ArrayLike | Callable[[float], Any]
+
+
+class Still:
+    """A motion that stays where it is: called with any time it returns the same arrays."""
+
+    traceable = True
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def __call__(self, t: float) -> State:
+        """Return q, v, a."""
+        return self.state
 
 
 class SampledMotion:
@@ -49,11 +64,44 @@ class SampledMotion:
                 "motions with quaternions are given as functions of time"
             )
 
+    traceable = True
+
+    @property
+    def table(self) -> Table:
+        """q, v and a, one after the other, as polynomials of t - t_k."""
+        h = np.diff(self.time)[:, None]
+        q0, v0, a0 = self.q[:-1], self.v[:-1], self.a[:-1]
+        d, e, f = self._left_over(np.arange(len(h)))
+        c3, c4, c5 = (
+            (10.0 * d - 4.0 * e + 0.5 * f) / h**3,
+            (-15.0 * d + 7.0 * e - f) / h**4,
+            (6.0 * d - 3.0 * e + 0.5 * f) / h**5,
+        )
+        none = np.zeros_like(q0)
+        q = np.stack([q0, v0, 0.5 * a0, c3, c4, c5], axis=2)
+        v = np.stack([v0, a0, 3.0 * c3, 4.0 * c4, 5.0 * c5, none], axis=2)
+        a = np.stack([a0, 6.0 * c3, 12.0 * c4, 20.0 * c5, none, none], axis=2)
+        ends = np.zeros((2, 3 * q.shape[1], 6))
+        ends[:, : q.shape[1], 0] = self.q[[0, -1]]
+        moving = np.concatenate([q, v, a], axis=1)
+        # At its last instant the motion still has its last velocity.
+        knots = np.append(self.time[:-1], np.nextafter(self.time[-1], np.inf))
+        return Table(knots, np.concatenate([ends[:1], moving, ends[1:]]))
+
+    def _left_over(self, k: Any) -> State:
+        """d, e, f (2) of the pieces k, (..., n)."""
+        h = (self.time[k + 1] - self.time[k])[..., None]
+        q0, u0, w0 = self.q[k], h * self.v[k], h * h * self.a[k]
+        return self.q[k + 1] - q0 - u0 - 0.5 * w0, h * self.v[k + 1] - u0 - w0, h * h * self.a[k + 1] - w0
+
     def _rates(self, values: Floats) -> Floats:
         return np.gradient(values, self.time, axis=0, edge_order=2)
 
     def __call__(self, t: float) -> State:
         """Return q, v, a at time t (1), (2)."""
+        if isinstance(t, Number):
+            values, n = looked_up(t, self.table), self.q.shape[1]
+            return values[:n], values[n : 2 * n], values[2 * n :]
         if t < self.time[0] or t > self.time[-1]:
             still = np.zeros(self.q.shape[1])
             return self.q[0 if t < self.time[0] else -1], still, still
@@ -61,9 +109,7 @@ class SampledMotion:
         h = self.time[k + 1] - self.time[k]
         s = (t - self.time[k]) / h
         q0, u0, w0 = self.q[k], h * self.v[k], h * h * self.a[k]
-        d = self.q[k + 1] - q0 - u0 - 0.5 * w0
-        e = h * self.v[k + 1] - u0 - w0
-        f = h * h * self.a[k + 1] - w0
+        d, e, f = self._left_over(k)
         c3, c4, c5 = 10.0 * d - 4.0 * e + 0.5 * f, -15.0 * d + 7.0 * e - f, 6.0 * d - 3.0 * e + 0.5 * f
         q = q0 + s * (u0 + s * (0.5 * w0 + s * (c3 + s * (c4 + s * c5))))
         v = u0 + s * (w0 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))
@@ -81,8 +127,10 @@ def as_target(target: Target, m: Mechanism, what: str) -> Callable[[float], Stat
                 f"got shape {place.shape}"
             )
         still = np.zeros(m.nv)
-        return lambda t: (place, still, still)
+        return Still((place, still, still))
     function = target
+    if isinstance(target, SampledMotion) and target.q.shape[1] == m.nq == m.nv:
+        return target
 
     def state(t: float) -> State:
         answer = function(t)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import native_function, require_mechanism
-from setsu.dynamics.numbers import require_finite
+from setsu.dynamics.numbers import finite_array, require_finite
 from setsu.elementary import matmul
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Frame, Mechanism
@@ -173,10 +173,9 @@ def _motion(
     turn = (R.ravel(),) if axes == "frame" else ()
     if point is _ORIGIN:
         return function.fast(*state, p.copy(), *turn)
-    *taken, at = function.arguments.take((*state, point, *turn))[0][: len(state) + 1]
-    require_finite(at, f"{name}: point")
+    at = finite_array(point, (3,), f"{name}: point")
     # The kernel knows moving bodies only: carry the point over from the frame.
-    return function(*taken, matmul(at, R.T) + p, *turn)
+    return function(*state, matmul(at, R.T) + p, *turn)
 
 
 _ROWS = {

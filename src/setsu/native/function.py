@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.kernels import interpreter
 from setsu.kernels.program import Kernel
 from setsu.mechanism import Mechanism
 from setsu.native.arguments import LARGEST_COORDINATE, Arguments
@@ -31,6 +32,7 @@ from setsu.native.straight import Trace, straight_body, trace
 from setsu.native.threads import get_threads, pool
 from setsu.native.tiles import DESCRIPTION_WIDTH, batch_driver, rows_driver, tile_width
 from setsu.native.toolchain import lanes, load_native
+from setsu.symbolic.tracing import Untraceable, scalars, symbols
 
 __all__ = ["BoundCall", "NativeFunction"]
 
@@ -233,12 +235,29 @@ class NativeFunction:
         return self._compute(args, 0)
 
     def _compute(self, args: Sequence[ArrayLike], width: int) -> Any:
-        taken, batch = self.arguments.take(args)
+        try:
+            taken, batch = self.arguments.take(args)
+        except Untraceable:
+            return self._on_symbols(args)
         results = [np.empty((*batch, *shape)) for shape in self._result_shapes]
         count = math.prod(batch)
         if count:
             self._run(self.arguments.rows(taken, batch), results, count, batch, width)
         # [()] turns an array without axes into a plain number and leaves others as they are.
+        return results[0][()] if len(results) == 1 else tuple(results)
+
+    def _on_symbols(self, args: Sequence[Any]) -> Any:
+        """The same for one state of symbols: the results are symbols."""
+        given = [scalars(value) for value in args]
+        for (_, shape), expected in zip(given, self.arguments.shapes, strict=True):
+            if shape != expected:
+                raise Untraceable(f"it calls {self.name} with shape {shape}; a law looks at one state, {expected}")
+        inputs = {array.name: values for array, (values, _) in zip(self.kernel.inputs, given, strict=True)}
+        outputs = interpreter.run(self.kernel, self.tables, inputs, target=self.target)
+        results = [
+            symbols(outputs[array.name], shape)
+            for array, shape in zip(self.kernel.outputs, self._result_shapes, strict=True)
+        ]
         return results[0][()] if len(results) == 1 else tuple(results)
 
     def _run(

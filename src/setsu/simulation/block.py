@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ class Block(ABC):
     first: int
     mechanism: Mechanism
     _pushed: list[int]
+    _tables: Sequence[tuple[int, Any]] = ()
+    _codes: tuple[Any, ...] = ()
 
     @property
     def count(self) -> int:
@@ -173,6 +175,29 @@ class Block(ABC):
     def end_pushes(self) -> None:
         """Forget the pushes."""
         self.drive.push[:] = 0.0
+
+    def use_codes(self, codes: Sequence[Any]) -> None:
+        """Let laws without Python act, those of the simulator first, and no others."""
+        d, tables = self.drive, [(k, table) for k, code in enumerate(codes) for table in code.tables]
+        d.code[:] = 0
+        d.code[: len(codes)] = [code.address for code in codes]
+        self._codes = tuple(codes)
+        if [id(table) for _, table in tables] != [id(table) for _, table in self._tables]:
+            self._tables = tables
+            listed, knots, numbers = np.zeros((len(tables), 6), dtype=np.int64), 0, 0
+            for row, (k, table) in zip(listed, tables, strict=True):
+                row[:] = k, knots, len(table.knots), *table.coefficients.shape[1:], numbers
+                knots, numbers = knots + len(table.knots), numbers + table.coefficients.size
+            values = max((sum(t.coefficients.shape[1] for t in code.tables) for code in codes), default=0)
+            self.drive = d._replace(
+                inputs=np.zeros(1 + self.mechanism.nq + self.mechanism.nv + values),
+                tables=listed,
+                knots=np.concatenate([np.zeros(0), *(table.knots for _, table in tables)]),
+                coefficients=np.concatenate([np.zeros(0), *(table.coefficients.ravel() for _, table in tables)]),
+            )
+            for array in (self.drive.tables, self.drive.knots, self.drive.coefficients):
+                array.flags.writeable = False  # no part of the state
+            self.rebind()
 
     def call(self) -> Ask:
         """Let the machine run until it asks."""

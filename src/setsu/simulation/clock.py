@@ -73,6 +73,9 @@ class Clock(NamedTuple):
     frozen_at: Floats  # (N,) s
 
 
+LAWS = 2  # laws without Python that may act at once
+
+
 class Drive(NamedTuple):
     """What drives the rows of a block (N m, N): tau = held + asked + law; total = tau + pushes."""
 
@@ -80,9 +83,12 @@ class Drive(NamedTuple):
     asked: Floats  # (N, nv) answered by a Python function
     tau: Floats  # (N, nv)
     total: Floats  # (N, nv)
-    code: Handle  # (1,) address of a traced law, 0 without
-    inputs: Floats  # (1 + nq + nv,) of the traced law: t, q, v
+    code: Handle  # (2,) addresses of laws without Python: the simulator's, and one of the present run; 0 without
+    inputs: Floats  # of such a law: t, q, v, values of its tables
     output: Floats  # (nv,)
+    tables: Ints  # (tables, 6): law, first knot, knots, values, coefficients of each, first coefficient
+    knots: Floats  # s, of all tables
+    coefficients: Floats  # of all tables: piece by piece, value by value, rising powers
     push: Floats  # (slots, n_rows * 6) wrenches on bodies at their origins, world axes
     jacobian: Floats  # (slots, N, 6 nv) of these bodies
     push_kernels: Handle  # (slots, 7) handles that fill `jacobian`
@@ -96,9 +102,12 @@ def make_drive(held: Floats, asked: Floats, total: Floats, nq: int) -> Drive:
         asked=asked,
         tau=np.zeros((n, nv)),
         total=total,
-        code=np.zeros(1, dtype=np.int64),
+        code=np.zeros(LAWS, dtype=np.int64),
         inputs=np.zeros(1 + nq + nv),
         output=np.zeros(nv),
+        tables=np.zeros((0, 6), dtype=np.int64),
+        knots=np.zeros(0),
+        coefficients=np.zeros(0),
         push=np.zeros((0, 6 * n)),
         jacobian=np.zeros((0, n, 6 * nv)),
         push_kernels=np.zeros((0, 7), dtype=np.int64),
@@ -177,15 +186,17 @@ def drive(d, y, c):
         tau = d.tau[n]
         for i in range(nv):
             tau[i] = d.held[n, i] + d.asked[n, i]
-        if d.code[0] != 0:
-            d.inputs[0] = y.t[n]
-            for i in range(y.q.shape[1]):
-                d.inputs[1 + i] = y.q[n, i]
-            for i in range(nv):
-                d.inputs[1 + y.q.shape[1] + i] = y.v[n, i]
-            run_code(d.code[0], d.inputs, d.output)
-            for i in range(nv):
-                tau[i] += d.output[i]
+        for k in range(len(d.code)):
+            if d.code[k] != 0:
+                d.inputs[0] = y.t[n]
+                for i in range(y.q.shape[1]):
+                    d.inputs[1 + i] = y.q[n, i]
+                for i in range(nv):
+                    d.inputs[1 + y.q.shape[1] + i] = y.v[n, i]
+                look_up(d, k, y.t[n], 1 + y.q.shape[1] + nv)
+                run_code(d.code[k], d.inputs, d.output)
+                for i in range(nv):
+                    tau[i] += d.output[i]
         good = True
         for i in range(nv):
             good = good and abs(tau[i]) < math.inf
@@ -199,6 +210,29 @@ def drive(d, y, c):
         if c.frozen[n] != 0:
             for i in range(nv):
                 tau[i] = d.total[n, i] = 0.0
+
+
+@part
+def look_up(d, law, t, place):
+    """Put the values of a law's tables at time t into its inputs, from a place on."""
+    for k in range(len(d.tables)):
+        if d.tables[k, 0] == law:
+            first, count, values, width = d.tables[k, 1], d.tables[k, 2], d.tables[k, 3], d.tables[k, 4]
+            low, high = 0, count  # piece 0 is before the first knot
+            while low < high:
+                middle = (low + high) // 2
+                if d.knots[first + middle] <= t:
+                    low = middle + 1
+                else:
+                    high = middle
+            s = t - d.knots[first + max(low - 1, 0)]
+            for j in range(values):
+                start = d.tables[k, 5] + (low * values + j) * width
+                value = 0.0
+                for i in range(width):
+                    value = value * s + d.coefficients[start + width - 1 - i]
+                d.inputs[place] = value
+                place += 1
 
 
 @part

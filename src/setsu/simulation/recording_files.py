@@ -186,8 +186,9 @@ def _environment(record: Any) -> Environment:
 
 def _surface_contact_record(contact: SurfaceContact) -> dict[str, Any]:
     record = {entry.name: getattr(contact, entry.name) for entry in fields(contact)}
-    surface = {entry.name: getattr(contact.surface, entry.name) for entry in fields(contact.surface) if entry.init}
-    return record | {"surface": [type(contact.surface).__name__, surface]}
+    surface: Any = contact.surface
+    numbers = {entry.name: getattr(surface, entry.name) for entry in fields(surface) if entry.init}
+    return record | {"surface": [type(surface).__name__, numbers]}
 
 
 def _surface_contact(record: dict[str, Any]) -> SurfaceContact:

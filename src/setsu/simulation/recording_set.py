@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.mechanism.velocity_names import coordinate_names, position_names
 from setsu.simulation.block import Block
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.setting_up import Settings
 
-__all__ = ["free_memory", "make_recording", "point_names"]
+__all__ = ["make_recording", "point_names", "refuse_memory"]
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +89,18 @@ def padded(values: Floats, rows: int) -> Floats:
     return np.concatenate([values, np.repeat(last, rows - len(values), axis=0)])
 
 
-def free_memory() -> int | None:
+def refuse_memory(m: Mechanism, count: int, rows: int) -> None:
+    """Raise an InputError where a recording of so many states of so many worlds takes above half the free memory."""
+    need = 8 * rows * count * (m.nq + 4 * m.nv + 8)
+    free = _free_memory()
+    if free is not None and need > 0.5 * free:
+        raise InputError(
+            f"simulate: a recording of {rows} states of {count} worlds takes {need / 2**30:.3g} GiB, more than half "
+            f"the free memory ({free / 2**30:.3g} GiB); expected a larger record_every"
+        )
+
+
+def _free_memory() -> int | None:
     """Free memory in bytes, None where the system does not tell."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

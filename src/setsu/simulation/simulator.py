@@ -7,7 +7,6 @@ the user's function, decisions about structure, room for records.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.contact import SurfaceContact
 from setsu.contact import Environment
 from setsu.dynamics.catalogue import fast_function
-from setsu.errors import InputError, ModelWarning, nearest_names
+from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.native.threads import get_threads, pool
 from setsu.simulation.arguments import chosen_rows, count_worlds, split_duration, states_of, vector
@@ -27,10 +26,10 @@ from setsu.simulation.clock import Ask
 from setsu.simulation.events import CloseLoop, OpenLoop
 from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.recording import Recording, SimulationStopped
-from setsu.simulation.recording_set import free_memory, make_recording
+from setsu.simulation.recording_set import make_recording, refuse_memory
 from setsu.simulation.saved_simulators import read_simulator, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
-from setsu.simulation.torques import Source, TorqueInput, law_name
+from setsu.simulation.torques import Source, TorqueInput
 
 __all__ = ["Simulator"]
 
@@ -180,7 +179,14 @@ class Simulator:
         self._present = None
         for block in self._blocks:
             block.new_torque()
-        self._advance(steps, 0.0, 0, final=False)
+        done = 0
+        while done < steps:
+            part = steps - done
+            if self._sampled:
+                self._sample()
+                part = min(part, self._steps_to_sample())
+            self._advance(part, 0.0, 0, final=False)
+            done += part
         if not self._batched and self._stops:
             self._raise_stopped(None)
         self._end_pushes()
@@ -204,7 +210,7 @@ class Simulator:
         law = self.settings.function_or_array
         given = [law] if torque is None else [law, torque]
         source = Source(self.mechanism, self._count, not self._batched, given)
-        self._refuse_memory(steps // record_every + 2)
+        refuse_memory(self.mechanism, self._count, steps // record_every + 2)
         times = self._times(steps, last, record_every)
         try:
             self._use(source)
@@ -233,20 +239,8 @@ class Simulator:
             "kind": self._kind(),
             "blocks": [block.state() for block in self._blocks],
             "stopped": dict(self._stops),
-            "laws": [],
+            "laws": self._source.memories(),
         }
-        for law in self._source.functions:
-            if hasattr(law, "state") and hasattr(law, "set_state"):
-                kept["laws"].append(law.state())
-            else:
-                kept["laws"].append(None)
-                if not getattr(law, "stateless", False):
-                    warnings.warn(
-                        f"Simulator.save: the torque function {law_name(law)} may have a memory that is not kept; "
-                        "offer state() and set_state(kept), or mark it by stateless = True",
-                        ModelWarning,
-                        stacklevel=2,
-                    )
         if path is not None:
             write_simulator(Path(path), self.settings, self._count if self._batched else None, self._threads, kept)
         return kept
@@ -260,9 +254,7 @@ class Simulator:
             )
         for block, state in zip(self._blocks, kept["blocks"], strict=True):
             block.set_state(state)
-        for law, state in zip(self._source.functions, kept["laws"], strict=True):
-            if state is not None:
-                law.set_state(state)
+        self._source.set_memories(kept["laws"])
         self._stops, self._present, self._started = dict(kept["stopped"]), None, True
 
     @staticmethod
@@ -318,6 +310,7 @@ class Simulator:
         self._sampled = asks and source.period > 0.0
         for block in self._blocks:
             block.clock.asks[0] = int(asks and not self._sampled)
+            block.use_codes(source.codes)
             if self._started:
                 block.new_torque()
 
@@ -470,16 +463,6 @@ class Simulator:
                 block.set_state(state)
         values = getattr(self._present, name)
         return values[:, -1] if self._batched else values[-1]
-
-    def _refuse_memory(self, rows: int) -> None:
-        """Refuse a recording above half the free memory."""
-        need = 8 * rows * self._count * (self.mechanism.nq + 4 * self.mechanism.nv + 8)
-        free = free_memory()
-        if free is not None and need > 0.5 * free:
-            raise InputError(
-                f"simulate: a recording of {rows} states of {self._count} worlds takes {need / 2**30:.3g} GiB, more "
-                f"than half the free memory ({free / 2**30:.3g} GiB); expected a larger record_every"
-            )
 
     # Checks --------------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 
 __all__ = ["Source", "TorqueInput", "law_name"]
@@ -28,13 +29,15 @@ class Source:
 
     single: one world without a batch axis: functions get (t, q, v) with (nq,), (nv,). Otherwise they get (t, Q, V) with
     (count,), (count, nq), (count, nv) and give (count, nv); a law with memory of its own (`single_state` true, as all
-    of setsu.control) is copied for each world and asked row by row.
+    of setsu.control) is copied for each world and asked row by row. A law that can run without Python is among `codes`,
+    not among `functions`.
     """
 
     def __init__(self, mechanism: Mechanism, count: int, single: bool, given: Sequence[TorqueInput]) -> None:
         self._mechanism, self._count, self._single = mechanism, count, single
         self.constant = np.zeros((count, mechanism.nv))
         self.functions: list[Any] = []
+        self.codes: list[Any] = []
         self._copies: dict[int, list[Any]] = {}
         for torque in given:
             if torque is None:
@@ -42,9 +45,37 @@ class Source:
             if not callable(torque):
                 self.constant += self._checked(torque, "simulate: torque")
                 continue
+            trace: Any = getattr(torque, "traced", None)
+            code = None if trace is None else trace(mechanism)
+            if code is not None:
+                self.codes.append(code)
+                continue
             self.functions.append(torque)
             if not single and getattr(torque, "single_state", False):
-                self._copies[id(torque)] = [copy.deepcopy(torque) for _ in range(count)]
+                own = getattr(torque, "for_world", lambda _, law=torque: copy.deepcopy(law))
+                self._copies[id(torque)] = [own(k) for k in range(count)]
+
+    def memories(self) -> list[Any]:
+        """What the functions remember, by function and world; None, after a warning, where they do not offer it."""
+        kept = []
+        for function in self.functions:
+            if not hasattr(function, "set_state") and not getattr(function, "stateless", False):
+                warnings.warn(
+                    f"Simulator.save: the torque function {law_name(function)} may have a memory that is not kept; "
+                    "offer state() and set_state(kept), or mark it by stateless = True",
+                    ModelWarning,
+                    stacklevel=3,
+                )
+            laws = self._copies.get(id(function), [function])
+            kept.append([law.state() if hasattr(law, "set_state") else None for law in laws])
+        return kept
+
+    def set_memories(self, kept: list[Any]) -> None:
+        """Let the functions remember what `memories` returned."""
+        for function, states in zip(self.functions, kept, strict=True):
+            for law, state in zip(self._copies.get(id(function), [function]), states, strict=True):
+                if state is not None:
+                    law.set_state(copy.deepcopy(state))
 
     @property
     def period(self) -> float:

@@ -1,0 +1,185 @@
+"""Laws that run without Python: a function (t, q, v) -> torque is run once on symbols, and its operations compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.control.controller import Controller
+from setsu.control.tables import LawGraph, Table
+from setsu.errors import InputError, ModelWarning
+from setsu.mechanism import Mechanism
+from setsu.native.expression_code import expression_code
+from setsu.symbolic import evaluate
+from setsu.symbolic.graph import Expression, Graph, Scalar
+from setsu.symbolic.tracing import Number, Untraceable, scalars, symbols
+
+__all__ = ["TracedFunction", "TracedLaw", "law", "traced_law"]
+
+Floats = NDArray[np.float64]
+
+# Beyond about this many operations LLVM takes longer than calls of Python cost in most runs.
+_LARGEST = 24_000
+# Largest difference between a law and its trace, as part of the largest torque: the order of sums may differ.
+_AGREES = 1e-9
+_SEED = 20_000
+
+
+@dataclass(frozen=True)
+class TracedLaw:
+    """Code of a law: `void(double *inputs, double *torque)` with inputs t, q, v and the values of the tables, in order.
+
+    function: what was traced. kept: keeps the code in memory.
+    """
+
+    function: Any
+    address: int
+    tables: tuple[Table, ...]
+    kept: Any
+
+
+def traced_law(function: Callable[..., Any], m: Mechanism, check: bool = True) -> TracedLaw:
+    """Return the code of a law (t, q, v) -> torque of one state.
+
+    check: compare it with the function at random states, asked in two orders.
+
+    Raises:
+        Untraceable: it branches, has a memory, or does what symbols cannot; the message says what.
+    """
+    graph = LawGraph()
+    q, v = (symbols([graph.input(f"{name}{k}") for k in range(n)], (n,)) for name, n in (("q", m.nq), ("v", m.nv)))
+    outputs, shape = _answer(function, Number(graph.time), q, v)
+    if shape != (m.nv,):
+        raise Untraceable(f"it gives shape {shape}, expected ({m.nv},)")
+    count = graph.count(outputs).total
+    if count > _LARGEST:
+        raise Untraceable(f"it takes {count} operations, more than {_LARGEST}")
+    n_values = sum(table.coefficients.shape[1] for table in graph.tables)
+    names = ["t", *(f"q{k}" for k in range(m.nq)), *(f"v{k}" for k in range(m.nv))]
+    names += [f"table {k}" for k in range(n_values)]
+    if check:
+        _compare(function, m, graph, outputs, names)
+    key = hashlib.sha256(repr(_written(graph, outputs)).encode()).hexdigest()
+    module, address = expression_code(f"law {m.nq} {m.nv} {key}", graph, names, outputs)
+    return TracedLaw(function, address, tuple(graph.tables), module)
+
+
+def _answer(function: Callable[..., Any], t: Any, q: Any, v: Any) -> tuple[list[Scalar], tuple[int, ...]]:
+    try:
+        return scalars(function(t, q, v))
+    except Untraceable:
+        raise
+    except Exception as problem:
+        raise Untraceable(f"run on symbols it raises {type(problem).__name__}: {problem}") from problem
+
+
+def _written(graph: Graph, outputs: list[Scalar]) -> list[Any]:
+    nodes = graph.needed(outputs)
+    number = {index: k for k, index in enumerate(nodes)}
+    listed: list[Any] = [
+        (
+            int(graph.ops[k]),
+            *(graph.args[k] if graph.ops[k] < 2 else (number.get(a, graph.args[a]) for a in graph.args[k])),
+        )
+        for k in nodes
+    ]
+    return [*listed, [number[value.index] if isinstance(value, Expression) else float(value) for value in outputs]]  # type: ignore[arg-type]
+
+
+def _compare(function: Any, m: Mechanism, graph: LawGraph, outputs: list[Scalar], names: list[str]) -> None:
+    """Raise Untraceable unless the function gives what its trace gives, whatever it was asked before."""
+    random = np.random.default_rng(_SEED)
+    ends = [(table.knots[0], table.knots[-1]) for table in graph.tables] or [(0.0, 1.0)]
+    states = [
+        (float(random.uniform(*ends[k % len(ends)])), m.random_configuration(_SEED + k), random.standard_normal(m.nv))
+        for k in range(3)
+    ]
+
+    def asked() -> list[Floats]:
+        try:
+            with np.errstate(all="ignore"):
+                return [np.array(function(t, q.copy(), v.copy()), dtype=np.float64) for t, q, v in states]
+        except Exception as problem:
+            raise Untraceable(f"at a random state it raises {type(problem).__name__}: {problem}") from problem
+
+    forward = asked()
+    states.reverse()
+    backward = asked()[::-1]
+    states.reverse()
+    if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(forward, backward, strict=True)):
+        raise Untraceable("it has a memory: the same state gives two answers")
+    for (t, q, v), expected in zip(states, forward, strict=True):
+        if not np.isfinite(expected).all():
+            continue
+        values = [t, *q.tolist(), *v.tolist(), *(x for table in graph.tables for x in table(t).tolist())]
+        with np.errstate(all="ignore"):
+            found = np.array(evaluate(graph, outputs, dict(zip(names, values, strict=True))), dtype=np.float64)
+        if not np.allclose(found, expected, rtol=0.0, atol=_AGREES * max(1e-300, float(np.abs(expected).max()))):
+            raise Untraceable(
+                "it gives another answer than its trace: it reads the state in a way that leaves no trace"
+            )
+
+
+class TracedFunction(Controller):
+    """What `law` makes of a function (t, q, v) -> torque."""
+
+    traceable = True
+    reason: str | None = None
+    """Why the law is called from Python; None when it is not, or has not run yet."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self.__doc__ = getattr(function, "__doc__", None)
+        self._codes: dict[str, TracedLaw | None] = {}
+
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        """Return the torque (nv,)."""
+        return self.function(t, q, v)
+
+    def __reduce__(self) -> Any:
+        return TracedFunction, (self.function,)
+
+    def traced(self, m: Mechanism) -> TracedLaw | None:
+        """Return the code of the law for a mechanism, or None after a warning."""
+        if m.digest not in self._codes:
+            try:
+                self._codes[m.digest] = traced_law(self.function, m)
+            except Untraceable as problem:
+                self._codes[m.digest] = None
+                self.reason = str(problem)
+                warnings.warn(
+                    f"control.law: {self.__name__} is called from Python at every stage: {problem}",
+                    ModelWarning,
+                    stacklevel=2,
+                )
+        return self._codes[m.digest]
+
+
+def law(function: Callable[..., Any]) -> TracedFunction:
+    """Let a function (t, q, v) -> torque (nv,) run without Python where it can; use it as a decorator.
+
+    Written with arithmetic, NumPy's, `setsu.control.where` instead of branches, and functions of a mechanism (inverse
+    dynamics, gravity, Jacobians, poses), it is run once on symbols when a simulator meets it, compared with itself at
+    random states asked in two orders, and compiled. A law that branches on the state, remembers what it was asked or
+    does what symbols cannot is called like any function, and one warning per law says why. What it reads from outside
+    (gains, targets) is read at that moment: later changes are not seen.
+
+    >>> import setsu
+    >>> arm = setsu.sample_mechanisms.planar_arm(2)
+    >>> @setsu.control.law
+    ... def hold(t, q, v):
+    ...     return setsu.gravity_torque(arm, q) - 20.0 * q - 2.0 * v
+    >>> run = setsu.simulate(arm, [0.2, 0.1], [0.0, 0.0], 0.1, torque=hold)
+    >>> hold.reason is None  # it ran without Python
+    True
+    """
+    if not callable(function):
+        raise InputError(f"control.law: expected a function (t, q, v) -> torque, got {function!r:.80}")
+    return TracedFunction(function)
