@@ -31,23 +31,24 @@ def bench(
     Closed loops are a study of their own, loops: errors of known motions, orders, cost against the number of loops.
     So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
     sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
-    random poses beside Pink and mink.
+    random poses beside Pink and mink; simulator, one world driven from Python or not, and rollout, many at once, beside
+    MuJoCo.
 
     Parameters
     ----------
     quick
         Fewer rounds and sizes: about a minute.
     only
-        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep or
-        inverse_kinematics; may be given several times. Without it, all but the last five.
+        Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep,
+        inverse_kinematics, simulator or rollout; may be given several times. Without it, all but the last seven.
     out
         Folder for JSON and plots.
     json
         Print JSON instead of tables.
     """
-    from setsu.benchmarks import CONTACT, INVERSE_KINEMATICS, LOOPS, NODAL, ROBOTS, SERIES, STARTUP, SWEEP
+    from setsu.benchmarks import ROBOTS, SERIES, STARTUP
 
-    known, apart = (*ROBOTS, *SERIES, STARTUP), (CONTACT, LOOPS, NODAL, SWEEP, INVERSE_KINEMATICS)
+    known, apart = (*ROBOTS, *SERIES, STARTUP), tuple(_APART)
     for name in only:
         if name not in (*known, *apart):
             raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, (*known, *apart))}")
@@ -58,17 +59,7 @@ def bench(
     names = tuple(name for name in only or known if name not in apart)
     studies: dict[str, Callable[[], _Outcome]] = {
         **({"dynamics": lambda: _dynamics(names, quick, out)} if names else {}),
-        **{
-            name: lambda measure=measure: measure(quick, out)
-            for name, measure in (
-                (CONTACT, _contact),
-                (LOOPS, _loops),
-                (NODAL, _nodal),
-                (SWEEP, _sweep),
-                (INVERSE_KINEMATICS, _inverse_kinematics),
-            )
-            if name in only
-        },
+        **{name: lambda measure=measure: measure(quick, out) for name, measure in _APART.items() if name in only},
     }
     outcomes: dict[str, _Outcome] = {}
     lost = ""
@@ -176,9 +167,34 @@ def _inverse_kinematics(quick: bool, out: Path) -> _Outcome:
     return _Outcome(inverse_kinematics_as_json(study), inverse_kinematics_tables(study), [])
 
 
+def _stepping(name: str) -> Callable[[bool, Path], _Outcome]:
+    def measure(quick: bool, out: Path) -> _Outcome:
+        from setsu.benchmarks import simulator
+
+        study_of = {simulator.SIMULATOR: simulator.measure_simulator, simulator.ROLLOUT: simulator.measure_rollout}
+        with ProgressBar("measuring") as progress:
+            study = study_of[name](quick=quick, progress=progress)
+        simulator.write_stepping_json(study, out / f"{name}.json")
+        return _Outcome(simulator.stepping_as_json(study), simulator.stepping_tables(study), [])
+
+    return measure
+
+
 def _if_possible(write: Callable[[], list[Path]]) -> list[Path] | None:
     """Write plots where matplotlib is installed."""
     try:
         return write()
     except ImportError:
         return None
+
+
+_APART: dict[str, Callable[[bool, Path], _Outcome]] = {
+    "contact": _contact,
+    "loops": _loops,
+    "nodal": _nodal,
+    "sweep": _sweep,
+    "inverse_kinematics": _inverse_kinematics,
+    "simulator": _stepping("simulator"),
+    "rollout": _stepping("rollout"),
+}
+"""Studies that run only where they are asked for."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numba
 
 from setsu.native.array_book import Book
+from setsu.native.toolchain import load_native
 
 __all__ = ["entry"]
 
@@ -30,17 +31,43 @@ def entry(function: Any, *books: Book | tuple[Book, ...]) -> Callable[[], int]:
     function.compile(kinds)
     made = function.overloads[kinds]
     address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-    result, problem = ctypes.c_int64(), ctypes.c_void_p()
-    words = [ctypes.addressof(result), ctypes.addressof(problem), *_addresses(books)]
-    call = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * len(words))(address)
-    run = partial(call, *map(ctypes.c_void_p, words))
-
-    def go() -> int:
-        run()
-        return result.value
-
-    setattr(go, _KEEP, (function, books, result, problem))
+    words = [address, *_addresses(books)]
+    table = (ctypes.c_int64 * len(words))(*words)
+    go = partial(_way_in(len(words) - 1), ctypes.c_void_p(ctypes.addressof(table)))
+    setattr(go, _KEEP, (function, books, table))
     return go
+
+
+@cache
+def _way_in(count: int) -> Any:
+    """Return `int64 enter(int64 *table)`: it calls the function at table[0] with the arguments that follow.
+
+    One argument instead of many: ctypes takes some 100 ns for each.
+    """
+
+    def make() -> str:
+        lines = []
+        for k in range(count + 1):
+            lines += [f"  %p{k} = getelementptr inbounds ptr, ptr %table, i64 {k}", f"  %a{k} = load ptr, ptr %p{k}"]
+        given = "".join(f", ptr %a{k}" for k in range(1, count + 1))
+        return "\n".join(
+            [
+                "define i64 @enter(ptr %table) {",
+                "entry:",
+                "  %result = alloca i64",
+                "  %problem = alloca ptr",
+                *lines,
+                f"  %status = call i32 %a0(ptr %result, ptr %problem{given})",
+                "  %value = load i64, ptr %result",
+                "  ret i64 %value",
+                "}",
+            ]
+        )
+
+    module = load_native(f"way in {count}", make)
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(module.addresses("enter")[0])
+    setattr(call, _KEEP, module)
+    return call
 
 
 def _addresses(books: Any) -> Iterator[int]:

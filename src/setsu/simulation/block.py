@@ -37,6 +37,7 @@ class Arrays:
         return part
 
 
+_ASKS = tuple(Ask)
 _NAMELESS: dict[str, Any] = dict.fromkeys(
     ("name", "integrator", "step", "joint_names", "body_names", "velocity_names", "coordinate_names", "contact_names",
      "loop_names"), ()
@@ -201,7 +202,7 @@ class Block(ABC):
 
     def call(self) -> Ask:
         """Let the machine run until it asks."""
-        return Ask(self.run())
+        return _ASKS[self.run()]
 
     # State ---------------------------------------------------------------------------------------------------------
 

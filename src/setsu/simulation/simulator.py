@@ -94,6 +94,7 @@ class Simulator:
         self._threads = threads
         m = self.mechanism = self.settings.mechanisms[0]
         self._arrays = Arrays(self._count, m.nq, m.nv)
+        self._torque_shapes = ((self._count, m.nv), (m.nv,))[0 if self._batched else 1 :]
         self._source = Source(m, self._count, not self._batched, [self.settings.function_or_array])
         self._blocks: list[Block] = make_blocks(self.settings, self._arrays, self._batched, self._answer_one)
         self._stops: dict[int, tuple[float, str]] = {}
@@ -162,34 +163,32 @@ class Simulator:
 
     def step(self, torque: ArrayLike | None = None, steps: int = 1) -> None:
         """Take steps under a torque (nv,) or (count, nv) that is held meanwhile, beside the law of the simulator."""
-        self._require_state("step")
-        a = self._arrays
+        if not self._started:
+            self._require_state("step")
+        held = self._arrays.held
         if torque is None:
-            a.held[:] = self._source.constant
+            held[...] = self._source.constant
         else:
-            given = torque if isinstance(torque, np.ndarray) else np.asarray(torque, dtype=np.float64)
-            if given.shape != (a.held.shape if self._batched else a.held.shape[1:]) and given.shape != a.held.shape[1:]:
-                raise InputError(
-                    f"Simulator.step: torque: expected shape {a.held.shape if self._batched else a.held.shape[1:]}, "
-                    f"got {given.shape}"
-                )
-            np.add(self._source.constant, given, out=a.held)
+            given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
+            if given.shape not in self._torque_shapes:
+                raise InputError(f"Simulator.step: torque: expected shape {self._torque_shapes[0]}, got {given.shape}")
+            np.add(self._source.constant, given, held)
         if type(steps) is not int or steps < 1:
             raise InputError(f"Simulator.step: steps: expected a whole number, at least 1, got {steps!r}")
         self._present = None
         for block in self._blocks:
             block.new_torque()
-        done = 0
-        while done < steps:
-            part = steps - done
-            if self._sampled:
-                self._sample()
-                part = min(part, self._steps_to_sample())
+        while self._sampled and steps:
+            self._sample()
+            part = min(steps, self._steps_to_sample())
             self._advance(part, 0.0, 0, final=False)
-            done += part
-        if not self._batched and self._stops:
+            steps -= part
+        if steps:
+            self._advance(steps, 0.0, 0, final=False)
+        if self._stops and not self._batched:
             self._raise_stopped(None)
-        self._end_pushes()
+        if self._pushing:
+            self._end_pushes()
 
     def run(
         self,
@@ -358,15 +357,17 @@ class Simulator:
 
     def _advance(self, steps: int, last: float, every: int, *, final: bool, before: int = 0) -> None:
         """Let all worlds that move take steps; answer what they ask."""
+        if not self._batched and not self._stops:
+            block = self._blocks[0]
+            block.set_run(before, steps, last, every, final)
+            self._advance_one(block)
+            return
         waiting = []
         for block in self._blocks:
             if block.first in self._stops and block.count == 1:
                 continue
             block.set_run(before, steps, last, every, final)
             waiting.append(block)
-        if len(waiting) == 1 and not self._batched:
-            self._advance_one(waiting[0])
-            return
         while waiting:
             again, needing = [], []
             for block, ask in zip(waiting, self._called(waiting), strict=True):
