@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -177,7 +178,9 @@ def _lowest(m: setsu.Mechanism, q: Floats) -> float:
 def _of_tree(mujoco: Any, name: str, m: setsu.Mechanism, q: Floats) -> _Subject:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.xml"
-        m.save(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", setsu.ModelWarning)  # pictures are left out
+            m.save(path)
         spec = mujoco.MjSpec.from_file(str(path))
     for joint in m.joint_names:
         actuator = spec.add_actuator(target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
@@ -381,6 +384,7 @@ def _rollout(mujoco: Any, s: _Subject, worlds: int, threads: int, steps: int, ro
     best = [float("inf")] * 2
     try:
         for _ in range(rounds):
+            sim.reset(np.tile(s.q, (worlds, 1)), np.tile(s.v, (worlds, 1)))
             begin = time.perf_counter()
             sim.step(steps=steps)
             middle = time.perf_counter()

@@ -208,7 +208,7 @@ class ConstrainedWorld(Block):
 
     def _show(self) -> None:
         """State of the world where the simulator reads it."""
-        self.arrays.q[0], self.arrays.v[0] = self.rows.q[0], self.rows.v[0]
+        self.arrays.q[...], self.arrays.v[...] = self.rows.q, self.rows.v
 
     def call(self) -> Ask:
         """Let the machine run until it asks, to the next change of structure at most."""

@@ -177,13 +177,16 @@ class ContactWorld(Block):
     def call(self) -> Ask:
         """Let the machine run until it asks; before the step that only tells what acts at the end, keep the state."""
         while True:
-            self._change_loops()
-            due = [self._step_of(change.time) for change in self._changes]
-            stop = min([self._target, *(k for k in due if k > self.clock.done[0])])
+            stop = self._target
+            if self._changes:
+                self._change_loops()
+                due = [self._step_of(change.time) for change in self._changes]
+                stop = min([stop, *(k for k in due if k > self.clock.done[0])])
             self.clock.target[0] = stop
             ask = super().call()
-            self.arrays.q[0], self.arrays.v[0] = self.rows.q[0], self.rows.v[0]
-            self._warn_of_little_room()
+            self.arrays.q[...], self.arrays.v[...] = self.rows.q, self.rows.v
+            if self.problem.counts[7]:
+                self._warn_of_little_room()
             if ask is Ask.NEED_TORQUE and self._needs_python:
                 self._prepare_step()
             if ask is not Ask.DONE:
@@ -196,7 +199,8 @@ class ContactWorld(Block):
                 return ask
             if self.clock.done[0] < self._target:
                 continue
-            self._change_loops()
+            if self._changes:
+                self._change_loops()
             if not self._final:
                 return ask
             self.take_records()
@@ -206,7 +210,7 @@ class ContactWorld(Block):
 
     def _warn_of_little_room(self) -> None:
         """Say once per run that there were more contacts between shapes than the problem holds."""
-        if self.problem.counts[7] and not self._left_out:
+        if not self._left_out:
             self._left_out = True
             warnings.warn(
                 f"simulate: before t = {float(self.arrays.t[0]):.6g} s more than {len(self.problem.pairs)} places "

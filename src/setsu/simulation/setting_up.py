@@ -28,7 +28,7 @@ __all__ = ["INTEGRATORS", "Settings", "make_blocks"]
 Floats = NDArray[np.float64]
 
 INTEGRATORS = (*EXPLICIT, "radau", "time_stepping")
-_BLOCK = 512  # rows of a block of trees: their work arrays stay in a core's second-level cache
+_BLOCK = 64
 
 
 @dataclass(frozen=True)
