@@ -380,7 +380,7 @@ class _Judge:
         """Gauss-Newton steps along the strong singular values; configurations (S, nq) and what is left (S,)."""
         m, left = self.system.mechanism, np.zeros(len(q))
         for _ in range(rounds):
-            G, e = self.system.jacobian_and_error(q)
+            G, e = self.system.placed_jacobian_and_error(q)
             U, s, Vt = np.linalg.svd(G[:, live] * self.column / self.unit[live, None], full_matrices=False)
             along = transposed_times(U, e[:, live] / self.unit[live])
             strong = s > 1e-3 * s[:, :1]
@@ -400,7 +400,7 @@ class _Judge:
             return start[None]
         found = [q[0]]
         for hop in _HOP * 0.5 ** np.repeat(np.arange(3), _HOPS):
-            G, _ = self.system.jacobian_and_error(found[-1][None])
+            G, _ = self.system.placed_jacobian_and_error(found[-1][None])
             free = _motions(G[0, live] * self.column / self.unit[live, None], 1e-3)
             wish = self.rng.standard_normal(m.nv)
             x = times(free.T, times(free, wish))

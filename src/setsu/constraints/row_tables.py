@@ -24,7 +24,8 @@ Ints = NDArray[np.int64]
 Handle = NDArray[np.int64]
 
 PLAIN, SCREW, CROSS = 0, 1, 2
-"""Kinds of loop rows: constant wrench; travel against turn; normal to both axes of a universal joint."""
+"""Kinds of loop rows: constant wrench; travel against turn; normal to both axes of a universal joint; those of
+varying_rows.py."""
 ALONG, TURN, SCREW_TURN, FIRST_AXIS, SECOND_AXIS, BALL = 0, 1, 2, 3, 4, 5
 """Kinds of free axes: travel; turn; turn of a screw; the two axes of a universal joint; one of a ball's three."""
 
@@ -51,6 +52,8 @@ class RowTables(NamedTuple):
     row_start: Ints  # (n + 1,)
     row_kind: Ints  # (k,)
     row_wrench: Floats  # (k, 6)
+    row_numbers: Floats  # (k, SURFACE_NUMBERS) and code of varying rows: varying_rows.py
+    row_code: Ints  # (k,)
     held: Ints  # rows of loops and couplings that are kept, the others are redundant: redundancy.py
     place: Ints  # (k + c,) place of a row among those kept, or -1
     length: Floats  # (k + c,) what its error is small against, m or 1
@@ -105,6 +108,7 @@ class RowState(NamedTuple):
     contact_gamma: Floats  # (p, 3) acceleration of the contact point at zero joint accelerations
     contact_jacobian: Floats  # (p, 3, nv)
     column: Floats  # (6, nv) scratch
+    point: Floats  # (3,) scratch
     surface: Floats  # (13,) scratch
 
 
@@ -136,7 +140,9 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
     judged = redundancy(system)
     held = np.flatnonzero(judged.kept)
     row_kind = np.zeros(len(t.row_loop), dtype=np.int64)
-    row_kind[t.helical_rows], row_kind[t.universal_rows] = SCREW, CROSS
+    row_kind[t.helical_rows], row_kind[t.universal_rows], row_kind[t.varying_rows] = SCREW, CROSS, t.varying_kind
+    row_numbers, row_code = np.zeros((len(row_kind), SURFACE_NUMBERS)), np.zeros(len(row_kind), dtype=np.int64)
+    row_numbers[t.varying_rows], row_code[t.varying_rows] = t.varying_numbers, t.varying_code
     turning = np.abs(t.row_wrench[:, 3:]).max(axis=-1, initial=0.0)
     contact_paths = [chain_of(m, int(body)) for body in system.contact_body]
     coordinate = np.full(m.nv, -1)
@@ -166,6 +172,8 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
         row_start=np.searchsorted(t.row_loop, np.arange(n + 1)).astype(np.int64),
         row_kind=row_kind,
         row_wrench=t.row_wrench,
+        row_numbers=row_numbers,
+        row_code=row_code,
         held=held,
         place=np.where(judged.kept, np.cumsum(judged.kept) - 1, -1),
         length=judged.length,
@@ -233,6 +241,7 @@ def row_state(system: ConstraintSystem) -> RowState:
         contact_gamma=np.zeros((p, 3)),
         contact_jacobian=np.zeros((p, 3, m.nv)),
         column=np.zeros((6, m.nv)),
+        point=np.zeros(3),
         surface=np.zeros(13),
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError, nearest_names
-from setsu.mechanism import Mechanism
+from setsu.mechanism import LoopConstraint, Mechanism
 
 __all__ = ["CloseLoop", "EventReport", "OpenLoop", "checked_events", "initially_open"]
 
@@ -78,6 +78,12 @@ def checked_events(m: Mechanism, events: Iterable[Any], duration: float) -> list
             raise InputError(f"simulate: events: expected CloseLoop or OpenLoop, got {event!r:.80}")
         if event.name not in known:
             raise InputError(f"simulate: events: unknown loop {event.name!r}{nearest_names(event.name, known)}")
+        joint = m.loops[known.index(event.name)].joint
+        if isinstance(joint, LoopConstraint) and getattr(event, "here", False):
+            raise InputError(
+                f"simulate: events: CloseLoop of {event.name!r}: {type(joint).__name__} cannot be joined where the "
+                "bodies are; expected here=False, at a time when it is closed"
+            )
         if not (isinstance(event.time, int | float) and math.isfinite(event.time) and 0.0 <= event.time <= duration):
             raise InputError(
                 f"simulate: events: {type(event).__name__} of {event.name!r}: expected a time from 0 to "
