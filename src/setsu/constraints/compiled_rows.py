@@ -110,7 +110,7 @@ def _coupling_rates(t, s):
             for d in range(len(s.v)):
                 rate += t.coupling_argument[c, d] * s.v[d]
             _, _, curvature = _coupling_polynomial(t, s, c)
-            s.gamma[row + c] = -curvature * rate * rate
+            s.gamma[row + c] = t.coupling_acceleration[c] - curvature * rate * rate
 
 
 @part
@@ -157,7 +157,7 @@ def _held_rows(t, s):
         _, slope, _ = _coupling_polynomial(t, s, c)
         for d in range(len(s.v)):
             s.G[row + c, d] = t.coupling[c, d] - slope * t.coupling_argument[c, d]
-        s.gamma[row + c] = 0.0
+        s.rate[row + c], s.gamma[row + c] = t.coupling_rate[c], t.coupling_acceleration[c]
     _coupling_errors(t, s)
 
 

@@ -27,13 +27,14 @@ Cost: the paths of all loops, and singular values of the live rows that hang tog
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.loop_joints import loop_paths
 from setsu.constraints.loop_motion import loop_places
+from setsu.constraints.prescribed import DrivenCoupling
 from setsu.constraints.stacked import Floats, cross, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import integrate, mass_matrix
@@ -106,8 +107,26 @@ def redundancy(system: ConstraintSystem) -> Redundancy:
             none = np.zeros(0, dtype=bool)
             return Redundancy(none, none, "", np.zeros(0), system.mechanism.neutral())
         own = system if not system.contacts else constraint_system(system.mechanism)
-        kept["_redundancy"] = _Judge(own).judgement()
+        kept["_redundancy"] = _with_drives(own) or _Judge(own).judgement()
     return kept["_redundancy"]
+
+
+def _with_drives(system: ConstraintSystem) -> Redundancy | None:
+    """The judgement on the mechanism without drives, whose rows are kept; None where there are none.
+
+    With them it may not move at all, which would say nothing about its loops.
+    """
+    m = system.mechanism
+    own = tuple(coupling for coupling in m.couplings if not isinstance(coupling, DrivenCoupling))
+    drives = len(m.couplings) - len(own)
+    if not drives:
+        return None
+    judged = redundancy(constraint_system(replace(m, couplings=own)))
+    held = np.ones(drives, dtype=bool)
+    return Redundancy(
+        np.append(judged.kept, held), np.append(judged.live, held), judged.locked,
+        np.append(judged.length, np.ones(drives)), judged.closed,
+    )  # fmt: skip
 
 
 def rank_of(rows: Floats, tolerance: float = EXACT) -> int:

@@ -69,6 +69,9 @@ class RowTables(NamedTuple):
     free_used: Ints  # (1,) 0 where nothing acts along free axes: their rows are then left as they are
     coupling: Floats  # (c, nv); these as in coupling_rows.py
     coupling_offset: Floats  # (c,)
+    coupling_rate: Floats  # (c,) of the offset, and its acceleration
+    coupling_acceleration: Floats  # (c,)
+    coupling_friction: Floats  # (c,) that a drive overcomes
     coupling_argument: Floats  # (c, nv)
     coupling_polynomial: Floats  # (c, order + 1)
     coupling_reference: Floats  # (c,)
@@ -96,6 +99,7 @@ class RowState(NamedTuple):
     G: Floats  # (r, nv)
     gamma: Floats  # (r,)
     error: Floats  # (r,)
+    rate: Floats  # (r,) of a row at zero velocities: of the drives among couplings
     wrench: Floats  # (k, 6) of each loop row on body b at the joint, world axes
     free: Floats  # (f, nv) rates of the loop joints' own coordinates
     free_wrench: Floats  # (f, 6)
@@ -189,6 +193,9 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
         free_used=np.ones(1, dtype=np.int64),
         coupling=system.couplings.linear,
         coupling_offset=system.coupling_offset,
+        coupling_rate=system.couplings.offset_rate,
+        coupling_acceleration=system.couplings.offset_acceleration,
+        coupling_friction=system.couplings.friction,
         coupling_argument=system.couplings.argument,
         coupling_polynomial=system.couplings.polynomial,
         coupling_reference=system.couplings.reference,
@@ -229,6 +236,7 @@ def row_state(system: ConstraintSystem) -> RowState:
         G=np.zeros((r, m.nv)),
         gamma=np.zeros(r),
         error=np.zeros(r),
+        rate=np.zeros(r),
         wrench=np.zeros((k, 6)),
         free=np.zeros((f, m.nv)),
         free_wrench=np.zeros((f, 6)),

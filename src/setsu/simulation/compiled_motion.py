@@ -164,6 +164,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE
         sparse_accelerations(s, w, c, u)
+        _drive_power(t, w)
         w.size[0], w.violation[0] = len(c.rows), largest_error(c, s)
         w.smallest[0] = _guards(t, s, x, w)
         return _broken(t, s, x)
@@ -198,6 +199,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
         if status >= 0:
             return status
         multipliers(F, w.y, w.gamma, w.multiplier)
+        _drive_power(t, w)
         acceleration(F, w.y, w.gamma, w.a)
         if not singular:
             _keep_held_force(t, F, w)
@@ -205,6 +207,17 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
             w.violation[0] = max(w.violation[0], abs(w.error[i]))
     w.smallest[0] = _guards(t, s, x, w)
     return _broken(t, s, x)
+
+
+@part
+def _drive_power(t, w):
+    """Add the power of driven joints to that of torques, and that of their dry friction."""
+    for c in range(len(t.coupling_rate)):
+        place = t.place[len(t.row_kind) + c]
+        if place >= 0 and t.coupling_rate[c] != 0.0:
+            lost = t.coupling_friction[c] * abs(t.coupling_rate[c])
+            w.powers[0] += lost - w.multiplier[place] * t.coupling_rate[c]
+            w.powers[1] -= lost
 
 
 @part

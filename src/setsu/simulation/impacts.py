@@ -6,7 +6,7 @@
 | J, x | basis n, t1, t2 of each contact and row of each stop; their velocities x = J v |
 | p | impulses, N s |
 
-    M (v' - v) = Hᵀ λ + Jᵀ p,  H v' = 0                                                                        (1)
+    M (v' - v) = Hᵀ λ + Jᵀ p,  H v' = 0, or the rate of what is driven                                         (1)
     x_n' >= 0 ⊥ p_n >= 0;  x_t' = 0 and |p_t| <= K p_n, or p_t = -K p_n x_t'/|x_t'|                             (2)
 
 Contacts and stops that rest take part like those that hit, so that they may open: a block that rocks onto one corner
@@ -81,7 +81,9 @@ def strike(
     B = flat @ moved.T
     rigid = np.diagonal(B) <= _RIGID * (pushed * pushed).sum(axis=1)
     B = np.where(rigid[:, None] | rigid, 0.0, 0.5 * (B + B.T))
-    held = v - metric.nearest(H @ v)
+    # Drives keep their rates.
+    off = H @ v + motion.kept_rates()
+    held = v - metric.nearest(off)
     b = np.where(rigid, 0.0, flat @ held)
     c = len(J)
     friction = np.concatenate([system.friction[which], np.zeros(len(ends))])
@@ -101,7 +103,7 @@ def strike(
         )
     y = metric.force(flat.T @ impulse.reshape(-1), none)
     after = held + metric.acceleration(y, none)
-    through = metric.multipliers(y, none) - metric.impulse(H @ v)
+    through = metric.multipliers(y, none) - metric.impulse(off)
     _set_modes(motion, which, ends, basis, J @ after, impulse[:, 0], modes, q)
 
     before = float(motion.energy(q, v))

@@ -46,6 +46,7 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
     refuse_unheld_motion(motion.mechanism, "simulate", M, rows.jacobian)
     held, names = motion.system.n_held, motion.system.names
     rates = rows.jacobian @ v
+    rates[motion.system.n_loop_rows : held] += motion.system.couplings.offset_rate
     refuse_locked(motion.system, "simulate")
     kept = redundancy(motion.system).kept
     for row in range(held):
@@ -258,6 +259,7 @@ def change_loop(
         declared = _joined_here(declared, state.q, change.name)
     names = names - {change.name} if closing else names | {change.name}
     changed = motion.restructured(declared, names)
+    changed.place(state.t)
     if closing:
         _refuse_gap(changed, state, change)
     changed.watch(state.q)
