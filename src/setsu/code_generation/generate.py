@@ -126,11 +126,11 @@ def generate(
     """Return source code of a function of the library for this mechanism alone.
 
     Args:
-        function: for example "inverse_dynamics", "mass_matrix", "forward_dynamics", "regressor". With loops or couplings
-            accelerations are those of "constrained_dynamics", under that name; "forward_dynamics", which leaves loops
-            open as a function of the library, is an alias of it here, with a ModelWarning that says so.
-        language: "c" (C99), "python", or "fmu": a Functional Mock-up Unit for co-simulation around "forward_dynamics" or
-            "constrained_dynamics", torques in, coordinates and velocities out; `write` puts NAME.fmu into a folder.
+        function: for example "inverse_dynamics", "mass_matrix", "forward_dynamics", "regressor". With loops or
+            couplings accelerations are those of "constrained_dynamics", under that name; "forward_dynamics", which
+            leaves loops open as a function of the library, is an alias of it here, with a ModelWarning that says so.
+        language: "c" (C99), "python", or "fmu": a Functional Mock-up Unit for co-simulation around "forward_dynamics"
+            or "constrained_dynamics", torques in, coordinates and velocities out; `write` puts NAME.fmu into a folder.
         fmi_version: of the unit, "2.0" or "3.0".
         precision: "double", or "single" for C with floats throughout, for processors that have hardware for these only.
         actuated: for mechanisms with loops or couplings, the joints that drive them, in the order of the arguments; as
