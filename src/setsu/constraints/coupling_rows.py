@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setsu.constraints.ranks import EXACT, rank_of
 from setsu.constraints.stacked import Floats
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
@@ -84,11 +85,11 @@ def _refuse_contradiction(m: Mechanism, which: list[int], rows: Floats, offset: 
     if not len(rows):
         return
     length = np.linalg.norm(rows, axis=1)
-    U, s, _ = np.linalg.svd(rows / length[:, None])
-    rank = int(np.sum(s > len(rows) * 1e-12))
+    U, _, _ = np.linalg.svd(rows / length[:, None])
+    rank = rank_of(rows / length[:, None])
     for combination in U[:, rank:].T:
         left = float(combination @ (offset / length))
-        if abs(left) > 1e-9 * max(1.0, float(np.abs(offset / length).max())):
+        if abs(left) > EXACT * max(1.0, float(np.abs(offset / length).max())):
             # As a user would write it: the last coupling as it is, the others times a factor.
             taken = [k for k in range(len(rows)) if abs(combination[k]) > 1e-9]
             share = combination / length * (length[taken[-1]] / combination[taken[-1]])

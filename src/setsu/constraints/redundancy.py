@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from setsu.constraints.loop_joints import loop_paths
 from setsu.constraints.loop_motion import loop_places
 from setsu.constraints.prescribed import DrivenCoupling
+from setsu.constraints.ranks import EXACT, WEAK
 from setsu.constraints.stacked import Floats, cross, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import integrate, mass_matrix
@@ -42,11 +43,8 @@ from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, ModelWarning
 
 __all__ = [
-    "EXACT",
     "LEFT_OPEN",
-    "WEAK",
     "Redundancy",
-    "rank_of",
     "redundancy",
     "refuse_locked",
     "typical_pivots",
@@ -58,10 +56,6 @@ Bools = NDArray[np.bool_]
 
 _SEED, _CONFIGURATIONS = 2014, 4
 _DEAD = 1e-10
-WEAK = 1e-4
-"""Part of the largest singular value below which a combination of scaled rows may be left out, by the rules above."""
-EXACT = 1e-9
-"""The same below which rows depend on each other exactly, at a closed configuration."""
 LEFT_OPEN = 1e-9
 """Error (m or rad) of a row that is left out above which a warning says so."""
 _TILTED = 1e-2
@@ -127,14 +121,6 @@ def _with_drives(system: ConstraintSystem) -> Redundancy | None:
         np.append(judged.kept, held), np.append(judged.live, held), judged.locked,
         np.append(judged.length, np.ones(drives)), judged.closed,
     )  # fmt: skip
-
-
-def rank_of(rows: Floats, tolerance: float = EXACT) -> int:
-    """Return how many singular values of scaled rows (n, nv) exceed a part of the largest."""
-    if 0 in rows.shape:
-        return 0
-    s = np.linalg.svd(rows, compute_uv=False)
-    return int(np.sum(s > tolerance * max(float(s[0]), np.finfo(np.float64).tiny)))
 
 
 def typical_pivots(system: ConstraintSystem, order: Ints) -> Floats:
@@ -258,10 +244,10 @@ class _Judge:
             wrench[:, rows] @ np.swapaxes(column, 1, 2) * self.column[path] / self.unit[rows, None]
             for rows, path, column in zip(self.rows, self.paths, columns, strict=False)
         ]
+        couplings = self.system.couplings.jacobian_at(q)
         for rows, path in list(zip(self.rows, self.paths, strict=True))[len(columns) :]:
-            row = self.system.coupling_jacobian[rows[0] - self.system.n_loop_rows, path]
-            scaled = row * self.column[path] / self.unit[rows[0]]
-            result.append(np.broadcast_to(scaled, (len(q), 1, len(path))))
+            slopes = couplings[:, rows[0] - self.system.n_loop_rows]
+            result.append(slopes[:, None, path] * self.column[path] / self.unit[rows[0]])
         return result
 
     def _stacked(self, parts: list[Floats], rows: Ints, columns: Ints, groups: list[int]) -> Floats:

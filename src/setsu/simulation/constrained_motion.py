@@ -80,6 +80,7 @@ class ConstrainedMotion:
         self._loop_places = [k for k, loop in enumerate(mechanism.loops) if loop.name not in self.open_loops]
         self.system = constraint_system(self.mechanism, contacts)
         self.contacts = self.system.contacts
+        self.rest_speed = REST_SPEED * self.system.length  # m/s
         self.contact_names = tuple(contact.name for contact in self.contacts)
         self.modes = [ContactMode(Mode.SLIDE) for _ in self.contacts]
         self.joint_forces = LoopJointForces(self.system)
@@ -433,7 +434,7 @@ class ConstrainedMotion:
         """
         friction, rows = self.friction, self.system.linearise(q, v)
         rates = friction.rates(v, rows.motion.free_rate)
-        resting = np.flatnonzero(np.abs(rates) <= 10.0 * REST_SPEED)
+        resting = np.flatnonzero(np.abs(rates) <= 10.0 * REST_SPEED * self.space.modes.dry_unit)
         resting = np.union1d(resting, np.array(friction.held, dtype=np.int64)).astype(np.int64)
         friction.slide_all(rates)
         space = self.load(q, v)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.prescribed import Prescribed, driven_joints
-from setsu.constraints.redundancy import rank_of, redundancy
+from setsu.constraints.ranks import rank_of
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.system import ConstraintSystem
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
@@ -84,7 +85,7 @@ class DrivenJoints:
         G = system.linearise(q, v).jacobian[: len(kept)] * system.velocity_units
         size = np.linalg.norm(G, axis=1)
         held = (G / np.where(size > 0.0, size, 1.0)[:, None])[kept]
-        if rank_of(held, 1e-9) < len(held):
+        if rank_of(held) < len(held):
             raise InputError(
                 f"simulate: prescribed: {', '.join(self.names)} cannot be driven at once in this configuration: loops, "
                 "couplings or another drive tie them; expected at most as many drives as there are freedoms, and a "

@@ -50,8 +50,13 @@ class EventReport:
     kind: "close", "open" (loops); "stick", "slip", "turn" (sliding reversed at once), "release", "impact", "jam"
     (stopped at once by their own friction) (contacts);
     "stop", "release" (joint limits); "stick", "slip", "turn" (joints with dry friction).
-    name: the loop, contact or joint. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact;
-    impulse: of the constraint rows that took part (N s or N m s).
+    name: the loop, contact or joint. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact.
+    impulse (n,), empty without one, of all that took part, in this order:
+    first the kept rows of loops and couplings (N s or N m s), as `constraint_report(...)` keeps them and
+    `constraint_system(m).names` names them: on body_b, in axes of the loop's frame on body_a; on couplings' joints;
+    then three for each contact that touched, in the order of the list: along the surface's normal and two tangents, the
+    first along the sliding (N s, on the mechanism); then joint stops, away from the limit (N s or N m s).
+    The state recorded at the time of an event is the one after it, at t = 0 too.
     """
 
     time: float

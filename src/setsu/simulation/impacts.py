@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from setsu.constraints.contact_forces import solve_contacts
 from setsu.errors import InputError
 from setsu.simulation.constrained_motion import ConstrainedMotion
-from setsu.simulation.contact_modes import REST_SPEED, ContactMode, Mode
+from setsu.simulation.contact_modes import ContactMode, Mode
 from setsu.simulation.contact_space import contact_basis
 from setsu.simulation.events import EventReport
 from setsu.simulation.motion import Evaluation
@@ -66,7 +66,7 @@ def strike(
     which = [k for k, mode in enumerate(motion.modes) if mode.touches or k in hit]
     hit_stops = {*stops, *rest.held, *np.flatnonzero((stop_gap <= near) & (stop_rows @ v < 0.0)).tolist()}
     ends = sorted(hit_stops)
-    basis = np.array([contact_basis(rows, k, motion.modes[k]) for k in which]).reshape(-1, 3, 3)
+    basis = np.array([contact_basis(rows, k, motion.modes[k], motion.rest_speed) for k in which]).reshape(-1, 3, 3)
     J = np.zeros((len(which) + len(ends), 3, system.mechanism.nv))
     J[: len(which)] = basis @ rows.contact_jacobian[which]
     J[len(which) :, 0] = stop_rows[ends]
@@ -127,7 +127,7 @@ def _set_modes(
     q: Floats,
 ) -> None:
     """Give every contact and stop the mode of its velocity x (c, 3) after the impulses: at rest, sliding, or gone."""
-    still = max(_STILL * float(np.abs(x).max(initial=0.0)), REST_SPEED)
+    still = max(_STILL * float(np.abs(x).max(initial=0.0)), motion.rest_speed)
     pressed = push > _STILL * float(push.max(initial=0.0))
     motion.modes[:] = before
     for place, k in enumerate(which):
@@ -139,5 +139,5 @@ def _set_modes(
         elif speed <= still and contact.friction > 0.0:
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
         else:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))
     motion.stops.held = tuple(i for place, i in enumerate(ends, len(which)) if pressed[place] or x[place, 0] <= still)

@@ -316,6 +316,6 @@ def test_a_file_with_a_bad_constraint_is_refused(tmp_path) -> None:
 def test_what_cannot_have_them_says_so() -> None:
     m = pendulum()
     with pytest.raises(InputError, match='loop "rod" is closed by Distance'):
-        setsu.generate(m, "forward_dynamics")
+        setsu.generate(m, "constrained_dynamics")
     with pytest.raises(InputError, match="closed by Distance"):
         setsu.move_cut(m, "rod", "body_joint")
