@@ -19,7 +19,7 @@ linkage = dataclasses.replace(linkage, loops=(rubbing,))
 
 # Torque of the crank in a closed state, and how it changes with the crank's angle, speed and acceleration.
 functions = {}
-for name in ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives"):
+for name in ("inverse_dynamics", "constrained_dynamics", "inverse_dynamics_derivatives"):
     code = setsu.generate(linkage, name, "python", actuated=["crank"])
     module: dict = {}
     exec(code.source, module)
@@ -28,13 +28,13 @@ for name in ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivativ
 
 q = setsu.close_loops(linkage, [0.7, 0.5, 1.2], fixed=["crank"])
 v, tau = np.zeros(3), 1.5
-a = functions["forward_dynamics"](q, v, [tau])
+a = functions["constrained_dynamics"](q, v, [tau])
 (again,) = functions["inverse_dynamics"](q, v, a)
 by_angle, by_speed, by_acceleration = functions["inverse_dynamics_derivatives"](q, v, a)
 print(f"crank accelerates by {a[0]:.4f} rad/s² under {tau} N m; that motion needs {again:.12f} N m")
 print(f"inertia seen from the crank: {by_acceleration[0]:.5f} kg m²")
 
-unit = setsu.generate(linkage, "forward_dynamics", "fmu", fmi_version="3.0", actuated=["crank"])
+unit = setsu.generate(linkage, "constrained_dynamics", "fmu", fmi_version="3.0", actuated=["crank"])
 with tempfile.TemporaryDirectory() as folder:
     (path,) = unit.write(folder)
     print(f"{path.name}: {path.stat().st_size // 1024} KiB,", len(unit.unit.files), "files")

@@ -93,7 +93,7 @@ def _closing_signature(m: Mechanism, forward: Signature) -> Signature:
     """Of the function that lets the other joints follow the driven ones."""
     state = [("q", m.nq, "coordinates"), ("v", m.nv, "velocities")]
     return Signature(
-        name=f"{forward.name.removesuffix('_forward_dynamics')}_follow",
+        name=f"{forward.name.removesuffix('_forward_dynamics').removesuffix('_constrained_dynamics')}_follow",
         title="State in which the other joints are one step closer to where the driven ones demand them",
         inputs=tuple(state),
         outputs=tuple((f"{name}_next", length, meaning) for name, length, meaning in state),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from setsu.constraints.massless import refuse_unheld
 from setsu.dynamics import mass_matrix
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import require_mechanism
-from setsu.errors import InputError, nearest_names
+from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.symbolic import OperationCount
 
@@ -32,6 +33,7 @@ Floats = NDArray[np.float64]
 _TITLES = {
     "inverse_dynamics": "Joint torques for a motion",
     "forward_dynamics": "Joint accelerations under torques",
+    "constrained_dynamics": "Joint accelerations under torques, loops and couplings closed",
     "mass_matrix": "Mass matrix, row by row",
     "bias_torque": "Joint torques at zero acceleration",
     "gravity_torque": "Joint torques that hold against gravity",
@@ -41,6 +43,7 @@ _TITLES = {
     "point_jacobian": "Jacobian of a point of a body, row by row",
     "inverse_dynamics_derivatives": "Derivatives of the joint torques, row by row",
     "forward_dynamics_derivatives": "Derivatives of the joint accelerations, row by row",
+    "constrained_dynamics_derivatives": "Derivatives of the joint accelerations, loops closed, row by row",
     "body_poses": "4x4 placements of the bodies in the world, row by row",
     "kinetic_energy": "Kinetic energy",
     "potential_energy": "Potential energy",
@@ -123,9 +126,11 @@ def generate(
     """Return source code of a function of the library for this mechanism alone.
 
     Args:
-        function: for example "inverse_dynamics", "mass_matrix", "forward_dynamics", "regressor".
-        language: "c" (C99), "python", or "fmu": a Functional Mock-up Unit for co-simulation around "forward_dynamics",
-            torques in, coordinates and velocities out; `write` puts NAME.fmu into a folder.
+        function: for example "inverse_dynamics", "mass_matrix", "forward_dynamics", "regressor". With loops or
+            couplings accelerations are those of "constrained_dynamics", under that name; "forward_dynamics", which
+            leaves loops open as a function of the library, is an alias of it here, with a ModelWarning that says so.
+        language: "c" (C99), "python", or "fmu": a Functional Mock-up Unit for co-simulation around "forward_dynamics"
+            or "constrained_dynamics", torques in, coordinates and velocities out; `write` puts NAME.fmu into a folder.
         fmi_version: of the unit, "2.0" or "3.0".
         precision: "double", or "single" for C with floats throughout, for processors that have hardware for these only.
         actuated: for mechanisms with loops or couplings, the joints that drive them, in the order of the arguments; as
@@ -144,12 +149,16 @@ def generate(
     require_mechanism(mechanism, "generate")
     if function not in _TITLES:
         raise InputError(f"generate: no function {function!r}{nearest_names(function, _TITLES)}")
-    if function.startswith(("inverse_dynamics", "forward_dynamics")):
+    # The program of accelerations is one, loops closed where there are any; only its name differs.
+    program = function.replace("constrained_dynamics", "forward_dynamics")
+    if program.startswith(("inverse_dynamics", "forward_dynamics")):
         refuse_bearings(mechanism, f"generate {function}")
     if language not in _LANGUAGES:
         raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
-    if language == "fmu" and function != "forward_dynamics":
-        raise InputError(f'generate: an FMU is made of "forward_dynamics", got {function!r}')
+    if language == "fmu" and program != "forward_dynamics":
+        raise InputError(
+            f'generate: an FMU is made of "forward_dynamics" or, with loops, "constrained_dynamics", got {function!r}'
+        )
     if language == "fmu":
         _refuse_dry_friction(mechanism)
     if precision not in _PRECISIONS:
@@ -160,13 +169,14 @@ def generate(
         raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
     if mechanism.nv == 0:
         raise InputError(f"generate: {mechanism.name} has no moving joint")
-    if function.startswith("forward_dynamics"):
+    if program.startswith("forward_dynamics"):
         refuse_unheld(mechanism, f"generate {function}", mechanism.random_configuration(0))
+    _warn_of_name(mechanism, function)
     closed = None
     if language == "fmu" and (mechanism.loops or mechanism.couplings):
         traced, closed = traced_unit(mechanism, actuated)
     else:
-        traced = traced_function(mechanism, function, actuated, body)
+        traced = traced_function(mechanism, program, actuated, body)
     signature = _signature(mechanism, function, traced, precision == "single")
     trace = traced.trace
     if language == "python":
@@ -184,10 +194,22 @@ def generate(
         language=language,
         source=source,
         header=header,
-        test=c_test(signature, states, results, _test_tolerance(traced, function, signature, states)),
+        test=c_test(signature, states, results, _test_tolerance(traced, program, signature, states)),
         operations=trace.operations,
         unit=unit,
     )
+
+
+def _warn_of_name(m: Mechanism, function: str) -> None:
+    """Say what the name of a function means here that the library's function of that name does not do."""
+    if function.startswith("forward_dynamics") and (m.loops or m.couplings):
+        closed = function.replace("forward_dynamics", "constrained_dynamics")
+        warnings.warn(
+            f'generate: "{function}" of {m.name} closes its loops and couplings, which setsu.forward_dynamics leaves '
+            f'open; it is an alias of "{closed}"',
+            ModelWarning,
+            stacklevel=3,
+        )
 
 
 def _refuse_dry_friction(m: Mechanism) -> None:

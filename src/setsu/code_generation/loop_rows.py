@@ -40,6 +40,7 @@ from setsu.mechanism import (
     Helical,
     Joint,
     Loop,
+    LoopConstraint,
     Mechanism,
     Planar,
     Prismatic,
@@ -162,6 +163,11 @@ def loop_rows(m: Mechanism, q: Sequence[Scalar], v: Sequence[Scalar]) -> LoopRow
 
 
 def _held(moved: _Moved) -> list[tuple[list[Scalar], Scalar, Scalar | None]]:
+    if isinstance(moved.joint, LoopConstraint):
+        raise InputError(
+            f'generate: loop "{moved.loop.name}" is closed by {type(moved.joint).__name__}, which code cannot have '
+            "yet; expected loops that joints close"
+        )
     travel, turn = _HELD[type(moved.joint)]
     axis, R = moved.direction("z"), moved.R
     lean = cross(axis, rotate(R, axis))

@@ -37,9 +37,9 @@ def generate(
         URDF, MJCF (.xml) or native (.toml) file.
     function
         Function of the library by name, for example inverse_dynamics, mass_matrix, forward_dynamics, regressor;
-        inverse_dynamics when not given, forward_dynamics for an FMU.
+        inverse_dynamics when not given; forward_dynamics for an FMU, constrained_dynamics where there are loops.
     language
-        c (C99: source, header, self-test), python, or fmu (a Functional Mock-up Unit of forward_dynamics).
+        c (C99: source, header, self-test), python, or fmu (a Functional Mock-up Unit of one of these two).
     fmi_version
         Version of the Functional Mock-up Interface: 2.0 or 3.0; 2.0 when not given.
     precision
@@ -59,10 +59,11 @@ def generate(
     """
     from setsu.code_generation import generate as generate_code
 
-    chosen = function or ("forward_dynamics" if language == "fmu" else "inverse_dynamics")
     if language == "fmu" and out is None:
         raise InputError("generate: an FMU is a file: say where it shall go with --out FOLDER")
     mechanism, _ = load_model(file, floating_base, package)
+    moving = "constrained_dynamics" if mechanism.loops or mechanism.couplings else "forward_dynamics"
+    chosen = function or (moving if language == "fmu" else "inverse_dynamics")
     code = generate_code(
         mechanism,
         chosen,

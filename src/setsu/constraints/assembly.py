@@ -339,7 +339,7 @@ class _Search:
         """Live rows (N, n, nv) without the columns of fixed joints, or of those that do not move, and errors (N, n),
         free of units."""
         live = self.judged.live
-        G, e = self.system.jacobian_and_error(q)
+        G, e = self.system.placed_jacobian_and_error(q)
         G = G[:, live] * (self.step_units * self.free) / self.error_units[live, None]
         return G if moves is None else G * moves[:, None, :], e[:, live] / self.error_units[live]
 

@@ -35,6 +35,7 @@ from setsu.constraints.row_tables import (
     SECOND_AXIS,
     TURN,
 )
+from setsu.constraints.varying_rows import FROM_DISTANCE, varying_change, varying_row
 from setsu.native.compiled_elementary import arctan2
 from setsu.native.control_flow import part
 
@@ -171,18 +172,24 @@ def loop_errors(t, s, loop, R, p):
             raw = dot(axis, p) - pitch * _turn_about(axis, R)
             whole = 2.0 * math.pi * pitch
             s.error[row] = raw - whole * round(raw / whole) if pitch != 0.0 else raw
+        elif kind >= FROM_DISTANCE:
+            s.error[row], _, _ = varying_row(kind, t.row_numbers[row], t.row_code[row], s.point, s.surface, R, p)
         else:
             s.error[row] = dot(vector(t.row_wrench, row), p) + dot(second_vector(t.row_wrench, row), epsilon)
 
 
 @part
-def _row_moment(t, loop, row, R):
-    """Moment of a row in axes of A."""
-    if t.row_kind[row] == CROSS:
+def _row_wrench(t, s, loop, row, R, p):
+    """Force and moment of a row in axes of A."""
+    kind = t.row_kind[row]
+    if kind == CROSS:
         axis = vector(t.axis, loop)
         moment, _ = _cross_direction(axis, turned(R, vector(t.second_axis, loop)), vector(t.normal, loop))
-        return moment
-    return second_vector(t.row_wrench, row)
+        return (0.0, 0.0, 0.0), moment
+    if kind >= FROM_DISTANCE:
+        _, force, moment = varying_row(kind, t.row_numbers[row], t.row_code[row], s.point, s.surface, R, p)
+        return force, moment
+    return vector(t.row_wrench, row), second_vector(t.row_wrench, row)
 
 
 @part
@@ -216,7 +223,8 @@ def loop_rows(t, s, loop):
     loop_errors(t, s, loop, R, p)
     _loop_directions(t, s, loop, pin)
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
-        force, moment = turned(R_A, vector(t.row_wrench, row)), turned(R_A, _row_moment(t, loop, row, R))
+        force, moment = _row_wrench(t, s, loop, row, R, p)
+        force, moment = turned(R_A, force), turned(R_A, moment)
         for k in range(3):
             s.wrench[row, k], s.wrench[row, 3 + k] = force[k], moment[k]
         if t.place[row] >= 0:
@@ -254,13 +262,16 @@ def loop_rates(t, s, loop):
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
         if t.place[row] < 0:
             continue
-        moment, term = _row_moment(t, loop, row, R), 0.0
-        if t.row_kind[row] == CROSS:
+        kind, term = t.row_kind[row], 0.0
+        force, moment = _row_wrench(t, s, loop, row, R, p)
+        if kind >= FROM_DISTANCE:
+            term = varying_change(kind, t.row_numbers[row], t.row_code[row], s.point, s.surface, R, p, v, w)
+        if kind == CROSS:
             second = turned(R, a2)
             swing = cross(axis, cross(w, second))
             change = minus(swing, scaled(moment, dot(moment, swing)))
             term = dot(change, w) / max(length(cross(axis, second)), 1e-9)
-        s.gamma[row] = dot(vector(t.row_wrench, row), dv) + dot(moment, dw) + term
+        s.gamma[row] = dot(force, dv) + dot(moment, dw) + term
     if not t.free_used[0]:
         return
     for j in range(t.free_start[loop], t.free_start[loop + 1]):

@@ -8,6 +8,7 @@ Refuses nothing itself: `fill_rows` returns the number of the first contact whos
 from __future__ import annotations
 
 from setsu.constraints.compiled_loops import loop_errors, loop_pose, loop_rates, loop_rows
+from setsu.constraints.compiled_surfaces import surface_at
 from setsu.constraints.compiled_vectors import (
     body_motion,
     body_pose,
@@ -21,42 +22,12 @@ from setsu.constraints.compiled_vectors import (
     vector,
 )
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
-from setsu.constraints.surface_code import CYLINDER, PLANE, SPHERE
-from setsu.native.control_flow import part, run_bound, run_code
+from setsu.native.control_flow import part, run_bound
 
 __all__ = ["BAD_STATE", "fill_errors", "fill_positions", "fill_positions_and_mass", "fill_rates", "fill_rows"]
 
 BAD_STATE = 1_000_000
 """What `fill_rows` returns when the kinematics meet numbers that are not finite."""
-
-
-@part
-def _surface(t, s, k, r):
-    """Value, gradient and second derivatives of a contact's surface at r, into s.surface (13)."""
-    out, kind = s.surface, int(t.surface[k, 0])
-    if kind == PLANE:
-        out[0] = t.surface[k, 1] * r[0] + t.surface[k, 2] * r[1] + t.surface[k, 3] * r[2] - t.surface[k, 4]
-        for i in range(3):
-            out[1 + i] = t.surface[k, 1 + i]
-        out[4:13] = 0.0
-        return
-    if kind in (SPHERE, CYLINDER):
-        arm = minus(r, (t.surface[k, 1], t.surface[k, 2], t.surface[k, 3]))
-        axis, radius = (0.0, 0.0, 0.0), t.surface[k, 4]
-        if kind == CYLINDER:
-            axis, radius = (t.surface[k, 4], t.surface[k, 5], t.surface[k, 6]), t.surface[k, 7]
-            arm = minus(arm, scaled(axis, dot(axis, arm)))
-        distance = length(arm)
-        n = scaled(arm, 1.0 / distance)
-        out[0] = distance - radius
-        for i in range(3):
-            out[1 + i] = n[i]
-            for j in range(3):
-                across = (1.0 if i == j else 0.0) - axis[i] * axis[j]
-                out[4 + 3 * i + j] = (across - n[i] * n[j]) / distance
-        return
-    s.place[k, 0], s.place[k, 1], s.place[k, 2] = r
-    run_code(t.surface_code[k], s.place[k], s.surface)
 
 
 @part
@@ -67,7 +38,7 @@ def _contact_row(t, s, k, row):
     arm = turned(R, vector(t.contact_point, k))
     r = plus(x, arm)
     s.place[k, 0], s.place[k, 1], s.place[k, 2] = r
-    _surface(t, s, k, r)
+    surface_at(t.surface[k], t.surface_code[k], s.point, s.surface, r)
     slope = (s.surface[1], s.surface[2], s.surface[3])
     steepness = length(slope)
     if not (steepness > 1e-12 and steepness < 1e300 and abs(s.surface[0]) < 1e300):
@@ -139,7 +110,7 @@ def _coupling_rates(t, s):
             for d in range(len(s.v)):
                 rate += t.coupling_argument[c, d] * s.v[d]
             _, _, curvature = _coupling_polynomial(t, s, c)
-            s.gamma[row + c] = -curvature * rate * rate
+            s.gamma[row + c] = t.coupling_acceleration[c] - curvature * rate * rate
 
 
 @part
@@ -186,7 +157,7 @@ def _held_rows(t, s):
         _, slope, _ = _coupling_polynomial(t, s, c)
         for d in range(len(s.v)):
             s.G[row + c, d] = t.coupling[c, d] - slope * t.coupling_argument[c, d]
-        s.gamma[row + c] = 0.0
+        s.rate[row + c], s.gamma[row + c] = t.coupling_rate[c], t.coupling_acceleration[c]
     _coupling_errors(t, s)
 
 

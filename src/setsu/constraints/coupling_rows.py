@@ -1,9 +1,10 @@
-"""Rows of couplings: relations between coordinates of joints with one each, linear or by a polynomial."""
+"""Rows of couplings: relations between coordinates of joints with one each, linear, by a polynomial, or with time."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from setsu.constraints.ranks import EXACT, rank_of
 from setsu.constraints.stacked import Floats
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
@@ -14,9 +15,11 @@ __all__ = ["CouplingRows"]
 class CouplingRows:
     """The couplings of a mechanism: e = F q + offset - P(x), x = A q - reference, P the coupling's polynomial.
 
-        G = F - P'(x) A,   γ = -P''(x) (A v)²                                  (1)
+        G = F - P'(x) A,   G v + offset' = 0,   γ = -P''(x) (A v)² + offset''   (1)
 
     linear F, argument A (n, nv); polynomial (n, order + 1), zero for linear couplings; offset, reference (n,).
+    offset_rate, offset_acceleration (n,): zero but for drives, whose owner sets them and the offset as time goes on.
+    friction (n,): dry friction that a drive overcomes, N or N m.
     jacobian (n, nv): the size of each entry of G, for units and for which velocities take part.
     coordinates, velocities: places in q and v of the joints that a coupling may name.
 
@@ -34,6 +37,8 @@ class CouplingRows:
                 for name, factor in terms:
                     rows[k, m.v_slices[m.joint_index(name)].start] += factor
         self.offset = np.array([coupling.offset for coupling in m.couplings], dtype=np.float64)
+        self.offset_rate, self.offset_acceleration = np.zeros(n), np.zeros(n)
+        self.friction = np.array([getattr(coupling, "friction", 0.0) for coupling in m.couplings], dtype=np.float64)
         self.reference = np.array([coupling.reference for coupling in m.couplings], dtype=np.float64)
         self.polynomial = np.zeros((n, max((len(coupling.polynomial) for coupling in m.couplings), default=0)))
         for k, coupling in enumerate(m.couplings):
@@ -61,8 +66,8 @@ class CouplingRows:
     def velocity_term(self, q: Floats, v: Floats) -> Floats:
         """Return γ (..., n) at states q (..., nq), v (..., nv) (1)."""
         if self.is_linear:
-            return np.zeros((*q.shape[:-1], len(self.linear)))
-        return -self._derivatives(q)[2] * (v @ self.argument.T) ** 2
+            return np.broadcast_to(self.offset_acceleration, (*q.shape[:-1], len(self.linear))).copy()
+        return self.offset_acceleration - self._derivatives(q)[2] * (v @ self.argument.T) ** 2
 
     def _derivatives(self, q: Floats) -> tuple[Floats, Floats, Floats]:
         """P, P' and P'' (..., n), by Horner's rule."""
@@ -80,11 +85,11 @@ def _refuse_contradiction(m: Mechanism, which: list[int], rows: Floats, offset: 
     if not len(rows):
         return
     length = np.linalg.norm(rows, axis=1)
-    U, s, _ = np.linalg.svd(rows / length[:, None])
-    rank = int(np.sum(s > len(rows) * 1e-12))
+    U, _, _ = np.linalg.svd(rows / length[:, None])
+    rank = rank_of(rows / length[:, None])
     for combination in U[:, rank:].T:
         left = float(combination @ (offset / length))
-        if abs(left) > 1e-9 * max(1.0, float(np.abs(offset / length).max())):
+        if abs(left) > EXACT * max(1.0, float(np.abs(offset / length).max())):
             # As a user would write it: the last coupling as it is, the others times a factor.
             taken = [k for k in range(len(rows)) if abs(combination[k]) > 1e-9]
             share = combination / length * (length[taken[-1]] / combination[taken[-1]])

@@ -26,7 +26,8 @@ from setsu.constraints.contact_problem import ContactProblem
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
 from setsu.constraints.prescribed import NOT_DRIVEN, Driven
-from setsu.constraints.redundancy import EXACT, redundancy
+from setsu.constraints.ranks import EXACT
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, Linearisation
 from setsu.dynamics import bias_torque, joint_wrenches, mass_matrix

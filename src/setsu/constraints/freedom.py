@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.assembly import close_loops, opening
 from setsu.constraints.held_motion import singular_values_kept
-from setsu.constraints.redundancy import EXACT, WEAK, rank_of, redundancy
+from setsu.constraints.ranks import EXACT, WEAK, rank_of
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.stacked import Floats
 from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
 from setsu.constraints.system import ConstraintSystem, constraint_system

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setsu.constraints.ranks import EXACT
 from setsu.constraints.stacked import Floats
 
 __all__ = ["shortest_vector"]
@@ -35,7 +36,7 @@ def shortest_vector(equations: Floats, right: Floats, inequalities: Floats, leas
     y, null = np.zeros(n), np.eye(n)
     if len(equations):
         U, s, Vt = np.linalg.svd(equations)
-        rank = int(np.sum(s > 1e-11 * s[0])) if s[0] > 0.0 else 0
+        rank = int(np.sum(s > EXACT * s[0])) if s[0] > 0.0 else 0
         y = Vt[:rank].T @ ((U[:, :rank].T @ right) / s[:rank])
         if np.abs(equations @ y - right).max() > _ROUNDING * max(1.0, float(np.abs(y).max())):
             return None

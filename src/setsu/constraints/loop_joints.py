@@ -14,6 +14,7 @@ every row is c·V = 0 with a wrench c of length 6 in axes of A: the reaction of 
 | Universal | v, ĉ·ω with ĉ normal to both axes, so varying | both axis rates |
 | Spherical | v | ω in axes of B |
 | Planar | u·v, e1·ω, e2·ω | e1·v, e2·v, u·ω |
+| Distance, PointOnCurve, Rolling | varying rows, see varying_rows.py | |
 """
 
 from __future__ import annotations
@@ -24,16 +25,24 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.surface_code import SURFACE_NUMBERS, surface_numbers
+from setsu.constraints.surfaces import ImplicitSurface
+from setsu.constraints.varying_rows import ASIDE, FORWARD, FROM_DISTANCE, HEIGHT, ON_SURFACE
+from setsu.errors import InputError
 from setsu.mechanism import (
     Cylindrical,
+    Distance,
     Fixed,
     Helical,
     Joint,
     Loop,
+    LoopConstraint,
     Mechanism,
     Planar,
+    PointOnCurve,
     Prismatic,
     Revolute,
+    Rolling,
     Spherical,
     Universal,
 )
@@ -66,6 +75,11 @@ class LoopTables:
     helical_rows: Ints  # rows that tie travel to turn
     pitch: Floats  # (n,) m/rad
     universal_rows: Ints
+    varying_rows: Ints  # rows of varying_rows.py, with their kinds, numbers and addresses of code
+    varying_kind: Ints
+    varying_numbers: Floats
+    varying_code: Ints
+    row_placed: NDArray[np.bool_]  # (k,) whether a row has a position error; rolling has rows without
     free_loop: Ints  # (f,)
     free_wrench: Floats  # (f, 6) rate = row · V; overwritten at universal and spherical axes
     universal_free: Ints  # (f_u,) first free axis of each universal loop, in the order of universal_rows
@@ -82,6 +96,11 @@ class LoopTables:
         """Loops closed by a universal joint."""
         return self.row_loop[self.universal_rows]
 
+    @cached_property
+    def varying_loops(self) -> Ints:
+        """Loops the varying rows belong to."""
+        return self.row_loop[self.varying_rows]
+
     @property
     def has_joint_forces(self) -> bool:
         """Whether any loop joint has a damper, dry friction or a spring."""
@@ -97,6 +116,7 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
     stack_a = np.array(placements_a).reshape(-1, 4, 4)
     stack_b = np.array(placements_b).reshape(-1, 4, 4)
     held = [(k, *row) for k, loop in enumerate(loops) for row in _held_rows(loop.joint)]
+    varying = [row for loop in loops for row in _varying(loop)]
     free = [(k, row) for k, loop in enumerate(loops) for row in _free_rows(loop.joint)]
     firsts = np.cumsum([0, *(loop.joint.nv for loop in loops)])
     universal = [k for k, loop in enumerate(loops) if isinstance(loop.joint, Universal)]
@@ -119,6 +139,11 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
         helical_rows=_ints([row for row, (_, _, name) in enumerate(held) if name == _SCREW]),
         pitch=np.array([getattr(loop.joint, "pitch", 0.0) for loop in loops], dtype=np.float64),
         universal_rows=_ints([row for row, (_, _, name) in enumerate(held) if name == _CROSS]),
+        varying_rows=_ints([row for row, (k, _, _) in enumerate(held) if isinstance(loops[k].joint, LoopConstraint)]),
+        varying_kind=_ints([kind for kind, _, _ in varying]),
+        varying_numbers=_floats([numbers for _, numbers, _ in varying], SURFACE_NUMBERS),
+        varying_code=_ints([code for _, _, code in varying]),
+        row_placed=np.array([name not in (_FORWARD, _ASIDE) for _, _, name in held], dtype=bool),
         free_loop=_ints([k for k, _ in free]),
         free_wrench=_floats([row for _, row in free], 6),
         universal_free=_ints([int(firsts[k]) for k in universal]),
@@ -159,7 +184,10 @@ def chain_of(m: Mechanism, body: int) -> list[int]:
 
 _SCREW = "travel against turn"
 _CROSS = "rotation normal to both axes"
+_FORWARD, _ASIDE = "slip forward", "slip aside"
 _ZERO = (0.0, 0.0, 0.0)
+# In place of the wrench of a row that varies: a force.
+_VARYING = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 _XYZ = tuple(np.eye(3))
 
 
@@ -184,7 +212,32 @@ def _held_rows(joint: Joint) -> list[tuple[tuple[float, ...], str]]:
             return _translations(*_XYZ)
         case Planar():
             return [*_translations(u), *_rotations(e1, e2)]
+        case Distance():
+            return [(_VARYING, "distance")]
+        case PointOnCurve():
+            return [(_VARYING, f"{text} = 0") for text in joint.curve]
+        case Rolling():
+            return [(_VARYING, name) for name in ("height", _FORWARD, _ASIDE)]
     raise TypeError(f"no loop is closed by {type(joint).__name__}")
+
+
+def _varying(loop: Loop) -> list[tuple[int, list[float], int]]:
+    """Kind, numbers and address of code of each varying row (varying_rows.py)."""
+    match loop.joint:
+        case Distance():
+            found = [(FROM_DISTANCE, [loop.joint.length], 0)]
+        case PointOnCurve():
+            try:
+                surfaces = [surface_numbers(ImplicitSurface(text)) for text in loop.joint.curve]
+            except InputError as error:
+                raise InputError(f'loop "{loop.name}" curve: {error}') from None
+            found = [(ON_SURFACE, numbers, code) for numbers, code in surfaces]
+        case Rolling():
+            numbers = [loop.joint.radius, loop.joint.on_radius, float(loop.joint.shape == "disc")]
+            found = [(kind, numbers, 0) for kind in (HEIGHT, FORWARD, ASIDE)]
+        case _:
+            return []
+    return [(kind, [*numbers, *[0.0] * (SURFACE_NUMBERS - len(numbers))], code) for kind, numbers, code in found]
 
 
 def _free_rows(joint: Joint) -> list[tuple[float, ...]]:

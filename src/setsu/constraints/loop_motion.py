@@ -6,7 +6,7 @@ Symbols, in axes of A unless said otherwise (x_A = R_Aᵀ x):
 
     ε = θ n         angle and axis of R where it is locked; of the smallest turn between u and R u for an axis u  (1)
     error = c·[p, ε];  screw: u·p - pitch (turn about u), whole turns removed;
-            universal: angle between a1 and R a2, less the one it should have                                    (2)
+            universal: angle between a1 and R a2, less the one it should have; others: varying_rows.py           (2)
     ĉ = a1 × R a2 / |a1 × R a2|,  dĉ/dt = (1 - ĉ ĉᵀ)(a1 × (ω × R a2)) / |a1 × R a2|                              (3)
     dv/dt = R_Aᵀ(a_B - a_a - α_a × r - ω_a × dr/dt - ω_a × v),  dω/dt = R_Aᵀ(α_b - α_a - ω_a × ω)   (world axes, r from
             body a's origin to B's origin, accelerations of the bodies with all joint accelerations zero)        (4)
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.loop_joints import LoopTables
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
+from setsu.constraints.varying_rows import varying_places, varying_rates
 
 __all__ = ["LoopMotion", "LoopPlaces", "loop_motion", "loop_places"]
 
@@ -82,6 +83,11 @@ def loop_places(t: LoopTables, poses: Floats) -> LoopPlaces:
     if t.universal_rows.size:
         wrench, free = wrench.copy(), free.copy()
         _fill_universal(t, R, error, wrench, free)
+    if t.varying_rows.size:
+        wrench, which = np.array(wrench), t.varying_loops
+        error[..., t.varying_rows], wrench[..., t.varying_rows, :] = varying_places(
+            t.varying_kind, t.varying_numbers, t.varying_code, p[..., which, :], R[..., which, :, :]
+        )
     if t.spherical_loops.size:
         free = np.array(free)
         turned = R[..., t.spherical_loops, :, :]
@@ -110,6 +116,12 @@ def loop_motion(t: LoopTables, places: LoopPlaces, velocities: Floats, accelerat
     gamma = dot(places.wrench, change[..., t.row_loop, :])  # (5)
     free_rate = dot(places.free, motion[..., t.free_loop, :])
     free_gamma = dot(places.free, change[..., t.free_loop, :])
+    if t.varying_rows.size:
+        which = t.varying_loops
+        gamma[..., t.varying_rows] += varying_rates(
+            t.varying_kind, t.varying_numbers, t.varying_code, places.travel[..., which, :],
+            places.turn[..., which, :, :], motion[..., which, :],
+        )  # fmt: skip
     if t.universal_rows.size:
         loops = t.universal_loops
         second = times(places.turn[..., loops, :, :], t.second_axis[loops])

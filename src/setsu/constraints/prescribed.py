@@ -1,12 +1,14 @@
 """Joints whose motion is prescribed as a function of time, as a motor that keeps its speed: a driven crank.
 
 row of a driven joint: a_j = acceleration(t); its multiplier is the torque of the drive          (1)
+
+In runs the row is a coupling of the mechanism, q_j = coordinate(t), whose offset changes with time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +16,9 @@ from numpy.typing import NDArray
 
 from setsu.constraints.stacked import Floats
 from setsu.errors import InputError, nearest_names
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Coupling, Mechanism
 
-__all__ = ["NOT_DRIVEN", "Driven", "Prescribed", "driven_joints"]
+__all__ = ["NOT_DRIVEN", "Driven", "DrivenCoupling", "Prescribed", "driven_joints", "with_driven_couplings"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,34 @@ class Prescribed:
 
     joint: str
     function: Callable[[float], tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class DrivenCoupling(Coupling):
+    """The row of a driven joint; its offset is minus the coordinate, which whoever moves the mechanism keeps up.
+
+    friction: dry friction of the joint, N or N m. The drive overcomes it, and nobody else feels it.
+    """
+
+    friction: float = 0.0
+
+
+def with_driven_couplings(m: Mechanism, joints: Iterable[str]) -> Mechanism:
+    """Return the mechanism with a row for each driven joint, behind its own couplings, without its limits and friction.
+
+    A mechanism of its own: its rows belong to one world and its time.
+    """
+    driven = set(joints)
+    own = tuple(coupling for coupling in m.couplings if not isinstance(coupling, DrivenCoupling))
+    friction = {c.factors[0][0]: c.friction for c in m.couplings if isinstance(c, DrivenCoupling)}
+    for joint in driven - friction.keys():
+        (friction[joint],) = m.moving[m.joint_index(joint)].joint.coulomb  # type: ignore[misc]
+    drives = tuple(DrivenCoupling(f"drive of {name}", ((name, 1.0),), friction=friction[name]) for name in joints)
+    plain = {"lower": -np.inf, "upper": np.inf, "coulomb": 0.0}
+    bodies = tuple(
+        replace(body, joint=replace(body.joint, **plain)) if body.joint.name in driven else body for body in m.bodies
+    )
+    return replace(m, bodies=bodies, couplings=(*own, *drives))
 
 
 class Driven(NamedTuple):

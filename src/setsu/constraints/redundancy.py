@@ -27,13 +27,15 @@ Cost: the paths of all loops, and singular values of the live rows that hang tog
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.loop_joints import loop_paths
 from setsu.constraints.loop_motion import loop_places
+from setsu.constraints.prescribed import DrivenCoupling
+from setsu.constraints.ranks import EXACT, WEAK
 from setsu.constraints.stacked import Floats, cross, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import integrate, mass_matrix
@@ -41,11 +43,8 @@ from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, ModelWarning
 
 __all__ = [
-    "EXACT",
     "LEFT_OPEN",
-    "WEAK",
     "Redundancy",
-    "rank_of",
     "redundancy",
     "refuse_locked",
     "typical_pivots",
@@ -57,10 +56,6 @@ Bools = NDArray[np.bool_]
 
 _SEED, _CONFIGURATIONS = 2014, 4
 _DEAD = 1e-10
-WEAK = 1e-4
-"""Part of the largest singular value below which a combination of scaled rows may be left out, by the rules above."""
-EXACT = 1e-9
-"""The same below which rows depend on each other exactly, at a closed configuration."""
 LEFT_OPEN = 1e-9
 """Error (m or rad) of a row that is left out above which a warning says so."""
 _TILTED = 1e-2
@@ -106,16 +101,26 @@ def redundancy(system: ConstraintSystem) -> Redundancy:
             none = np.zeros(0, dtype=bool)
             return Redundancy(none, none, "", np.zeros(0), system.mechanism.neutral())
         own = system if not system.contacts else constraint_system(system.mechanism)
-        kept["_redundancy"] = _Judge(own).judgement()
+        kept["_redundancy"] = _with_drives(own) or _Judge(own).judgement()
     return kept["_redundancy"]
 
 
-def rank_of(rows: Floats, tolerance: float = EXACT) -> int:
-    """Return how many singular values of scaled rows (n, nv) exceed a part of the largest."""
-    if 0 in rows.shape:
-        return 0
-    s = np.linalg.svd(rows, compute_uv=False)
-    return int(np.sum(s > tolerance * max(float(s[0]), np.finfo(np.float64).tiny)))
+def _with_drives(system: ConstraintSystem) -> Redundancy | None:
+    """The judgement on the mechanism without drives, whose rows are kept; None where there are none.
+
+    With them it may not move at all, which would say nothing about its loops.
+    """
+    m = system.mechanism
+    own = tuple(coupling for coupling in m.couplings if not isinstance(coupling, DrivenCoupling))
+    drives = len(m.couplings) - len(own)
+    if not drives:
+        return None
+    judged = redundancy(constraint_system(replace(m, couplings=own)))
+    held = np.ones(drives, dtype=bool)
+    return Redundancy(
+        np.append(judged.kept, held), np.append(judged.live, held), judged.locked,
+        np.append(judged.length, np.ones(drives)), judged.closed,
+    )  # fmt: skip
 
 
 def typical_pivots(system: ConstraintSystem, order: Ints) -> Floats:
@@ -239,10 +244,10 @@ class _Judge:
             wrench[:, rows] @ np.swapaxes(column, 1, 2) * self.column[path] / self.unit[rows, None]
             for rows, path, column in zip(self.rows, self.paths, columns, strict=False)
         ]
+        couplings = self.system.couplings.jacobian_at(q)
         for rows, path in list(zip(self.rows, self.paths, strict=True))[len(columns) :]:
-            row = self.system.coupling_jacobian[rows[0] - self.system.n_loop_rows, path]
-            scaled = row * self.column[path] / self.unit[rows[0]]
-            result.append(np.broadcast_to(scaled, (len(q), 1, len(path))))
+            slopes = couplings[:, rows[0] - self.system.n_loop_rows]
+            result.append(slopes[:, None, path] * self.column[path] / self.unit[rows[0]])
         return result
 
     def _stacked(self, parts: list[Floats], rows: Ints, columns: Ints, groups: list[int]) -> Floats:
@@ -380,7 +385,7 @@ class _Judge:
         """Gauss-Newton steps along the strong singular values; configurations (S, nq) and what is left (S,)."""
         m, left = self.system.mechanism, np.zeros(len(q))
         for _ in range(rounds):
-            G, e = self.system.jacobian_and_error(q)
+            G, e = self.system.placed_jacobian_and_error(q)
             U, s, Vt = np.linalg.svd(G[:, live] * self.column / self.unit[live, None], full_matrices=False)
             along = transposed_times(U, e[:, live] / self.unit[live])
             strong = s > 1e-3 * s[:, :1]
@@ -400,7 +405,7 @@ class _Judge:
             return start[None]
         found = [q[0]]
         for hop in _HOP * 0.5 ** np.repeat(np.arange(3), _HOPS):
-            G, _ = self.system.jacobian_and_error(found[-1][None])
+            G, _ = self.system.placed_jacobian_and_error(found[-1][None])
             free = _motions(G[0, live] * self.column / self.unit[live, None], 1e-3)
             wish = self.rng.standard_normal(m.nv)
             x = times(free.T, times(free, wish))

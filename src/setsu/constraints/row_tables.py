@@ -24,7 +24,8 @@ Ints = NDArray[np.int64]
 Handle = NDArray[np.int64]
 
 PLAIN, SCREW, CROSS = 0, 1, 2
-"""Kinds of loop rows: constant wrench; travel against turn; normal to both axes of a universal joint."""
+"""Kinds of loop rows: constant wrench; travel against turn; normal to both axes of a universal joint; those of
+varying_rows.py."""
 ALONG, TURN, SCREW_TURN, FIRST_AXIS, SECOND_AXIS, BALL = 0, 1, 2, 3, 4, 5
 """Kinds of free axes: travel; turn; turn of a screw; the two axes of a universal joint; one of a ball's three."""
 
@@ -51,6 +52,8 @@ class RowTables(NamedTuple):
     row_start: Ints  # (n + 1,)
     row_kind: Ints  # (k,)
     row_wrench: Floats  # (k, 6)
+    row_numbers: Floats  # (k, SURFACE_NUMBERS) and code of varying rows: varying_rows.py
+    row_code: Ints  # (k,)
     held: Ints  # rows of loops and couplings that are kept, the others are redundant: redundancy.py
     place: Ints  # (k + c,) place of a row among those kept, or -1
     length: Floats  # (k + c,) what its error is small against, m or 1
@@ -66,6 +69,9 @@ class RowTables(NamedTuple):
     free_used: Ints  # (1,) 0 where nothing acts along free axes: their rows are then left as they are
     coupling: Floats  # (c, nv); these as in coupling_rows.py
     coupling_offset: Floats  # (c,)
+    coupling_rate: Floats  # (c,) of the offset, and its acceleration
+    coupling_acceleration: Floats  # (c,)
+    coupling_friction: Floats  # (c,) that a drive overcomes
     coupling_argument: Floats  # (c, nv)
     coupling_polynomial: Floats  # (c, order + 1)
     coupling_reference: Floats  # (c,)
@@ -93,6 +99,7 @@ class RowState(NamedTuple):
     G: Floats  # (r, nv)
     gamma: Floats  # (r,)
     error: Floats  # (r,)
+    rate: Floats  # (r,) of a row at zero velocities: of the drives among couplings
     wrench: Floats  # (k, 6) of each loop row on body b at the joint, world axes
     free: Floats  # (f, nv) rates of the loop joints' own coordinates
     free_wrench: Floats  # (f, 6)
@@ -105,6 +112,7 @@ class RowState(NamedTuple):
     contact_gamma: Floats  # (p, 3) acceleration of the contact point at zero joint accelerations
     contact_jacobian: Floats  # (p, 3, nv)
     column: Floats  # (6, nv) scratch
+    point: Floats  # (3,) scratch
     surface: Floats  # (13,) scratch
 
 
@@ -136,7 +144,9 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
     judged = redundancy(system)
     held = np.flatnonzero(judged.kept)
     row_kind = np.zeros(len(t.row_loop), dtype=np.int64)
-    row_kind[t.helical_rows], row_kind[t.universal_rows] = SCREW, CROSS
+    row_kind[t.helical_rows], row_kind[t.universal_rows], row_kind[t.varying_rows] = SCREW, CROSS, t.varying_kind
+    row_numbers, row_code = np.zeros((len(row_kind), SURFACE_NUMBERS)), np.zeros(len(row_kind), dtype=np.int64)
+    row_numbers[t.varying_rows], row_code[t.varying_rows] = t.varying_numbers, t.varying_code
     turning = np.abs(t.row_wrench[:, 3:]).max(axis=-1, initial=0.0)
     contact_paths = [chain_of(m, int(body)) for body in system.contact_body]
     coordinate = np.full(m.nv, -1)
@@ -166,6 +176,8 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
         row_start=np.searchsorted(t.row_loop, np.arange(n + 1)).astype(np.int64),
         row_kind=row_kind,
         row_wrench=t.row_wrench,
+        row_numbers=row_numbers,
+        row_code=row_code,
         held=held,
         place=np.where(judged.kept, np.cumsum(judged.kept) - 1, -1),
         length=judged.length,
@@ -181,6 +193,9 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
         free_used=np.ones(1, dtype=np.int64),
         coupling=system.couplings.linear,
         coupling_offset=system.coupling_offset,
+        coupling_rate=system.couplings.offset_rate,
+        coupling_acceleration=system.couplings.offset_acceleration,
+        coupling_friction=system.couplings.friction,
         coupling_argument=system.couplings.argument,
         coupling_polynomial=system.couplings.polynomial,
         coupling_reference=system.couplings.reference,
@@ -221,6 +236,7 @@ def row_state(system: ConstraintSystem) -> RowState:
         G=np.zeros((r, m.nv)),
         gamma=np.zeros(r),
         error=np.zeros(r),
+        rate=np.zeros(r),
         wrench=np.zeros((k, 6)),
         free=np.zeros((f, m.nv)),
         free_wrench=np.zeros((f, 6)),
@@ -233,6 +249,7 @@ def row_state(system: ConstraintSystem) -> RowState:
         contact_gamma=np.zeros((p, 3)),
         contact_jacobian=np.zeros((p, 3, m.nv)),
         column=np.zeros((6, m.nv)),
+        point=np.zeros(3),
         surface=np.zeros(13),
     )
 

@@ -141,6 +141,13 @@ class ConstraintSystem:
             parts.append(transposed_times(J_p, normal))
         return np.concatenate(parts, axis=-2), self._join(q, places.error, distance)
 
+    def placed_jacobian_and_error(self, q: Floats) -> tuple[Floats, Floats]:
+        """The same without the rows that hold at velocity level only, which are zero: what brings a position home."""
+        G, error = self.jacobian_and_error(q)
+        if not self.loops.row_placed.all():
+            G[..., : self.n_loop_rows, :][..., ~self.loops.row_placed, :] = 0.0
+        return G, error
+
     def force_geometry(self, q: Floats) -> ForceGeometry:
         """Return where and along which directions forces act at checked coordinates q (..., nq): no Jacobians."""
         poses, k = self._poses(q), self.n_loop_rows

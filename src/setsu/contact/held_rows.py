@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.compiled_rows import fill_rows
+from setsu.constraints.ranks import EXACT
 from setsu.constraints.row_tables import RowTables, row_state, row_tables
 from setsu.constraints.system import ConstraintSystem
 from setsu.contact.factor import force_to_x, velocity_to_x, x_to_velocity
@@ -138,7 +139,7 @@ def hold_rows(held: HeldRows, H, parent, root, x, v_free):
     w = held.work
     rows, rate, nv = w.rows, w.rate, len(v_free)
     velocity_to_x(H, parent, root, w.unheld, x)
-    largest = 0.0
+    largest = 0.0  # of the rows, squared
     for r in range(len(rows)):
         rate[r] = w.goal[r]
         for d in range(nv):
@@ -150,9 +151,6 @@ def hold_rows(held: HeldRows, H, parent, root, x, v_free):
         largest = max(largest, size)
     for r in range(len(rows)):
         G = rows[r]
-        size = 0.0
-        for d in range(nv):
-            size += G[d] * G[d]
         for _ in range(2):  # twice is enough
             for k in range(r):
                 s = 0.0
@@ -164,8 +162,8 @@ def hold_rows(held: HeldRows, H, parent, root, x, v_free):
         left = 0.0
         for d in range(nv):
             left += G[d] * G[d]
-        # Rows of rounding errors alone (a planar loop in space has some) hold nothing.
-        f = 1.0 / math.sqrt(left) if left > 1e-16 * size and left > 1e-20 * largest else 0.0
+        # What is left of a row that others hold already (surfaces may, loops are judged) is rounding: it holds nothing.
+        f = 1.0 / math.sqrt(left) if left > EXACT * EXACT * largest else 0.0
         s = rate[r] = f * rate[r]
         for d in range(nv):
             G[d] *= f

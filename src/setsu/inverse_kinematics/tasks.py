@@ -131,7 +131,7 @@ class Tasks:
         jacobians = [task.jacobian(m, q) * task.weights[:, None] for task in self.tasks]
         loops = np.zeros((len(q), 0))
         if m.loops or m.couplings:
-            G, error = constraint_system(m).jacobian_and_error(q)  # (3)
+            G, error = constraint_system(m).placed_jacobian_and_error(q)  # (3)
             loops = error
             weighted.append(-_LOOP_WEIGHT * error)
             jacobians.append(_LOOP_WEIGHT * G)

@@ -21,6 +21,7 @@ from setsu.mechanism.joints import (
     Spherical,
     Universal,
 )
+from setsu.mechanism.loop_constraints import LOOP_CONSTRAINT_TYPES, Distance, LoopConstraint, PointOnCurve, Rolling
 from setsu.mechanism.merging import merge
 from setsu.mechanism.record import Frame, Mechanism
 from setsu.mechanism.reroot import RerootedMechanism, reroot
@@ -35,12 +36,14 @@ from setsu.mechanism.surgery import (
 
 __all__ = [
     "JOINT_TYPES",
+    "LOOP_CONSTRAINT_TYPES",
     "WORLD",
     "Actuator",
     "Body",
     "ContactPoint",
     "Coupling",
     "Cylindrical",
+    "Distance",
     "Fixed",
     "Fluid",
     "FluidBox",
@@ -51,16 +54,19 @@ __all__ = [
     "Joint",
     "Keyframe",
     "Loop",
+    "LoopConstraint",
     "Material",
     "Mechanism",
     "MechanismBuilder",
     "MovedCut",
     "Planar",
+    "PointOnCurve",
     "Pose",
     "Prismatic",
     "RepairedMechanism",
     "RerootedMechanism",
     "Revolute",
+    "Rolling",
     "Segment",
     "Shape",
     "Site",

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism.actuators import Actuator, Keyframe
+from setsu.mechanism.builder_constraints import ConstraintMethods
 from setsu.mechanism.checks import checked_name, finite_number, six_moments, vector3
 from setsu.mechanism.element_checks import checked_fluid, checked_segment, checked_shapes, per_axis, two_joints
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
 from setsu.mechanism.force_elements import Fluid, Segment, Tendon
 from setsu.mechanism.inertia import inertia_report
 from setsu.mechanism.joints import Fixed, Free, Joint
+from setsu.mechanism.loop_constraints import LoopConstraint
 from setsu.mechanism.record import Mechanism
 from setsu.spatial import finite_vector
 
@@ -26,7 +28,7 @@ __all__ = ["MechanismBuilder"]
 _DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
 
 
-class MechanismBuilder:
+class MechanismBuilder(ConstraintMethods):
     """Collects bodies, loops, couplings, springs and contact points; `build()` gives the frozen mechanism.
 
     Args:
@@ -116,7 +118,7 @@ class MechanismBuilder:
             raise InputError(f'{what}: a body of this name was added before to mechanism "{self._name}"')
         self._check_body(parent, f"{what} parent")
         joint = Fixed() if joint is None else joint
-        if not isinstance(joint, Joint) or type(joint) is Joint:
+        if not isinstance(joint, Joint) or type(joint) is Joint or isinstance(joint, LoopConstraint):
             raise InputError(f"{what} joint: expected a joint such as Revolute((0, 0, 1)), got {joint!r}")
         if not joint.name:
             joint = dataclasses.replace(joint, name=f"{name}_joint")

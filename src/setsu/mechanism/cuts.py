@@ -36,6 +36,7 @@ from setsu.mechanism.joints import (
     Spherical,
     Universal,
 )
+from setsu.mechanism.loop_constraints import LoopConstraint
 from setsu.mechanism.record import Mechanism
 from setsu.mechanism.reroot import (
     FreshNames,
@@ -111,6 +112,11 @@ def move_cut(mechanism: Mechanism, loop: str, joint: str) -> MovedCut:
     if loop not in names:
         raise InputError(f"move_cut: unknown loop {loop!r}{nearest_names(str(loop), names)}")
     old = mechanism.loops[names.index(loop)]
+    if isinstance(old.joint, LoopConstraint):
+        raise InputError(
+            f'move_cut: loop "{loop}" is closed by {type(old.joint).__name__}, which can be no joint of the tree; '
+            "expected a loop closed by a joint"
+        )
     inner, way = _inner_end(mechanism, old, joint)
     cut = way[-1]
     if isinstance(cut.joint, Free):

@@ -7,7 +7,7 @@ import math
 import re
 import reprlib
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from setsu.mechanism.checked_table import CheckedTable
 from setsu.mechanism.elements import WORLD, Material, Pose, Shape
 from setsu.mechanism.force_elements import Fluid, FluidBox, Segment
 from setsu.mechanism.joints import JOINT_TYPES, Helical, Joint, Universal
+from setsu.mechanism.loop_constraints import LOOP_CONSTRAINT_TYPES, Distance, PointOnCurve, Rolling
 from setsu.mechanism.record import Mechanism
 from setsu.named_numbers import symbol
 
@@ -219,7 +220,8 @@ class _Reader:
     def _loop(self, name: str, table: CheckedTable) -> None:
         body_a, body_b = table.text("body_a"), table.text("body_b")
         joint_table = table.table("joint", required=True)
-        joint = self._joint(joint_table, joint_table.text("name", name)) if joint_table is not None else None
+        kinds = {**JOINT_TYPES, **LOOP_CONSTRAINT_TYPES}
+        joint = self._joint(joint_table, joint_table.text("name", name), kinds) if joint_table is not None else None
         pose_a, pose_b = table.pose("_a"), table.pose("_b")
         if self._is_sound(table, {body_a, body_b} & self._failed_bodies) and joint is not None:
             self._builder.add_loop(name, body_a, body_b, joint, pose_a, pose_b)
@@ -311,13 +313,13 @@ class _Reader:
         if self._is_sound(table, {body} & self._failed_bodies):
             self._builder.add_contact_points(body, positions, Material(**values), radius)
 
-    def _joint(self, table: CheckedTable, name: str) -> Joint | None:
+    def _joint(self, table: CheckedTable, name: str, kinds: Mapping[str, type[Joint]] = JOINT_TYPES) -> Joint | None:
         before = len(self._problems)
         kind = table.text("type")
         options: dict[str, Any] = {key: table.per_axis(key) for key in _PER_AXIS}
-        joint_class = JOINT_TYPES.get(kind)
+        joint_class = kinds.get(kind)
         if joint_class is None:
-            hint = nearest_names(kind, JOINT_TYPES)
+            hint = nearest_names(kind, kinds)
             table.report(f"{table.what} type: unknown joint type {reprlib.repr(kind)}{hint}", "type")
             return None
         if joint_class.has_axis:
@@ -326,6 +328,13 @@ class _Reader:
             options["pitch"] = table.number("pitch", 0.0)
         if joint_class is Universal:
             options["second_axis"] = table.numbers("second_axis", 3, (1.0, 0.0, 0.0))
+        if joint_class is Distance:
+            options["length"] = table.number("length", 1.0)
+        if joint_class is PointOnCurve:
+            options["curve"] = table.texts("curve") or None
+        if joint_class is Rolling:
+            options["radius"], options["on_radius"] = table.number("radius", 1.0), table.number("on_radius", 0.0)
+            options["shape"] = table.text("shape", "ball")
         table.finish()
         if len(self._problems) > before:
             return None

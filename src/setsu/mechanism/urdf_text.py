@@ -174,6 +174,9 @@ def _follower(coupling: Coupling, taken: dict[str, Any]) -> str | None:
 
 def _loop(robot: Node, loop: Loop, losses: Losses) -> None:
     joint: Any = loop.joint
+    if type(joint) not in _LOOP_TYPES:
+        losses.add(f'loop "{loop.name}": URDF+ has no {type(joint).__name__} that closes loops')
+        return
     node = robot.add("loop", name=loop.name, type=_LOOP_TYPES[type(joint)])
     _origin(node.add("predecessor", link=loop.body_a), loop.pose_a)
     _origin(node.add("successor", link=loop.body_b), loop.pose_b)

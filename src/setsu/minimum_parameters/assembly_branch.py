@@ -143,6 +143,16 @@ def reference_configuration(mechanism: Mechanism, q: ArrayLike | None, function:
         return close_loops(mechanism, given, respect_limits=False)
     if system.n_rows == 0:
         return mechanism.neutral()
+    # Closing from many places takes seconds, and every generated function asks: it is kept with the mechanism.
+    kept = mechanism.__dict__
+    if "_regular_configuration" not in kept:
+        kept["_regular_configuration"] = _regular_configuration(system)
+    return kept["_regular_configuration"].copy()
+
+
+def _regular_configuration(system: ConstraintSystem) -> Floats:
+    """The neutral configuration where it is closed and regular, else the first one found that is."""
+    mechanism = system.mechanism
     rng = np.random.default_rng(0)
     found: list[Floats] = []
     failed: ClosingError | None = None

@@ -24,6 +24,7 @@ from setsu.mechanism import (
     Fixed,
     Helical,
     Joint,
+    LoopConstraint,
     Mechanism,
     Planar,
     Prismatic,
@@ -87,6 +88,11 @@ def _rows(m: Mechanism, q: Floats) -> Floats:
 
 def _held(joint: Joint, R: Floats) -> Floats:
     """Projection (T, 6, 6) onto the relative motions a loop joint does not allow; R: its rotation (T, 3, 3)."""
+    if isinstance(joint, LoopConstraint):
+        raise InputError(
+            f'nodal_inverse_dynamics: loop "{joint.name}" is closed by {type(joint).__name__}; expected a joint, or '
+            "use setsu.constrained_inverse_dynamics"
+        )
     if any(np.any(getattr(joint, key)) for key in ("damping", "coulomb", "armature", "stiffness")):
         raise InputError(
             f'nodal_inverse_dynamics: loop joint "{joint.name}" has friction, a spring or a drive of its own; '

@@ -15,6 +15,7 @@ __all__ = [
     "BAD_NUMBERS",
     "BAD_TORQUE",
     "DIVERGED",
+    "MOVED",
     "READY",
     "STOPPED",
     "WANTS",
@@ -35,8 +36,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Handle = NDArray[np.int64]
 
-# Phases: the state is evaluated and a step may begin; the state wants a torque and an evaluation.
-READY, WANTS = 0, 1
+# Phases: the state is evaluated and a step may begin; it wants a torque and an evaluation; it has been moved to a stage
+# or to the end of a step, and what is prescribed there has been asked for.
+READY, WANTS, MOVED = 0, 1, 2
 # Why a world was frozen.
 BAD_TORQUE, BAD_NUMBERS, DIVERGED, STOPPED = 1, 2, 3, 4
 
@@ -49,12 +51,13 @@ class Ask(IntEnum):
     RECORDS_FULL = 2
     EVENT = 3
     FAILED = 4
+    NEED_MOTION = 5
 
 
 class Clock(NamedTuple):
     """Where a block stands; all (1,) but for `frozen` and `frozen_at`."""
 
-    phase: Ints  # READY or WANTS
+    phase: Ints  # READY, WANTS or MOVED
     stage: Ints  # of the method; -1 between steps
     done: Ints  # steps taken in this run
     target: Ints  # steps to be taken in it

@@ -59,7 +59,7 @@ def _sliding_direction(x, s, c, d):
         speed += d[i] * d[i]
         along += d[i] * x.direction[c, i]
     speed = math.sqrt(speed)
-    if speed > REST_SPEED:
+    if speed > REST_SPEED * x.length[0]:
         scale = 1.0 / speed if along >= 0.0 else -1.0 / speed
         for i in range(3):
             d[i] *= scale

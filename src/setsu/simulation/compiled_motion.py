@@ -38,7 +38,11 @@ _LONGEST_PASSAGE = 100
 
 @part
 def _guards(t, s, x, w):
-    """Forces of contacts and sticking joints, and guards of contacts, stops and joints; the smallest guard."""
+    """Forces of contacts and sticking joints, and guards of contacts, stops and joints; the smallest guard.
+
+    Guards have no units: forces in weights, distances and velocities in lengths of the mechanism.
+    """
+    unit, weight = x.length[0], w.force_size[0]
     first, held = len(t.row_kind) + len(t.coupling_offset), len(t.held)
     row, smallest, slides = held, math.inf, 0
     stops = held
@@ -58,15 +62,15 @@ def _guards(t, s, x, w):
         normal_speed = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
         if x.mode[c] == FREE:
             w.normal_force[c] = 0.0
-            w.guards[2 * c] = s.error[first + c] + GAP_ROOM if normal_speed < 0.0 else math.inf
+            w.guards[2 * c] = s.error[first + c] / unit + GAP_ROOM if normal_speed < 0.0 else math.inf
             w.guards[2 * c + 1] = math.inf
             smallest = min(smallest, w.guards[2 * c])
             continue
         normal_force = w.multiplier[row]
         w.normal_force[c] = normal_force
         row += 1
-        room = FORCE_ROOM * (w.force_size[0] + abs(normal_force))
-        w.guards[2 * c] = math.inf if t.bilateral[c] else normal_force + room
+        room = FORCE_ROOM * (weight + abs(normal_force))
+        w.guards[2 * c] = math.inf if t.bilateral[c] else (normal_force + room) / weight
         w.guards[2 * c + 1] = math.inf
         if x.mode[c] == STICK:
             tangents(n, w.T)
@@ -75,7 +79,7 @@ def _guards(t, s, x, w):
             tangent += 2
             if t.friction[c] > 0.0:
                 size = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
-                w.guards[2 * c + 1] = t.friction[c] * abs(normal_force) - size + room
+                w.guards[2 * c + 1] = (t.friction[c] * abs(normal_force) - size + room) / weight
         elif t.friction[c] > 0.0:
             for i in range(3):
                 f[i] = -t.friction[c] * w.press[c] * normal_force * w.slide[slides, i]
@@ -83,7 +87,7 @@ def _guards(t, s, x, w):
             speed = 0.0
             for i in range(3):
                 speed += (v[i] - n[i] * normal_speed) * x.direction[c, i]
-            w.guards[2 * c + 1] = 0.0 if abs(speed) <= REST_SPEED else speed
+            w.guards[2 * c + 1] = 0.0 if abs(speed) <= REST_SPEED * unit else speed / unit
         w.powers[3] += f[0] * v[0] + f[1] * v[1] + f[2] * v[2]
         smallest = min(smallest, w.guards[2 * c], w.guards[2 * c + 1])
     place = 2 * len(t.contact_body)
@@ -91,11 +95,13 @@ def _guards(t, s, x, w):
         if x.stop_held[i]:
             force = w.multiplier[stops]
             stops += 1
-            w.guards[place + i] = force + FORCE_ROOM * (w.force_size[0] + abs(force))
+            size = weight * unit / x.stop_unit[i]
+            w.guards[place + i] = force / size + FORCE_ROOM * (1.0 + abs(force) / size)
         else:
             j = x.stop_axis[i]
             rate = s.free_rate[j] if j >= 0 else s.v[x.stop_velocity[i]]
-            w.guards[place + i] = stop_gap(s, x, i) + GAP_ROOM if x.stop_sign[i] * rate < 0.0 else math.inf
+            gap = stop_gap(s, x, i) / x.stop_unit[i]
+            w.guards[place + i] = gap + GAP_ROOM if x.stop_sign[i] * rate < 0.0 else math.inf
         smallest = min(smallest, w.guards[place + i])
     place += len(x.stop_held)
     for i in range(len(x.dry_held)):
@@ -111,7 +117,8 @@ def _guard_of_joint(s, x, w, i, row):
     if x.dry_held[i]:
         force = w.multiplier[row]
         w.dry_force[i] = force
-        return x.dry_limit[i] - abs(force) + FORCE_ROOM * (x.dry_limit[i] + abs(force))
+        room = FORCE_ROOM * (x.dry_limit[i] + abs(force))
+        return (x.dry_limit[i] - abs(force) + room) / (x.dry_limit[i] + w.force_size[0] * x.length[0] / x.dry_unit[i])
     d, j = x.dry_velocity[i], x.dry_axis[i]
     if d >= 0:
         rate, change = s.v[d], w.a[d]
@@ -120,6 +127,7 @@ def _guard_of_joint(s, x, w, i, row):
         for e in range(len(s.v)):
             change += s.free[j, e] * w.a[e]
     w.dry_rate[i], w.dry_change[i] = rate, change
+    rate, change = rate / x.dry_unit[i], change / x.dry_unit[i]
     if abs(rate) > REST_SPEED:
         return x.dry_sign[i] * rate
     return min(x.dry_sign[i] * change + FORCE_ROOM * (1.0 + abs(change)), 0.0)
@@ -164,6 +172,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE
         sparse_accelerations(s, w, c, u)
+        _drive_power(t, w)
         w.size[0], w.violation[0] = len(c.rows), largest_error(c, s)
         w.smallest[0] = _guards(t, s, x, w)
         return _broken(t, s, x)
@@ -198,6 +207,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
         if status >= 0:
             return status
         multipliers(F, w.y, w.gamma, w.multiplier)
+        _drive_power(t, w)
         acceleration(F, w.y, w.gamma, w.a)
         if not singular:
             _keep_held_force(t, F, w)
@@ -205,6 +215,17 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
             w.violation[0] = max(w.violation[0], abs(w.error[i]))
     w.smallest[0] = _guards(t, s, x, w)
     return _broken(t, s, x)
+
+
+@part
+def _drive_power(t, w):
+    """Add the power of driven joints to that of torques, and that of their dry friction."""
+    for c in range(len(t.coupling_rate)):
+        place = t.place[len(t.row_kind) + c]
+        if place >= 0 and t.coupling_rate[c] != 0.0:
+            lost = t.coupling_friction[c] * abs(t.coupling_rate[c])
+            w.powers[0] += lost - w.multiplier[place] * t.coupling_rate[c]
+            w.powers[1] -= lost
 
 
 @part
@@ -240,7 +261,7 @@ def settle(t, s, x):
             speed += part * part
             along += part * x.direction[c, i]
         speed = math.sqrt(speed)
-        if speed > REST_SPEED:
+        if speed > REST_SPEED * x.length[0]:
             # Of the two directions along the velocity the one that continues the motion.
             scale = 1.0 / speed if along >= 0.0 else -1.0 / speed
             for i in range(3):

@@ -6,7 +6,7 @@
 | e | violations of the rows |
 
     q ⊕= -x with the least x in the metric of M for which G x = e, until e is rounding               (1)
-    v -= x with the least x for which G x = G v                                                      (2)
+    v -= x with the least x for which G x = G v + rate, the rate of what is driven                   (2)
 
 The factors of (2) are those of the state that was reached, and serve the evaluation that follows (compiled_motion.py).
 While errors are small, corrections (1) take the factors of a state nearby: each gains as many digits as that is near.
@@ -70,6 +70,7 @@ def gather(t, s, x, F, w):
             speed = 0.0
             for d in range(nv):
                 speed += s.G[row, d] * s.v[d]
+            speed += s.rate[row]
             w.gamma[k] += w.rate[0] * (2.0 * speed + w.rate[0] * s.error[row])
         k += 1
     for i in range(len(x.stop_held)):
@@ -145,11 +146,11 @@ def _moved(s, F, w):
 
 
 @part
-def _hold_velocities(s, F, w, k):
-    """Take what moves the k rows in F.G out of the velocities."""
+def _hold_velocities(t, s, F, w, k):
+    """Take what moves the k rows in F.G out of the velocities, but for what drives ask of them."""
     nv = len(s.v)
     for i in range(k):
-        w.error[i] = 0.0
+        w.error[i] = s.rate[t.held[i]] if i < len(t.held) else 0.0
         for d in range(nv):
             w.error[i] += F.G[i, d] * s.v[d]
     nearest(F, w.error, w.increment)
@@ -205,7 +206,7 @@ def _project_loops(t, s, kernels, x, F, w, most):
             before, size = size, _largest(w.error, k)
             if size <= _SMALLEST_ERROR or size > 0.25 * before:
                 break
-    _hold_velocities(s, F, w, k)
+    _hold_velocities(t, s, F, w, k)
     x.rows_ready[0] = 1
     return -1
 
@@ -252,7 +253,7 @@ def project(t, s, kernels, x, F, w, c, u, most):
         mass(t, s, kernels)
         if not factor(F, kernels.M, k, most, SMALLEST_PIVOT):
             return MASSLESS
-    _hold_velocities(s, F, w, k)
+    _hold_velocities(t, s, F, w, k)
     return -1
 
 

@@ -1,6 +1,6 @@
 """The machine of one world with loops, couplings, surfaces, stops and dry friction; events are located in it.
 
-    stage → projection onto the constraints → torque → evaluation → next stage or end of the step
+    stage → motion of drives → projection onto the constraints → torque → evaluation → next stage or end of the step
     end   → energy of the projection booked → guards → event? the step again, shorter → record
 
 An event is a guard that has become negative. Its time is found by taking the step again, shorter, until the guard is
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.compiled_rows import fill_rows
 from setsu.native.control_flow import compiled, part
-from setsu.simulation.clock import READY, WANTS, Ask, asks_now, begins_step, counts_step, drive
+from setsu.simulation.clock import MOVED, READY, WANTS, Ask, asks_now, begins_step, counts_step, drive
 from setsu.simulation.compiled_motion import energy, evaluate, settle
 from setsu.simulation.compiled_projection import project
 from setsu.simulation.implicit import ENDED, FAILS, begin_implicit, take_slope, wanted_state
@@ -45,8 +45,8 @@ Ints = NDArray[np.int64]
 
 DIVERGENCE, STEP_TOO_SHORT, NO_SOLUTION = 1_000_003, 1_000_004, 1_000_005
 
-_DONE, _NEED_TORQUE, _RECORDS_FULL, _EVENT, _FAILED = (
-    int(Ask.DONE), int(Ask.NEED_TORQUE), int(Ask.RECORDS_FULL), int(Ask.EVENT), int(Ask.FAILED),
+_DONE, _NEED_TORQUE, _RECORDS_FULL, _EVENT, _FAILED, _NEED_MOTION = (
+    int(Ask.DONE), int(Ask.NEED_TORQUE), int(Ask.RECORDS_FULL), int(Ask.EVENT), int(Ask.FAILED), int(Ask.NEED_MOTION),
 )  # fmt: skip
 
 # Parts of the user's step: below which a step is not shortened any more, within which a jam is located, and what is no
@@ -81,6 +81,8 @@ class Course(NamedTuple):
     adaptive: Ints  # 1: the length of steps follows the error
     tolerance: Floats
     proposed: Floats  # s, next step of the adaptive method
+    drive_velocity: Ints  # (n,) velocities of driven joints, and places of their rows among the multipliers
+    drive_place: Ints
 
 
 class Records(NamedTuple):
@@ -101,8 +103,8 @@ class Records(NamedTuple):
     totals: Floats  # (room, 5) J
 
 
-def make_course(*, held: bool, adaptive: bool, tolerance: float, step: float) -> Course:
-    """Return the course of a world at rest."""
+def make_course(*, held: bool, adaptive: bool, tolerance: float, step: float, drives: int) -> Course:
+    """Return the course of a world at rest; drives: how many joints are driven."""
 
     def number(value: int = 0) -> Ints:
         return np.array([value], dtype=np.int64)
@@ -126,6 +128,8 @@ def make_course(*, held: bool, adaptive: bool, tolerance: float, step: float) ->
         adaptive=number(int(adaptive)),
         tolerance=np.array([tolerance]),
         proposed=np.array([step]),
+        drive_velocity=np.zeros(drives, dtype=np.int64),
+        drive_place=np.zeros(drives, dtype=np.int64),
     )
 
 
@@ -269,6 +273,11 @@ def _record(c, e, y, d, r, t, s, w):
         r.q[row, i] = y.q[0, i]
     for i in range(y.v.shape[1]):
         r.v[row, i], r.a[row, i], r.tau[row, i] = y.v[0, i], y.a[0, i], d.tau[0, i]
+    first = len(t.coupling_rate) - len(e.drive_velocity)
+    for i in range(len(e.drive_velocity)):
+        rate = t.coupling_rate[first + i]
+        friction = 0.0 if rate == 0.0 else -math.copysign(t.coupling_friction[first + i], rate)
+        r.tau[row, e.drive_velocity[i]] += w.multiplier[e.drive_place[i]] + friction
     r.t[row] = y.t[0]
     for k in range(r.normal_force.shape[1]):
         r.normal_force[row, k] = w.normal_force[k]
@@ -308,8 +317,8 @@ def _begin(method, b, c, e, g, y):
 
 
 @part
-def _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, stage):
-    """Take the world to a stage of the present step, or to its end, on the constraints; -1 or a status."""
+def _go(method, b, c, e, g, y, t, s, kernels, w, stage):
+    """Take the world to a stage of the present step, or to its end; -1 or a status. `_hold` brings it home."""
     ends = stage >= len(method.b)
     if ends:
         status = _end(method, b, c, e, g, y, t, s, kernels, w)
@@ -327,12 +336,19 @@ def _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, stage):
                 return NO_SOLUTION
         elif not begin_stage(method, g, y, stage, c.h[0]):
             return DIVERGENCE
+    c.phase[0] = MOVED
+    return -1
+
+
+@part
+def _hold(c, e, g, y, t, s, kernels, x, F, w, net, u):
+    """Bring the state of a stage or of the end of a step onto the constraints; -1 or a status."""
     c.phase[0], e.factored[0] = WANTS, e.held[0]
     if e.held[0] == 1:
         status = project(t, s, kernels, x, F, w, net, u, e.most[0])
         if status >= 0:
             return status
-        if not ends and not separate_rows(g, y):
+        if c.stage[0] >= 0 and not separate_rows(g, y):
             return DIVERGENCE
     return -1
 
@@ -356,6 +372,8 @@ def run_constrained(method, b, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u)
                 following = 1
             elif c.due[0] == 0:
                 return _DONE
+        elif c.phase[0] == MOVED:
+            status = _hold(c, e, g, y, t, s, kernels, x, F, w, net, u)
         else:
             if stage < 0 and c.done[0] == c.target[0] and not (c.final[0] or e.unchecked[0]):
                 return _DONE
@@ -398,13 +416,17 @@ def run_constrained(method, b, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u)
                 if len(b.c) > 0:
                     begin_implicit(b, g, y, c.h[0], True)
         if following > 0 and status < 0:
-            status = _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, following)
+            status = _go(method, b, c, e, g, y, t, s, kernels, w, following)
         if status == NO_SOLUTION and 0.5 * c.h[0] > _SHORTEST_IMPLICIT * c.step[0]:
             # The equations of an implicit step may have a solution for a shorter one.
             _back(g, y)
             c.h[0], e.whole[0] = 0.5 * c.h[0], 0
             begin_implicit(b, g, y, c.h[0], True)
-            status = _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, 1)
+            status, following = _go(method, b, c, e, g, y, t, s, kernels, w, 1), 1
+        if following > 0 and status < 0:
+            if len(e.drive_velocity) > 0:
+                return _NEED_MOTION
+            status = _hold(c, e, g, y, t, s, kernels, x, F, w, net, u)
         if status >= 0:
             c.failure[0] = status
             if c.stage[0] >= 0 or e.unchecked[0] == 1 or following > 0:

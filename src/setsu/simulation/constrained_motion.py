@@ -19,6 +19,7 @@ from setsu.constraints.bearing_loads import all_bearing_limits
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dry_friction import friction_at_rest
 from setsu.constraints.internal_forces import gather_loop_wrenches
+from setsu.constraints.prescribed import with_driven_couplings
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
@@ -27,6 +28,7 @@ from setsu.dynamics.bearings import settle_friction
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode
+from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.internal_forces import InternalForces
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
@@ -50,7 +52,7 @@ class ConstrainedMotion:
     """A mechanism with constraints; its contact modes and its active loops change only between steps.
 
     open_loops: names of loops that are not active. baumgarte: rate (1/s) of Baumgarte's stabilisation, which then takes
-    the place of projection. joint_stops: whether joints end at their limits.
+    the place of projection. joint_stops: whether joints end at their limits. drives: joints whose motion is prescribed.
     """
 
     def __init__(
@@ -62,7 +64,11 @@ class ConstrainedMotion:
         open_loops: Iterable[str] = (),
         baumgarte: float | None = None,
         joint_stops: bool = False,
+        drives: DrivenJoints | None = None,
     ) -> None:
+        self.drives = drives if drives else None
+        if self.drives is not None:
+            mechanism = with_driven_couplings(mechanism, self.drives.names)
         self.declared, self.torque, self.baumgarte = mechanism, torque, baumgarte
         self.open_loops, self.joint_stops = frozenset(open_loops), joint_stops
         closed = tuple(loop for loop in mechanism.loops if loop.name not in self.open_loops)
@@ -74,12 +80,13 @@ class ConstrainedMotion:
         self._loop_places = [k for k, loop in enumerate(mechanism.loops) if loop.name not in self.open_loops]
         self.system = constraint_system(self.mechanism, contacts)
         self.contacts = self.system.contacts
+        self.rest_speed = REST_SPEED * self.system.length  # m/s
         self.contact_names = tuple(contact.name for contact in self.contacts)
         self.modes = [ContactMode(Mode.SLIDE) for _ in self.contacts]
         self.joint_forces = LoopJointForces(self.system)
         self._judged = redundancy(self.system)
         self._held_loop_rows = np.flatnonzero(self._judged.kept[: self.system.n_loop_rows])
-        self._time = 0.0
+        self._time = self._shift = 0.0
         self._ranks: dict[Structure, int] = {}
         drives_in_loops = bool(self.system.loops.armature.any())
         loops_alone = bool(self.system.n_held) and not (self.contacts or drives_in_loops or baumgarte)
@@ -89,12 +96,29 @@ class ConstrainedMotion:
         """The motion with other loops open, contacts and stops as they are."""
         changed = ConstrainedMotion(
             declared, self.torque, self.contacts, open_loops=open_loops, baumgarte=self.baumgarte,
-            joint_stops=self.joint_stops,
+            joint_stops=self.joint_stops, drives=self.drives,
         )  # fmt: skip
+        changed._shift, changed._time = self._shift, self._time
         changed.modes = list(self.modes)
         stopped = {self.stops.names[k] for k in self.stops.held}
         changed.stops.held = tuple(k for k, name in enumerate(changed.stops.names) if name in stopped)
         return changed
+
+    def start_at(self, shift: float, t: float = 0.0) -> None:
+        """Let t = 0 of what follows be a time (s) of the prescribed motions; it is now t."""
+        self._shift = shift
+        self.place(t)
+
+    def place(self, t: float) -> None:
+        """Let rows say what is prescribed at a time (s)."""
+        if self.drives is not None:
+            self.drives.put_into(self.system, t + self._shift)
+
+    def kept_rates(self) -> Floats:
+        """Rates of the kept rows of loops and couplings at zero velocities: those of drives, (kept,)."""
+        system = self.system
+        rates = np.concatenate([np.zeros(system.n_loop_rows), system.couplings.offset_rate])
+        return rates[self._judged.kept]
 
     @property
     def constrained(self) -> bool:
@@ -212,6 +236,7 @@ class ConstrainedMotion:
         space, tau = self.load(q, v), self.torque(t, q, v)
         work, self._time = space.work, t
         work.tau[:] = tau
+        self.place(t)
         if self.mechanism.has_bearings:
             self._evaluate_with_bearings(t, q, v, tau)
         else:
@@ -409,7 +434,7 @@ class ConstrainedMotion:
         """
         friction, rows = self.friction, self.system.linearise(q, v)
         rates = friction.rates(v, rows.motion.free_rate)
-        resting = np.flatnonzero(np.abs(rates) <= 10.0 * REST_SPEED)
+        resting = np.flatnonzero(np.abs(rates) <= 10.0 * REST_SPEED * self.space.modes.dry_unit)
         resting = np.union1d(resting, np.array(friction.held, dtype=np.int64)).astype(np.int64)
         friction.slide_all(rates)
         space = self.load(q, v)

@@ -26,6 +26,7 @@ from setsu.simulation.constrained_machine import (
 )
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import JamError
+from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop, initially_open
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.jamming import resolve_jam
@@ -79,6 +80,7 @@ class ConstrainedWorld(Block):
         self.clock.ledger[0] = 1
         self.events: list[EventReport] = []
         self.impacts = self._shift = 0.0
+        self._drives = DrivenJoints(m, settings.prescribed)
         self._make = lambda: ConstrainedMotion(
             m,
             self,
@@ -86,11 +88,16 @@ class ConstrainedWorld(Block):
             open_loops=initially_open(settings.events),
             baumgarte=settings.baumgarte,
             joint_stops=settings.joint_stops,
+            drives=self._drives,
         )
         self.motion = self._make()
         held = self.motion.constrained and not settings.free
         self.course = make_course(
-            held=held, adaptive=settings.integrator == "adaptive", tolerance=settings.tolerance, step=step
+            held=held,
+            adaptive=settings.integrator == "adaptive",
+            tolerance=settings.tolerance,
+            step=step,
+            drives=len(self._drives),
         )
         self._settings = settings
         self._blocks: list[Any] = []
@@ -113,6 +120,10 @@ class ConstrainedWorld(Block):
             a.t0,
             a.k,
         )
+        # Their rows are the last of those that are kept, before contacts.
+        kept, drives = len(self.space.tables.held), len(self._drives)
+        self.course.drive_velocity[:] = self._drives.velocity
+        self.course.drive_place[:] = np.arange(kept - drives, kept)
         self.drive = make_drive(a.held, a.asked, work.tau.reshape(1, -1), m.nq)
         self.stages, self._kept_stages = make_stages(m, self._method, self.rows)
         self._make_records(self._room)
@@ -183,10 +194,14 @@ class ConstrainedWorld(Block):
         t = float(self.arrays.t[0])
         # A run of the motion alone begins at t = 0.
         self._shift = t
+        self.motion.start_at(t)
+        if len(self._drives):
+            self._drives.refuse_start(self.motion.system, t, self.arrays.q[0], self.arrays.v[0])
         try:
             state, reports = begin(self.motion, self.arrays.q[0].copy(), self.arrays.v[0].copy())
         finally:
             self._shift = 0.0
+            self.motion.start_at(0.0, t)
         self.events.extend(replace(report, time=t) for report in reports)
         self._put(state, t)
 
@@ -215,6 +230,9 @@ class ConstrainedWorld(Block):
         while True:
             self.course.until[0] = self._changes[0].time if self._changes else np.inf
             ask = super().call()
+            while ask is Ask.NEED_MOTION:
+                self.motion.place(float(self.rows.t[0]))
+                ask = super().call()
             self._show()
             if ask is not Ask.DONE or not self._change_is_due():
                 return ask

@@ -26,11 +26,11 @@ __all__ = ["FORCE_ROOM", "GAP_ROOM", "REST_SPEED", "ContactMode", "JamError", "M
 Floats = NDArray[np.float64]
 
 REST_SPEED = 1e-9
-"""A point slower than this (m/s) counts as at rest."""
+"""A point slower than this (lengths of the mechanism per second, rad/s for turns) counts as at rest."""
 FORCE_ROOM = 1e-9
-"""Part of the normal force, and N, by which it may pull before a contact counts as released."""
+"""Part of the normal force, and of the weight of what touches, by which it may pull before a contact is released."""
 GAP_ROOM = 1e-12
-"""Depth (m) at which a point counts as having hit."""
+"""Depth (lengths of the mechanism, rad for turns) at which a point counts as having hit."""
 
 
 class JamError(InputError):

@@ -80,7 +80,7 @@ def contact_space(motion: ConstrainedMotion, q: Floats, v: Floats) -> ContactSpa
         M = motion.space.kernels.M.copy()
     finally:
         motion.modes[:] = modes
-    basis = np.array([contact_basis(rows, k, modes[k]) for k in which]).reshape(-1, 3, 3)
+    basis = np.array([contact_basis(rows, k, modes[k], motion.rest_speed) for k in which]).reshape(-1, 3, 3)
     chosen = list(which)
     speeds = [float(np.linalg.norm(tangential(rows.contact_velocity[k], rows.normal[k]))) for k in which]
     bias = np.einsum("kij,kj->ki", basis, rows.contact_velocity_term[chosen])
@@ -91,7 +91,7 @@ def contact_space(motion: ConstrainedMotion, q: Floats, v: Floats) -> ContactSpa
         J=basis @ rows.contact_jacobian[chosen],
         velocity=np.einsum("kij,kj->ki", basis, rows.contact_velocity[chosen]),
         bias=bias,
-        slides=np.array([modes[k].mode is Mode.SLIDE for k in which]) & (np.array(speeds) > 10.0 * REST_SPEED),
+        slides=np.array([modes[k].mode is Mode.SLIDE for k in which]) & (np.array(speeds) > 10.0 * motion.rest_speed),
         friction=motion.system.friction[chosen],
         bilateral=motion.system.bilateral[chosen],
         M=M,
@@ -99,11 +99,11 @@ def contact_space(motion: ConstrainedMotion, q: Floats, v: Floats) -> ContactSpa
     )
 
 
-def contact_basis(rows: Any, k: int, mode: ContactMode) -> Floats:
-    """Return rows n, t1, t2 of a contact, t1 along its sliding where there is any."""
+def contact_basis(rows: Any, k: int, mode: ContactMode, rest_speed: float) -> Floats:
+    """Return rows n, t1, t2 of a contact, t1 along its sliding where there is any, faster than rest_speed (m/s)."""
     n = rows.normal[k]
     along = tangential(rows.contact_velocity[k], n)
-    if np.linalg.norm(along) <= REST_SPEED:
+    if np.linalg.norm(along) <= rest_speed:
         along = tangential(mode.direction, n)
     if np.linalg.norm(along) <= REST_SPEED:
         along = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError, nearest_names
-from setsu.mechanism import Mechanism
+from setsu.mechanism import LoopConstraint, Mechanism
 
 __all__ = ["CloseLoop", "EventReport", "OpenLoop", "checked_events", "initially_open"]
 
@@ -50,8 +50,13 @@ class EventReport:
     kind: "close", "open" (loops); "stick", "slip", "turn" (sliding reversed at once), "release", "impact", "jam"
     (stopped at once by their own friction) (contacts);
     "stop", "release" (joint limits); "stick", "slip", "turn" (joints with dry friction).
-    name: the loop, contact or joint. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact;
-    impulse: of the constraint rows that took part (N s or N m s).
+    name: the loop, contact or joint. velocity_jump (nv,) and energy_lost (J) are zero unless there was an impact.
+    impulse (n,), empty without one, of all that took part, in this order:
+    first the kept rows of loops and couplings (N s or N m s), as `constraint_report(...)` keeps them and
+    `constraint_system(m).names` names them: on body_b, in axes of the loop's frame on body_a; on couplings' joints;
+    then three for each contact that touched, in the order of the list: along the surface's normal and two tangents, the
+    first along the sliding (N s, on the mechanism); then joint stops, away from the limit (N s or N m s).
+    The state recorded at the time of an event is the one after it, at t = 0 too.
     """
 
     time: float
@@ -78,6 +83,12 @@ def checked_events(m: Mechanism, events: Iterable[Any], duration: float) -> list
             raise InputError(f"simulate: events: expected CloseLoop or OpenLoop, got {event!r:.80}")
         if event.name not in known:
             raise InputError(f"simulate: events: unknown loop {event.name!r}{nearest_names(event.name, known)}")
+        joint = m.loops[known.index(event.name)].joint
+        if isinstance(joint, LoopConstraint) and getattr(event, "here", False):
+            raise InputError(
+                f"simulate: events: CloseLoop of {event.name!r}: {type(joint).__name__} cannot be joined where the "
+                "bodies are; expected here=False, at a time when it is closed"
+            )
         if not (isinstance(event.time, int | float) and math.isfinite(event.time) and 0.0 <= event.time <= duration):
             raise InputError(
                 f"simulate: events: {type(event).__name__} of {event.name!r}: expected a time from 0 to "

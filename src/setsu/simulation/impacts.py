@@ -6,7 +6,7 @@
 | J, x | basis n, t1, t2 of each contact and row of each stop; their velocities x = J v |
 | p | impulses, N s |
 
-    M (v' - v) = Hᵀ λ + Jᵀ p,  H v' = 0                                                                        (1)
+    M (v' - v) = Hᵀ λ + Jᵀ p,  H v' = 0, or the rate of what is driven                                         (1)
     x_n' >= 0 ⊥ p_n >= 0;  x_t' = 0 and |p_t| <= K p_n, or p_t = -K p_n x_t'/|x_t'|                             (2)
 
 Contacts and stops that rest take part like those that hit, so that they may open: a block that rocks onto one corner
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from setsu.constraints.contact_forces import solve_contacts
 from setsu.errors import InputError
 from setsu.simulation.constrained_motion import ConstrainedMotion
-from setsu.simulation.contact_modes import REST_SPEED, ContactMode, Mode
+from setsu.simulation.contact_modes import ContactMode, Mode
 from setsu.simulation.contact_space import contact_basis
 from setsu.simulation.events import EventReport
 from setsu.simulation.motion import Evaluation
@@ -66,7 +66,7 @@ def strike(
     which = [k for k, mode in enumerate(motion.modes) if mode.touches or k in hit]
     hit_stops = {*stops, *rest.held, *np.flatnonzero((stop_gap <= near) & (stop_rows @ v < 0.0)).tolist()}
     ends = sorted(hit_stops)
-    basis = np.array([contact_basis(rows, k, motion.modes[k]) for k in which]).reshape(-1, 3, 3)
+    basis = np.array([contact_basis(rows, k, motion.modes[k], motion.rest_speed) for k in which]).reshape(-1, 3, 3)
     J = np.zeros((len(which) + len(ends), 3, system.mechanism.nv))
     J[: len(which)] = basis @ rows.contact_jacobian[which]
     J[len(which) :, 0] = stop_rows[ends]
@@ -81,7 +81,9 @@ def strike(
     B = flat @ moved.T
     rigid = np.diagonal(B) <= _RIGID * (pushed * pushed).sum(axis=1)
     B = np.where(rigid[:, None] | rigid, 0.0, 0.5 * (B + B.T))
-    held = v - metric.nearest(H @ v)
+    # Drives keep their rates.
+    off = H @ v + motion.kept_rates()
+    held = v - metric.nearest(off)
     b = np.where(rigid, 0.0, flat @ held)
     c = len(J)
     friction = np.concatenate([system.friction[which], np.zeros(len(ends))])
@@ -101,7 +103,7 @@ def strike(
         )
     y = metric.force(flat.T @ impulse.reshape(-1), none)
     after = held + metric.acceleration(y, none)
-    through = metric.multipliers(y, none) - metric.impulse(H @ v)
+    through = metric.multipliers(y, none) - metric.impulse(off)
     _set_modes(motion, which, ends, basis, J @ after, impulse[:, 0], modes, q)
 
     before = float(motion.energy(q, v))
@@ -125,7 +127,7 @@ def _set_modes(
     q: Floats,
 ) -> None:
     """Give every contact and stop the mode of its velocity x (c, 3) after the impulses: at rest, sliding, or gone."""
-    still = max(_STILL * float(np.abs(x).max(initial=0.0)), REST_SPEED)
+    still = max(_STILL * float(np.abs(x).max(initial=0.0)), motion.rest_speed)
     pressed = push > _STILL * float(push.max(initial=0.0))
     motion.modes[:] = before
     for place, k in enumerate(which):
@@ -137,5 +139,5 @@ def _set_modes(
         elif speed <= still and contact.friction > 0.0:
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
         else:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))
     motion.stops.held = tuple(i for place, i in enumerate(ends, len(which)) if pressed[place] or x[place, 0] <= still)

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.contact_forces import OPEN, SLIDING, STICKING, ContactSolution
 from setsu.simulation.constrained_motion import ConstrainedMotion
-from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode
+from setsu.simulation.contact_modes import ContactMode, JamError, Mode
 from setsu.simulation.contact_space import ContactSpace, contact_space
 from setsu.simulation.events import EventReport
 from setsu.simulation.mass_metric import MassMetric
@@ -214,4 +214,4 @@ def _set_modes(motion: ConstrainedMotion, space: ContactSpace, pushed: NDArray[n
         elif speed <= still and space.friction[place] > 0.0:
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
         else:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))

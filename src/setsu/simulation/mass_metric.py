@@ -4,17 +4,17 @@
 |---|---|
 | M = L Lᵀ | mass matrix and its Cholesky factor |
 | G | active constraint rows, (k, nv) |
-| B = L⁻¹ Gᵀ = U S Vᵀ | rows in coordinates where the mass matrix is 1 |
+| B = L⁻¹ Gᵀ = U S Vᵀ D | rows in coordinates where the mass matrix is 1; D their lengths |
 | y = L⁻¹ f | generalised force f in these coordinates |
 
     M a = f + Gᵀ λ,  G a = -γ                                                (1)
-    λ = -V S⁻² Vᵀ γ - V S⁻¹ Uᵀ y                                             (2)  least norm when rows are redundant
-    Lᵀ a = y - U Uᵀ y - U S⁻¹ Vᵀ γ                                           (3)
-    nearest x with G x = e:  Lᵀ x = U S⁻¹ Vᵀ e                               (4)  nearest in the metric of M
+    D λ = -V S⁻² Vᵀ D⁻¹ γ - V S⁻¹ Uᵀ y                                       (2)  least norm when rows are redundant
+    Lᵀ a = y - U Uᵀ y - U S⁻¹ Vᵀ D⁻¹ γ                                       (3)
+    nearest x with G x = e:  Lᵀ x = U S⁻¹ Vᵀ D⁻¹ e                           (4)  nearest in the metric of M
 
-Singular values below `relative` times the largest are left out; `rank` caps how many are kept, because off the
-constraints a redundant row looks independent. Where parts without mass make M singular, α GᵀG is added to M and
--α Gᵀγ to f, which changes neither a nor λ of (1).
+Rows are scaled to length one in these coordinates, so that neither units nor masses decide their rank, which is that of
+constraints/ranks.py: rows of contacts may hold what loops hold; those of loops are independent (redundancy.py).
+Where parts without mass make M singular, α GᵀG is added to M and -α Gᵀγ to f, which changes neither a nor λ of (1).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.ranks import EXACT
+
 __all__ = ["MassMetric"]
 
 Floats = NDArray[np.float64]
-
-RELATIVE = 1e-9
 
 
 class MassMetric:
     """The factors of a mass matrix (nv, nv) and of constraint rows (k, nv)."""
 
-    def __init__(self, M: Floats, G: Floats, rank: int | None = None) -> None:
+    def __init__(self, M: Floats, G: Floats) -> None:
         self._added = 0.0
         self.G = G
         try:
@@ -41,11 +41,13 @@ class MassMetric:
             self._added = float(np.trace(M)) / max(float(np.sum(G * G)), 1e-300)
             self._inverse = np.linalg.inv(np.linalg.cholesky(M + self._added * (G.T @ G)))
         if len(G):
-            U, s, Vt = np.linalg.svd(self._inverse @ G.T, full_matrices=False)
-            self.rank = int(np.sum(s > RELATIVE * s[0]))
-            if rank is not None:
-                self.rank = min(rank, self.rank)
-            self._U, self._s, self._Vt = U[:, : self.rank], s[: self.rank], Vt[: self.rank]
+            B = self._inverse @ G.T
+            size = np.linalg.norm(B, axis=0)
+            size = np.where(size > 0.0, size, 1.0)
+            U, s, Vt = np.linalg.svd(B / size, full_matrices=False)
+            self.rank = int(np.sum(s > EXACT * s[0]))
+            # Vᵀ D⁻¹: what turns rates of rows into those of the directions U.
+            self._U, self._s, self._Vt = U[:, : self.rank], s[: self.rank], Vt[: self.rank] / size
         else:
             self.rank = 0
             self._U, self._s, self._Vt = np.zeros((len(M), 0)), np.zeros(0), np.zeros((0, 0))

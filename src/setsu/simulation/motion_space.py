@@ -13,7 +13,6 @@ from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, boun
 from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
-from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
 from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
@@ -43,6 +42,8 @@ MASSLESS = 1_000_002
 JAMMED = 2_000_000
 BROKEN = 3_000_000
 
+_ROUNDING = 1e-4  # part of all masses whose weight, times FORCE_ROOM, is still above rounding of forces
+
 
 class Modes(NamedTuple):
     """What contacts (p), stops and the n axes of joints with dry friction do; changed between steps."""
@@ -64,6 +65,9 @@ class Modes(NamedTuple):
     sparse: Ints  # (1,) whether loops and couplings alone are active, so that sparse factors will do
     sparse_ready: Ints  # (1,) whether these are of the present configuration
     rows_ready: Ints  # (1,) whether the rows of loops and couplings are
+    length: Floats  # (1,) m, of the mechanism, in which gaps and velocities are small or not
+    stop_unit: Floats  # (stops,) the same for joints: m, or 1 rad
+    dry_unit: Floats  # (n,)
     limit: Floats  # (rows of loops and couplings,) error (m or rad) beyond which a run must not go on
 
 
@@ -81,14 +85,14 @@ class Work(NamedTuple):
     rate: Floats  # (1,) of Baumgarte's stabilisation, 0 without
     damping: Floats  # (nv,)
     powers: Floats  # (4,)
-    force_size: Floats  # (1,) N, what a force is small against: the weight of the mechanism, at most 1
+    force_size: Floats  # (1,) N, what a force is small against: the weight of the lightest body that touches
     press: Floats  # (p,) -1 where a bilateral contact is pulled
     normal_force: Floats  # (p,)
     friction_force: Floats  # (p, 3)
     dry_force: Floats  # (n,) friction along axes of joints
     dry_rate: Floats  # (n,) rates of those that slide, and their derivatives
     dry_change: Floats
-    guards: Floats  # (2 p + stops + n,)
+    guards: Floats  # (2 p + stops + n,) without units, so that the smallest of all means something
     smallest: Floats  # (1,)
     violation: Floats  # (1,)
     redundant: Floats  # (1,) 1 where active rows depend on others, or nearly so
@@ -168,6 +172,9 @@ def motion_space(
         sparse=np.zeros(1, dtype=np.int64),
         sparse_ready=np.zeros(1, dtype=np.int64),
         rows_ready=np.zeros(1, dtype=np.int64),
+        length=np.array([system.length]),
+        stop_unit=_units(system, stops.velocity, stops.axis),
+        dry_unit=_units(system, friction.velocity, friction.loop_axis),
         limit=np.full(system.n_held, np.inf),
     )
     tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
@@ -190,7 +197,7 @@ def motion_space(
         rate=np.array([baumgarte or 0.0]),
         damping=m.damping,
         powers=np.zeros(4),
-        force_size=np.array([_force_size(m)]),
+        force_size=np.array([_force_size(system)]),
         press=np.ones(p),
         normal_force=np.zeros(p),
         friction_force=np.zeros((p, 3)),
@@ -228,7 +235,18 @@ def motion_space(
     return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy, powers))
 
 
-def _force_size(m: Mechanism) -> float:
-    """The weight of a mechanism (N), in which forces are small or not; at most 1."""
-    mass = float(sum(body.mass for body in m.bodies))
-    return min(1.0, mass * max(float(np.linalg.norm(m.gravity)), 1.0))
+def _force_size(system: ConstraintSystem) -> float:
+    """The weight of the lightest body that touches (N), in which forces are small or not, but above rounding of all."""
+    m, bodies = system.mechanism, system.contact_body
+    masses = m.tables.true.mass[m.tables.body_link]
+    chosen = masses[bodies] if len(bodies) else masses
+    mass = max(float(chosen[chosen > 0.0].min(initial=m.total_mass)), _ROUNDING * m.total_mass)
+    # Where nothing falls, a length in a second, squared.
+    return max(mass * (float(np.linalg.norm(m.gravity)) or system.length), float(np.finfo(np.float64).tiny))
+
+
+def _units(system: ConstraintSystem, velocity: Ints, axis: Ints) -> Floats:
+    """Units (n,) of axes of the tree, or of loop joints where `axis` is not -1: the length for travel, 1 for turns."""
+    travels = np.abs(system.loops.free_wrench[:, :3]).max(axis=-1, initial=0.0) > 0.0
+    both = np.concatenate([system.velocity_units, np.where(travels, system.length, 1.0)])
+    return both[np.where(axis >= 0, system.mechanism.nv + axis, velocity)]

@@ -43,6 +43,7 @@ def write_simulator(path: Path, settings: Settings, count: int | None, threads: 
         "events": s.events,
         "joint_stops": s.joint_stops,
         "baumgarte": s.baumgarte,
+        "prescribed": s.prescribed,
         "count": count if len(mechanisms) == 1 else None,
         "threads": threads,
     }
@@ -50,8 +51,8 @@ def write_simulator(path: Path, settings: Settings, count: int | None, threads: 
         content = pickle.dumps((options, kept))
     except (pickle.PicklingError, AttributeError, TypeError) as problem:
         raise InputError(
-            f"Simulator.save: cannot write the torque function ({problem}); expected a function of a module, an object "
-            "of one, or none: give it to `step` or `run` instead"
+            f"Simulator.save: cannot write the torque function or a prescribed motion ({problem}); expected a "
+            "function of a module, an object of one, or none: give it to `step` or `run` instead"
         ) from None
     try:
         path.write_bytes(_FORMAT + content)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.contact import SurfaceContact, checked_contacts
+from setsu.constraints.prescribed import Prescribed
 from setsu.contact import Environment
 from setsu.dynamics.catalogue import require_mass, require_mechanism
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism, with_contact_points
+from setsu.simulation.driven_joints import checked_prescribed
 from setsu.simulation.events import CloseLoop, OpenLoop, checked_events
 from setsu.simulation.joint_friction import has_dry_friction
 from setsu.simulation.joint_servo import JointServo
@@ -49,6 +51,7 @@ class Settings:
     events: tuple[CloseLoop | OpenLoop, ...]
     joint_stops: bool
     baumgarte: float | None
+    prescribed: tuple[Prescribed, ...] = ()
 
     @staticmethod
     def checked(
@@ -66,6 +69,7 @@ class Settings:
         events: Sequence[CloseLoop | OpenLoop],
         joint_stops: bool,
         baumgarte: float | None,
+        prescribed: Iterable[Prescribed] = (),
     ) -> Settings:
         """Return the settings; InputError for what is wrong, before any work."""
         given = list(mechanisms)
@@ -79,13 +83,19 @@ class Settings:
             raise InputError(f"simulate: environment: expected an Environment, got {environment!r:.80}")
         chosen = _chosen_integrator(integrator, environment, baumgarte)
         held = checked_contacts(first, contacts, "simulate")
+        drives = checked_prescribed(first, prescribed)
+        if drives and environment is not None:
+            raise InputError(
+                "simulate: prescribed: joints cannot be driven along a given motion with an environment; a JointServo "
+                "as torque follows one closely"
+            )
         if environment is not None:
             given = [_able_to_touch(m) for m in given]
         return Settings(
             tuple(given), positive(step, "step"), law, tuple(held), environment, contact_solver, body_contacts,
             tuple(exclude), chosen, positive(tolerance, "tolerance"), _recorded(record),
             tuple(checked_events(first, events, np.inf)), bool(joint_stops),
-            None if baumgarte is None else positive(baumgarte, "baumgarte"),
+            None if baumgarte is None else positive(baumgarte, "baumgarte"), drives,
         )  # fmt: skip
 
     @property
@@ -97,7 +107,7 @@ class Settings:
     def free(self) -> bool:
         """Whether nothing constrains the mechanisms."""
         m = self.mechanisms[0]
-        held = m.loops or m.couplings or self.contacts or self.joint_stops
+        held = m.loops or m.couplings or self.contacts or self.joint_stops or self.prescribed
         return not (held or any(has_dry_friction(each) for each in self.mechanisms))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.prescribed import Prescribed
 from setsu.contact import Environment
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
@@ -48,6 +49,7 @@ def simulate(
     events: Sequence[CloseLoop | OpenLoop] = (),
     joint_stops: bool = False,
     baumgarte: float | None = None,
+    prescribed: Iterable[Prescribed] = (),
     threads: int | None = None,
 ) -> Recording:
     """Return the motion of a mechanism under torques, with loops, couplings and contacts held to rounding.
@@ -72,6 +74,8 @@ def simulate(
             that begins at their time or later.
         joint_stops: let joints end at their limits, by plastic impacts; otherwise limits do not matter.
         baumgarte: rate (1/s) of Baumgarte's stabilisation instead of projection, for comparison; constraints drift.
+        prescribed: setsu.Prescribed records: joints that are driven along a given motion; q0 and v0 agree with it.
+            `torque` of the recording includes what the drives take, and limits do not stop them.
         exclude: with an environment, pairs of names of bodies that never touch each other.
 
     Raises:
@@ -93,7 +97,8 @@ def simulate(
     sim = Simulator(
         mechanism, step, torque, contacts, environment=environment, contact_solver=contact_solver,
         body_contacts=body_contacts, exclude=exclude, integrator=integrator, tolerance=tolerance, record=record,
-        events=events, joint_stops=joint_stops, baumgarte=baumgarte, count=count, threads=threads,
+        events=events, joint_stops=joint_stops, baumgarte=baumgarte, prescribed=prescribed, count=count,
+        threads=threads,
     )  # fmt: skip
     checked_events(sim.mechanism, events, float(duration))
     with _Bar(progress) as report:

@@ -7,7 +7,7 @@ the user's function, decisions about structure, room for records.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.prescribed import Prescribed
 from setsu.contact import Environment
 from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError, nearest_names
@@ -51,7 +52,7 @@ class Simulator:
             or N; with worlds a function gets (t, Q, V), t (count,), and gives (count, nv). It acts beside the torques
             given to `step` and `run`.
         contacts, environment, contact_solver, body_contacts, exclude, integrator, tolerance, events, joint_stops,
-        baumgarte, record: as for `simulate`.
+        baumgarte, record, prescribed: as for `simulate`.
         count: number of worlds; without, arrays have no batch axis.
         threads: how many work on a batch; the numbers do not depend on it.
 
@@ -80,13 +81,14 @@ class Simulator:
         events: Sequence[CloseLoop | OpenLoop] = (),
         joint_stops: bool = False,
         baumgarte: float | None = None,
+        prescribed: Iterable[Prescribed] = (),
         count: int | None = None,
         threads: int | None = None,
     ) -> None:
         mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else mechanism
         self.settings = Settings.checked(
             mechanisms, step, torque, contacts, environment, contact_solver, body_contacts, exclude, integrator,
-            tolerance, record, events, joint_stops, baumgarte,
+            tolerance, record, events, joint_stops, baumgarte, prescribed,
         )  # fmt: skip
         several = not isinstance(mechanism, Mechanism)
         self._batched = several or count is not None
@@ -266,7 +268,10 @@ class Simulator:
 
     def _kind(self) -> str:
         s = self.settings
-        return repr(([m.digest for m in s.mechanisms], s.step, s.integrator, self._count, s.environment is None))
+        driven = [drive.joint for drive in s.prescribed]
+        return repr(
+            ([m.digest for m in s.mechanisms], s.step, s.integrator, self._count, s.environment is None, driven)
+        )
 
     # Pushes --------------------------------------------------------------------------------------------------------
 

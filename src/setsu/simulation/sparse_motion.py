@@ -6,7 +6,7 @@
 | M, W | mass matrix and G M⁻¹ Gᵀ, factored as in constraints/sparse_factor.py |
 
     q ⊕= -M⁻¹ Gᵀ W⁻¹ e  until e is rounding: errors of the present point, factors of a former one where they do  (1)
-    v -= M⁻¹ Gᵀ W⁻¹ G v,  a = M⁻¹ f - M⁻¹ Gᵀ W⁻¹ (γ + G M⁻¹ f)  with factors of the last point             (2)
+    v -= M⁻¹ Gᵀ W⁻¹ (G v + rate),  a = M⁻¹ f - M⁻¹ Gᵀ W⁻¹ (γ + G M⁻¹ f)  with factors of the last point             (2)
 
 This is compiled_projection.py and compiled_motion.py (1) at a cost that grows with the number of loops. Near change
 points, where parts have no mass, and where (1) does not converge, it hands the state over to the dense factors, as it
@@ -120,7 +120,7 @@ def sparse_projection(t, s, kernels, x, F, w, c, u):
             before, size = size, largest_error(c, s)
     if not size < _LARGEST_REST or not sparse_factors(s, x, F, c, u):
         return _handed_over(s, x, w)
-    hold_rows(c, s, u, s.v, w.zero)
+    hold_rows(c, s, u, s.v, s.rate)
     return -1
 
 

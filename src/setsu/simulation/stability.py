@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.redundancy import rank_of, redundancy
+from setsu.constraints.ranks import rank_of
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
 from setsu.mechanism import Mechanism

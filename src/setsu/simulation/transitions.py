@@ -46,6 +46,7 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
     refuse_unheld_motion(motion.mechanism, "simulate", M, rows.jacobian)
     held, names = motion.system.n_held, motion.system.names
     rates = rows.jacobian @ v
+    rates[motion.system.n_loop_rows : held] += motion.system.couplings.offset_rate
     refuse_locked(motion.system, "simulate")
     kept = redundancy(motion.system).kept
     for row in range(held):
@@ -65,8 +66,8 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
         speed = float(np.linalg.norm(along))
         if leaving:
             motion.modes[k] = ContactMode(Mode.FREE)
-        elif speed > REST_SPEED or contact.friction == 0.0:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, REST_SPEED))
+        elif speed > motion.rest_speed or contact.friction == 0.0:
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))
         else:
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
     _begin_at_stops(motion, q, v)
@@ -130,7 +131,7 @@ def settle(motion: ConstrainedMotion, end: Evaluation) -> None:
         return
     for k, state in enumerate(motion.modes):
         speed = float(np.linalg.norm(end.sliding[k]))
-        if state.mode is Mode.SLIDE and speed > REST_SPEED:
+        if state.mode is Mode.SLIDE and speed > motion.rest_speed:
             # Of the two directions along the velocity the one that continues the motion.
             sign = 1.0 if float(end.sliding[k] @ state.direction) >= 0.0 else -1.0
             motion.modes[k] = ContactMode(Mode.SLIDE, end.sliding[k] * (sign / speed))
@@ -179,7 +180,7 @@ def _change(
         return begin_slip(motion, state, k)
     along = state.sliding[k]
     speed = float(np.linalg.norm(along))
-    if speed > 10.0 * REST_SPEED:
+    if speed > 10.0 * motion.rest_speed:
         # It turned by more than a right angle within a step without stopping.
         motion.modes[k] = ContactMode(Mode.SLIDE, along / speed)
         return motion.evaluate(state.t, state.q, state.v), []
@@ -225,7 +226,10 @@ def _change_one_joint(motion: ConstrainedMotion, state: Evaluation, k: int) -> t
     sign = -friction.sign[k]
     friction.slide(k, sign)
     turned = motion.evaluate(state.t, state.q, state.v)
-    if sign * turned.dry_change[k] > 0.0 or abs(turned.dry_rate[k]) > 10.0 * REST_SPEED:
+    if (
+        sign * turned.dry_change[k] > 0.0
+        or abs(turned.dry_rate[k]) > 10.0 * REST_SPEED * motion.space.modes.dry_unit[k]
+    ):
         return turned, [_plain(state, "turn", name)]
     friction.hold(k)
     motion.prime(state.q, state.v)
@@ -258,6 +262,7 @@ def change_loop(
         declared = _joined_here(declared, state.q, change.name)
     names = names - {change.name} if closing else names | {change.name}
     changed = motion.restructured(declared, names)
+    changed.place(state.t)
     if closing:
         _refuse_gap(changed, state, change)
     changed.watch(state.q)

@@ -85,7 +85,7 @@ def test_torques_are_those_of_constrained_inverse_dynamics(case: Case) -> None:
 
 
 def test_accelerations_are_those_of_constrained_dynamics(case: Case) -> None:
-    call = case.call("forward_dynamics")
+    call = case.call("constrained_dynamics")
     for k in range(5):
         tau = np.zeros(case.m.nv)
         tau[case.rates] = case.ddu[k]
@@ -112,7 +112,7 @@ def test_derivatives_are_slopes(case: Case) -> None:
     """Central differences of the generated functions themselves, error of order h²; M da = -dτ closes the circle."""
     n, h = len(case.rates), 1e-6
     u, du, ddu = case.u[0], case.du[0], case.ddu[0]
-    for function, last in (("inverse_dynamics", "da"), ("forward_dynamics", "dtau")):
+    for function, last in (("inverse_dynamics", "da"), ("constrained_dynamics", "dtau")):
         call, slopes = case.call(function), case.call(f"{function}_derivatives")
         found = [np.reshape(part, (n, n)) for part in slopes(u, du, ddu)]
         for number in range(3):
@@ -126,7 +126,7 @@ def test_derivatives_are_slopes(case: Case) -> None:
 def test_c_of_a_loop_compiles_and_its_self_test_passes(case: Case, tmp_path: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     assert compiler is not None
-    for function in ("inverse_dynamics", "forward_dynamics_derivatives"):
+    for function in ("inverse_dynamics", "constrained_dynamics_derivatives"):
         code = setsu.generate(case.m, function, actuated=case.drives)
         code.write(tmp_path)
         files = [f"{code.name}.c", f"{code.name}_test.c"]
@@ -148,7 +148,7 @@ def test_loops_without_a_linear_closure(make: Callable[[], setsu.Mechanism], dri
     for function in ("inverse_dynamics", "forward_dynamics"):
         traced = traced_function(m, function, drives, None)
         states = traced.states(10, seed=3)
-        code = setsu.generate(m, function, "python", actuated=drives)
+        code = setsu.generate(m, function.replace("forward", "constrained"), "python", actuated=drives)
         module: dict = {}
         exec(code.source, module)
         for state in zip(*states, strict=True):
@@ -160,6 +160,21 @@ def test_loops_without_a_linear_closure(make: Callable[[], setsu.Mechanism], dri
                 expected = setsu.constrained_dynamics(m, *state[:2], tau).acceleration
             # Normal equations square the condition of the loops' rows.
             close(module[code.name](*state), expected, 1e-10)
+
+
+def test_the_old_name_of_closed_accelerations_says_what_it_is() -> None:
+    """setsu.forward_dynamics leaves loops open; generated code of that name closes them, and is called otherwise."""
+    m = four_bar()
+    code = setsu.generate(m, "constrained_dynamics", actuated=["crank"])
+    with pytest.warns(setsu.ModelWarning, match='an alias of "constrained_dynamics"'):
+        alias = setsu.generate(m, "forward_dynamics", actuated=["crank"])
+    assert code.name.endswith("_constrained_dynamics")
+    assert code.operations == alias.operations
+    start = code.source.index("\n{")
+    assert code.source[start:] == alias.source[alias.source.index("\n{") :]
+    # A tree has nothing to close: both names mean the same.
+    arm = setsu.sample_mechanisms.planar_arm(2)
+    assert setsu.generate(arm, "constrained_dynamics").operations == setsu.generate(arm, "forward_dynamics").operations
 
 
 def test_other_functions_of_such_loops_are_those_of_the_cut_tree() -> None:

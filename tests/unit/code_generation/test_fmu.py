@@ -76,7 +76,7 @@ def test_unit_of_a_closed_mechanism_moves_as_the_simulation_does(name: str, vers
     """Both are of order 4, in other coordinates: they differ by the error of the method, (h w)^4, and stay closed."""
     make, driven = CLOSED[name]
     m = make()
-    (path,) = setsu.generate(m, "forward_dynamics", "fmu", fmi_version=version, actuated=driven).write(tmp_path)
+    (path,) = setsu.generate(m, "constrained_dynamics", "fmu", fmi_version=version, actuated=driven).write(tmp_path)
     assert validate_fmu(str(path)) == []
     described = fmpy.read_model_description(str(path)).modelVariables
     assert [v.name for v in described if v.causality == "input"] == [
@@ -99,7 +99,7 @@ def test_unit_of_a_closed_mechanism_moves_as_the_simulation_does(name: str, vers
 def test_unit_refuses_a_start_where_no_loop_closes(tmp_path: Path) -> None:
     """Pushed 5 m away, the slide is out of reach of the two bars that tie it to a pin."""
     m = triangle()
-    (path,) = setsu.generate(m, "forward_dynamics", "fmu", actuated=["slide"]).write(tmp_path)
+    (path,) = setsu.generate(m, "constrained_dynamics", "fmu", actuated=["slide"]).write(tmp_path)
     with pytest.raises(FMICallException, match="InitializationMode failed"):
         fmpy.simulate_fmu(str(path), stop_time=0.1, start_values={"q_start_slide": 5.0})
 

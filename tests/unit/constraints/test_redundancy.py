@@ -117,3 +117,16 @@ def test_rows_of_a_batch_that_closes_loops_do_not_depend_on_their_neighbours() -
     np.testing.assert_array_equal(together[3], together[0])
     for guess, row in zip(guesses, together, strict=True):
         np.testing.assert_array_equal(setsu.close_loops(m, guess), row)
+
+
+def test_polynomial_couplings_are_judged_by_their_slopes() -> None:
+    """y = x² and y = 2 x - x² meet in points only: both hold, though factors and coefficients have equal sizes."""
+    b = setsu.MechanismBuilder("cams")
+    for name in "xyz":
+        b.add_body(name, joint=setsu.Prismatic((1, 0, 0), name=name), mass=1.0)
+    b.add_coupling("up", ["y", "x"], polynomial=[0.0, 0.0, 1.0])
+    b.add_coupling("down", ["y", "x"], polynomial=[0.0, 0.0, -1.0, 0.0, 2.0])
+    m = b.build()
+    assert setsu.constraint_report(m, np.zeros(3)).redundant == ()
+    twice = setsu.add_coupling(m, "again", ["y", "x"], polynomial=[0.0, 0.0, 1.0])
+    assert len(setsu.constraint_report(twice, np.zeros(3)).redundant) == 1
