@@ -30,7 +30,7 @@ __all__ = ["INTEGRATORS", "Settings", "make_blocks"]
 Floats = NDArray[np.float64]
 
 INTEGRATORS = (*EXPLICIT, "radau", "time_stepping")
-_BLOCK = 64
+_BLOCK = 64  # rows of a block of trees: work arrays stay in a near cache, threads share blocks
 
 
 @dataclass(frozen=True)
