@@ -14,6 +14,7 @@ _NAMES = {
     "setsu.constraints": (
         "ClosingError",
         "ConstrainedDynamics",
+        "ConstrainedDynamicsDerivatives",
         "ConstrainedInverseDynamics",
         "ConstraintReport",
         "Cylinder",
@@ -26,6 +27,7 @@ _NAMES = {
         "close_loops",
         "compile",
         "constrained_dynamics",
+        "constrained_dynamics_derivatives",
         "constrained_inverse_dynamics",
         "constraint_report",
         "degrees_of_freedom",
