@@ -75,6 +75,15 @@ class ConstraintPartials:
         loops = self.loops.acceleration[:, : self.system.n_loop_rows]
         return np.concatenate([loops, self._couplings[0], self.contacts.drow], axis=1)
 
+    @property
+    def rate_changes(self) -> Floats:
+        """Of G v, all rows of loops and couplings, (N, n_held, 2 nv)."""
+        loops = self.loops.rate[:, : self.system.n_loop_rows]
+        A, bend = self.system.couplings.argument, self._couplings[1]
+        by_q = -(bend * (self.v @ A.T))[..., None] * A
+        rows = np.broadcast_to(self.system.couplings.jacobian_at(self.q), by_q.shape)
+        return np.concatenate([loops, np.concatenate([by_q, rows], axis=-1)], axis=1)
+
     def joint_forces(
         self, contact_force: Floats, contact_change: Floats, couplings: Floats, external: Floats | None = None
     ) -> Floats:
