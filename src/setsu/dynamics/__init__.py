@@ -2,6 +2,12 @@
 
 from setsu.dynamics.actuators import actuator_torque
 from setsu.dynamics.compiled import CompiledFunctions, compile
+from setsu.dynamics.configuration_derivatives import (
+    DifferenceDerivatives,
+    IntegrateDerivatives,
+    difference_derivatives,
+    integrate_derivatives,
+)
 from setsu.dynamics.configurations import difference, distance, integrate, interpolate, normalize
 from setsu.dynamics.derivatives import (
     ForwardDynamicsDerivatives,
@@ -54,8 +60,10 @@ from setsu.dynamics.wrench_at import wrench_at
 __all__ = [
     "AllTerms",
     "CompiledFunctions",
+    "DifferenceDerivatives",
     "EnergyRegressor",
     "ForwardDynamicsDerivatives",
+    "IntegrateDerivatives",
     "InverseDynamicsDerivatives",
     "actuator_torque",
     "all_terms",
@@ -71,6 +79,7 @@ __all__ = [
     "compile",
     "coriolis_matrix",
     "difference",
+    "difference_derivatives",
     "distance",
     "energy_regressor",
     "forward_dynamics",
@@ -83,6 +92,7 @@ __all__ = [
     "gravity_torque",
     "inertial_parameters",
     "integrate",
+    "integrate_derivatives",
     "interpolate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",

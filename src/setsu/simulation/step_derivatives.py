@@ -19,6 +19,7 @@ Cost: that of as many derivatives of the dynamics as the method has stages.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,17 +36,19 @@ from setsu.dynamics import (
     integrate,
     inverse_dynamics_derivatives,
 )
+from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.configuration_derivatives import chart, chart_rates
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.tableaus import EXPLICIT
 
-__all__ = ["StepDerivatives", "StepResult", "differentiate_step"]
+__all__ = ["StepDerivatives", "refuse_derivatives", "step_derivatives"]
 
 Floats = NDArray[np.float64]
 
 _ROUNDS = 50
+_SAME = 1e-9  # how far the step repeated here may end from the machine's
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,61 @@ class StepDerivatives:
     v: Floats
 
 
+def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -> None:
+    """Raise an InputError for what steps are not differentiated through."""
+    m = settings.mechanisms[0]
+    for there, what in (
+        (settings.environment is not None, "an environment"),
+        (settings.contacts, "surface contacts"),
+        (settings.joint_stops, "joint stops"),
+        (settings.integrator == "adaptive", "an adaptive step"),
+        (settings.baumgarte is not None, "baumgarte"),
+        (settings.events, "events"),
+        (source.functions or getattr(source, "codes", ()), "a torque function"),
+        (pushed, "a push"),
+        (stopped, "a world that has stopped"),
+    ):
+        if there:
+            raise InputError(
+                f"Simulator.derivatives: steps of {m.name} with {what} are not differentiated; expected a fixed step "
+                "under a held torque, through trees, loops and couplings"
+            )
+    for each in settings.mechanisms:
+        refuse_bearings(each, "Simulator.derivatives")
+
+
+def step_derivatives(
+    settings: Any, q: Floats, v: Floats, tau: Floats, reached: tuple[Floats, Floats], batched: bool
+) -> StepDerivatives:
+    """Return the derivatives of a step from q (N, nq), v (N, nv) under tau (N, nv) that the machine has `reached`."""
+    mechanisms, h = settings.mechanisms, settings.step
+    same = len(mechanisms) == 1
+    groups = [(mechanisms[0], slice(None))] if same else [(m, slice(k, k + 1)) for k, m in enumerate(mechanisms)]
+    parts = []
+    for m, some in groups:
+        part = _Step(m, h, q[some], v[some], tau[some]).taken(settings.integrator)
+        _require_same(m, part, reached[0][some], reached[1][some], v[some])
+        parts.append(part)
+    dq, dv = np.concatenate([part.dq for part in parts]), np.concatenate([part.dv for part in parts])
+    nv = mechanisms[0].nv
+    blocks = [d[..., k * nv : (k + 1) * nv].copy() for d in (dq, dv) for k in range(3)]
+    fields = [*blocks, reached[0], reached[1]]
+    return StepDerivatives(*(field if batched else field[0] for field in fields))
+
+
+def _require_same(m: Mechanism, found: StepResult, q: Floats, v: Floats, before: Floats) -> None:
+    """Refuse a step that did not end where its stages lead: something changed within it."""
+    size = 1.0 + np.abs(v).max(initial=0.0)
+    apart = np.abs(difference(m, found.q, q)).max(initial=0.0) + np.abs(found.v - v).max(initial=0.0) / size
+    turned = (m.coulomb > 0.0) & ((np.sign(before) != np.sign(v)) | (before == 0.0))
+    if not apart < _SAME or turned.any():
+        raise InputError(
+            f"Simulator.derivatives: within this step of {m.name} something changes its state (dry friction begins or "
+            f"ends to hold, an event): the step as one smooth map ends {apart:.3g} away; expected a state off such a "
+            "boundary, or a shorter step"
+        )
+
+
 @dataclass
 class StepResult:
     """A state q (N, nq), v (N, nv) and its derivatives (N, nv, 3 nv) by start, velocity and torque of the step."""
@@ -75,11 +133,6 @@ class StepResult:
     v: Floats
     dq: Floats
     dv: Floats
-
-
-def differentiate_step(m: Mechanism, integrator: str, h: float, q: Floats, v: Floats, tau: Floats) -> StepResult:
-    """Return the states after one step of length h (s) from q (N, nq), v (N, nv) under tau (N, nv), differentiated."""
-    return _Step(m, h, q, v, tau).taken(integrator)
 
 
 class _Step:
@@ -270,8 +323,3 @@ class _Step:
         self.start, self.dtau = kept, torque
         by_z = np.concatenate([drate, da], axis=1)[..., : 2 * nv]
         return np.concatenate([rate, a], axis=-1), by_z, by_start
-
-
-def refuse_step(m: Mechanism, problem: str, way_out: str) -> InputError:
-    """The error for a step that has no derivatives here."""
-    return InputError(f"Simulator.derivatives: {m.name}: {problem}; expected {way_out}")
