@@ -121,7 +121,7 @@ _STEP = 1e-30
 _BERNOULLI = (1.0, 1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
 
 
-def _rates(phi: NDArray[np.complex128], v: Floats) -> NDArray[np.complex128]:
+def _rates(phi: NDArray[np.complex128], v: Floats) -> NDArray:
     """(3) for rotations (..., 3) or poses (..., 6), in closed form for complex φ.
 
     v + ½ ad v + a ad² v + b ad⁴ v; g = h cot h of s = θ², b = (s g' - g + 1)/s², a = 2 b s - g' (poses), a = (1 - g)/s

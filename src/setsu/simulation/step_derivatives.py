@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from setsu.constraints.constrained_dynamics_derivatives import constrained_dynamics_derivatives
 from setsu.constraints.constraint_partials import ConstraintPartials
 from setsu.constraints.dense_dynamics import kept_rows
-from setsu.constraints.stacked import times
+from setsu.constraints.stacked import solve, times
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import (
     difference,
@@ -187,7 +187,7 @@ class _Step:
         state = self._projected(state)
         phi = difference(m, s.q, state.q)
         carried, jacobian = chart(m, phi)
-        return state, phi, np.asarray(np.linalg.solve(jacobian, state.dq - carried @ s.dq), dtype=np.float64)
+        return state, phi, solve(jacobian, state.dq - carried @ s.dq)
 
     def _slope(self, state: StepResult, phi: Floats, dphi: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Rates and accelerations of a stage with their changes (2)."""
@@ -218,7 +218,7 @@ class _Step:
             if size < 1e-15 or size > 0.5 * best:
                 break
             best = size
-            step = np.linalg.solve(K, np.concatenate([np.zeros((N, nv)), error], axis=-1)[..., None])[..., 0]
+            step = solve(K, np.concatenate([np.zeros((N, nv)), error], axis=-1)[..., None])[..., 0]
             x, mu = x + step[:, :nv], mu + step[:, nv:]
         q = integrate(m, state.q, -x, 1.0)
         carried, jacobian = chart(m, -x)
@@ -227,15 +227,15 @@ class _Step:
         along = self._force_change(state.q, x, mu) @ state.dq
         K[:, nv:, :nv] = G1 @ jacobian
         right = np.concatenate([-along, G1 @ (carried @ state.dq)], axis=1)
-        dx = np.linalg.solve(K, right)[:, :nv]
+        dx = solve(K, right)[:, :nv]
         dq = carried @ state.dq - jacobian @ dx
         K[:, :nv, :nv], K[:, :nv, nv:], K[:, nv:, :nv] = M1, -np.swapaxes(G1, -1, -2), G1
-        answer = np.linalg.solve(K, np.concatenate([np.zeros((N, nv)), times(G1, state.v)], axis=-1)[..., None])[..., 0]
+        answer = solve(K, np.concatenate([np.zeros((N, nv)), times(G1, state.v)], axis=-1)[..., None])[..., 0]
         y, nu = answer[:, :nv], answer[:, nv:]
         v = state.v - y
         bent = self._row_change(q, v)
         right = np.concatenate([-self._force_change(q, y, nu) @ dq, G1 @ state.dv + bent @ dq], axis=1)
-        dv = state.dv - np.linalg.solve(K, right)[:, :nv]
+        dv = state.dv - solve(K, right)[:, :nv]
         return StepResult(q, v, dq, dv)
 
     def _matrices(self, q: Floats) -> tuple[Floats, Floats]:
@@ -281,7 +281,7 @@ class _Step:
         c = A.sum(axis=1)
         z = h * c[:, None, None] * first
         unit = np.broadcast_to(np.eye(3 * nv), (N, 3 * nv, 3 * nv))
-        best = np.inf
+        K, right, best = np.zeros(0), np.zeros(0), np.inf
         for _ in range(_ROUNDS):
             slopes, jacobians, outer = [], [], []
             for i in range(3):
@@ -303,13 +303,13 @@ class _Step:
             if size < 1e-15 or size > 0.5 * best:
                 break
             best = size
-            correction = np.linalg.solve(K, -residual[..., None])[..., 0]
+            correction = solve(K, -residual[..., None])[..., 0]
             z = z + np.moveaxis(correction.reshape(N, 3, 2 * nv), 1, 0)
-        dz = np.linalg.solve(K, right)[:, 4 * nv :]
+        dz = solve(K, right)[:, 4 * nv :]
         return self._at(z[2][:, :nv], dz[:, :nv], s.v + z[2][:, nv:], s.dv + dz[:, nv:])[0]
 
     def _implicit_slope(self, z: Floats, unit: Floats) -> tuple[Floats, Floats, Floats]:
-        """Slope of a stage (N, 2 nv), its derivatives by the increment z (N, 2 nv, 2 nv) and by the start with z held."""
+        """Slope of a stage (N, 2 nv), its derivatives by its increment z (N, 2 nv, 2 nv) and by the start, z held."""
         nv, s = self.m.nv, self.start
         # The increment's two halves stand in for the derivatives by start and torque, one after the other.
         none = np.zeros(s.dv.shape)
