@@ -65,6 +65,7 @@ _NAMES = {
         "energy_regressor",
         "forward_dynamics",
         "forward_dynamics_derivatives",
+        "forward_dynamics_parameter_derivatives",
         "frame_acceleration",
         "frame_jacobian",
         "frame_jacobian_rate",

@@ -14,13 +14,12 @@ from setsu.constraints.row_derivatives import (
     ContactDerivatives,
     LoopDerivatives,
     coupling_derivatives,
-    force_derivative,
     loop_derivatives,
 )
 from setsu.constraints.stacked import Floats, cross, times
 from setsu.constraints.system import ConstraintSystem, Linearisation
 from setsu.dynamics import body_poses
-from setsu.dynamics.motion_derivatives import MotionDerivatives
+from setsu.dynamics.motion_derivatives import MotionDerivatives, fixed_wrench_changes, force_derivative
 
 __all__ = ["ConstraintPartials", "at_points"]
 
@@ -101,10 +100,7 @@ class ConstraintPartials:
             moved.append((np.concatenate([contact_change, about], axis=-1), motion.moves[system.contact_body]))
         if external is not None and external.any():
             bodies = bodies + external
-            D = motion.displacement(np.arange(system.mechanism.n_bodies))
-            dp = D[..., :3] + cross(D[..., 3:], self.origins[:, :-1, None])
-            turning = cross(dp, external[:, :, None, :3])
-            moved.append((np.concatenate([np.zeros(turning.shape), turning], axis=-1), motion.moves[:-1]))
+            moved.append((fixed_wrench_changes(motion, external, self.origins[:, :-1]), motion.moves[:-1]))
         total = force_derivative(motion, at_points(bodies, self.origins[:, :-1]), moved)
         bend, A = self._couplings[1], system.couplings.argument
         if bend.any():

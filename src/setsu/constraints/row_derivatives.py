@@ -23,9 +23,9 @@ import numpy as np
 
 from setsu.constraints.stacked import Floats, cross, dot, times
 from setsu.constraints.system import ConstraintSystem, Linearisation
-from setsu.dynamics.motion_derivatives import MotionDerivatives, cross_force, cross_motion
+from setsu.dynamics.motion_derivatives import MotionDerivatives, cross_motion
 
-__all__ = ["ContactDerivatives", "LoopDerivatives", "coupling_derivatives", "force_derivative", "loop_derivatives"]
+__all__ = ["ContactDerivatives", "LoopDerivatives", "coupling_derivatives", "loop_derivatives"]
 
 
 class LoopDerivatives(NamedTuple):
@@ -190,19 +190,3 @@ class ContactDerivatives:
         turning = np.einsum("ncijk,nci,ncj,ncdk->ncd", T, u, u, self.dp) - self.bent[..., None] * along[..., 0]
         self.drow = dot(self.dn, self.acceleration[:, :, None]) + dot(n, self.dacceleration)
         self.drow += 2.0 * dot(Cu[:, :, None], self.du) + turning
-
-
-def force_derivative(motion: MotionDerivatives, on_bodies: Floats, moved: list[tuple[Floats, Floats]]) -> Floats:
-    """Return derivatives (N, nv, 2 nv) of the joint forces Σ Jᵀ W of wrenches that act on bodies.
-
-    on_bodies: W about the world's origin (N, n_bodies, 6). moved: per group of wrenches their changes (N, k, 2 nv, 6)
-    about the world's origin, and a matrix (k, nv) with the part of each that a velocity feels: ±1 or 0.
-    """
-    S, nv = motion.S, motion.mechanism.nv
-    felt = np.tensordot(motion.moves[:-1].T, on_bodies, axes=(1, 1)).swapaxes(0, 1)
-    turned = np.matmul(cross_force(S, felt), np.swapaxes(S, -1, -2)) * motion.above
-    result = np.zeros((len(S), nv, 2 * nv))
-    result[..., :nv] = turned
-    for change, part in moved:
-        result += np.einsum("ndx,kd,nkex->nde", S, part, change, optimize=True)
-    return result

@@ -13,6 +13,7 @@ from setsu.dynamics.derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
     forward_dynamics_derivatives,
+    forward_dynamics_parameter_derivatives,
     inverse_dynamics_derivatives,
 )
 from setsu.dynamics.energy import (
@@ -84,6 +85,7 @@ __all__ = [
     "energy_regressor",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "forward_dynamics_parameter_derivatives",
     "frame_acceleration",
     "frame_jacobian",
     "frame_jacobian_rate",

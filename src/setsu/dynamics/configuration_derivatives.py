@@ -112,7 +112,7 @@ def chart_rates(m: Mechanism, phi: Floats, v: Floats) -> tuple[Floats, Floats, F
         if isinstance(body.joint, Spherical | Free):
             n = body.joint.nv
             point = phi[..., None, where] + 1j * _STEP * np.eye(n)
-            by_phi[..., where, where] = np.swapaxes(_rates(point, v[..., None, where]).imag / _STEP, -1, -2)
+            by_phi[..., where, where] = np.swapaxes(np.imag(_rates(point, v[..., None, where])) / _STEP, -1, -2)
     return (by_v @ v[..., None])[..., 0], by_phi, by_v
 
 

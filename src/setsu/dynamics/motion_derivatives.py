@@ -12,7 +12,15 @@ from setsu.dynamics.catalogue import native_function
 from setsu.dynamics.parameters import inertial_parameters
 from setsu.mechanism import Mechanism
 
-__all__ = ["MotionDerivatives", "cross", "cross_force", "cross_motion", "move_masks"]
+__all__ = [
+    "MotionDerivatives",
+    "cross",
+    "cross_force",
+    "cross_motion",
+    "fixed_wrench_changes",
+    "force_derivative",
+    "move_masks",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -139,3 +147,28 @@ def _skew(a: Floats) -> Floats:
     result = np.zeros((*a.shape, 3))
     result[..., 0, 1], result[..., 0, 2], result[..., 1, 2] = -a[..., 2], a[..., 1], -a[..., 0]
     return result - np.swapaxes(result, -1, -2)
+
+
+def force_derivative(motion: MotionDerivatives, on_bodies: Floats, moved: list[tuple[Floats, Floats]]) -> Floats:
+    """Return derivatives (N, nv, 2 nv) of the joint forces Σ Jᵀ W of wrenches that act on bodies.
+
+    on_bodies: W about the world's origin (N, n_bodies, 6). moved: per group of wrenches their changes (N, k, 2 nv, 6)
+    about the world's origin, and a matrix (k, nv) with the part of each that a velocity feels: ±1 or 0.
+    """
+    S, nv = motion.S, motion.mechanism.nv
+    felt = np.tensordot(motion.moves[:-1].T, on_bodies, axes=(1, 1)).swapaxes(0, 1)
+    turned = np.matmul(cross_force(S, felt), np.swapaxes(S, -1, -2)) * motion.above
+    result = np.zeros((len(S), nv, 2 * nv))
+    result[..., :nv] = turned
+    for change, part in moved:
+        result += np.einsum("ndx,kd,nkex->nde", S, part, change, optimize=True)
+    return result
+
+
+def fixed_wrench_changes(motion: MotionDerivatives, external: Floats, origins: Floats) -> Floats:
+    """Return how wrenches (N, n_bodies, 6) at body origins (N, n_bodies, 3) that do not turn change about the world's
+    origin, (N, n_bodies, 2 nv, 6): their points move."""
+    D = motion.displacement(np.arange(motion.mechanism.n_bodies))
+    dp = D[..., :3] + cross(D[..., 3:], origins[:, :, None])
+    turning = cross(dp, external[:, :, None, :3])
+    return np.concatenate([np.zeros(turning.shape), turning], axis=-1)
