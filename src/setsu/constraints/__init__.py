@@ -3,6 +3,10 @@
 from setsu.constraints.assembly import ClosingError, close_loops, loop_error
 from setsu.constraints.compiled import compile
 from setsu.constraints.constrained_dynamics import ConstrainedDynamics, constrained_dynamics
+from setsu.constraints.constrained_dynamics_derivatives import (
+    ConstrainedDynamicsDerivatives,
+    constrained_dynamics_derivatives,
+)
 from setsu.constraints.constrained_inverse_dynamics import ConstrainedInverseDynamics, constrained_inverse_dynamics
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.freedom import ConstraintReport, constraint_report, degrees_of_freedom, independent_coordinates
@@ -14,6 +18,7 @@ from setsu.constraints.system import ConstraintRows, ConstraintSystem, constrain
 __all__ = [
     "ClosingError",
     "ConstrainedDynamics",
+    "ConstrainedDynamicsDerivatives",
     "ConstrainedInverseDynamics",
     "ConstraintReport",
     "ConstraintRows",
@@ -29,6 +34,7 @@ __all__ = [
     "close_loops",
     "compile",
     "constrained_dynamics",
+    "constrained_dynamics_derivatives",
     "constrained_inverse_dynamics",
     "constraint_report",
     "constraint_system",

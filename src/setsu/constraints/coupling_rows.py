@@ -69,6 +69,14 @@ class CouplingRows:
             return np.broadcast_to(self.offset_acceleration, (*q.shape[:-1], len(self.linear))).copy()
         return self.offset_acceleration - self._derivatives(q)[2] * (v @ self.argument.T) ** 2
 
+    def curvatures(self, q: Floats) -> tuple[Floats, Floats]:
+        """Return the second and third derivative of P (..., n) at coordinates (..., nq)."""
+        x = q[..., self.coordinates] @ self.argument[:, self.velocities].T - self.reference
+        third = np.zeros_like(x)
+        for k in reversed(range(3, self.polynomial.shape[1])):
+            third = third * x + k * (k - 1) * (k - 2) * self.polynomial[:, k]
+        return self._derivatives(q)[2], third
+
     def _derivatives(self, q: Floats) -> tuple[Floats, Floats, Floats]:
         """P, P' and P'' (..., n), by Horner's rule."""
         x = q[..., self.coordinates] @ self.argument[:, self.velocities].T - self.reference

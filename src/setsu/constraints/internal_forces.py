@@ -20,7 +20,14 @@ from setsu.constraints.stacked import Floats, cross, dot, times, transposed_time
 from setsu.constraints.system import ConstraintSystem, ForceGeometry, Linearisation
 from setsu.dynamics import body_poses
 
-__all__ = ["gather_loop_wrenches", "idle_rows_matter", "least_internal_forces", "open_directions"]
+__all__ = [
+    "gather_loop_wrenches",
+    "idle_rows_matter",
+    "joint_middles",
+    "least_internal_forces",
+    "open_directions",
+    "subtrees",
+]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -58,7 +65,7 @@ def least_internal_forces(
     k = open_rows.shape[-1]
     if not k or not system.n_loop_rows:
         return multipliers
-    middles, arms_tree, arms_loop, poses = _middles(system, rows, q)
+    middles, arms_tree, arms_loop, poses = joint_middles(system, rows, q)
     spread = middles - middles.mean(axis=1, keepdims=True)
     length = np.sqrt(np.maximum((spread**2).sum(axis=(1, 2)) / middles.shape[1], 1e-300))
     per_row = _row_measures(system, rows, poses, middles, length, always)
@@ -85,10 +92,10 @@ def idle_rows_matter(
         loop_wrench, wrenches: as in `least_internal_forces`.
     """
     t = system.loops
-    middles, arms_tree, arms_loop, poses = _middles(system, rows, q)
+    middles, arms_tree, arms_loop, poses = joint_middles(system, rows, q)
     spread = middles - middles.mean(axis=1, keepdims=True)
     square = np.maximum((spread**2).sum(axis=(1, 2)) / middles.shape[1], 1e-300)[:, None]
-    below = _subtrees(system)
+    below = subtrees(system)
     own = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
     share = np.concatenate([below[:, t.body_a[t.row_loop]] - below[:, t.body_b[t.row_loop]], own])
     joint, row = np.nonzero(share * idle.any(axis=0))
@@ -128,7 +135,7 @@ def open_directions(held: HeldMotion, left_out: Floats, places: Ints, others: In
     return result
 
 
-def _middles(
+def joint_middles(
     system: ConstraintSystem, rows: Linearisation | ForceGeometry, q: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Middles of all joints (N, joints, 3), the arms from them to body origins and to loop joints, and the poses."""
@@ -160,7 +167,7 @@ def _row_measures(
     A parent carries what acts on the subtree of its body: -w on every joint between a loaded body and the world.
     """
     t = system.loops
-    below = _subtrees(system)
+    below = subtrees(system)
     places = _pins(system, rows, poses)[:, t.row_loop]
     points = rows.contact_arm[:, always] + poses[..., :3, 3][:, system.contact_body[always]]
     force = np.concatenate([rows.loop_wrench[..., :3], rows.normal[:, always]], axis=1)
@@ -177,7 +184,7 @@ def _row_measures(
     both = np.concatenate(
         [np.broadcast_to(force[:, None], at_middle.shape), at_middle / length[:, None, None, None]], -1
     )
-    loads = np.moveaxis(share[..., None] * both, -1, 2).reshape(len(force), -1, force.shape[1])
+    loads = np.moveaxis(share[..., None] * both, -1, 2).reshape(len(force), 6 * len(share), force.shape[1])
     result = np.zeros((len(force), loads.shape[1] + len(always), system.n_held + len(always)))
     loop_rows, contact_rows = np.arange(system.n_loop_rows), system.n_held + np.arange(len(always))
     result[:, : loads.shape[1], np.concatenate([loop_rows, contact_rows])] = loads
@@ -185,7 +192,7 @@ def _row_measures(
     return result
 
 
-def _subtrees(system: ConstraintSystem) -> Floats:
+def subtrees(system: ConstraintSystem) -> Floats:
     """Ones (n_bodies, n_bodies + 1) where the second body is the first or moves with it; none for the world, last."""
     m = system.mechanism
     below = np.zeros((m.n_bodies, m.n_bodies + 1))
@@ -205,4 +212,4 @@ def _measure(
     arms = np.concatenate([arms_tree, arms_loop], axis=1)
     moment = (wrench[..., 3:] + cross(arms, wrench[..., :3])) / length[:, None, None]
     both = np.concatenate([wrench[..., :3], moment], axis=-1)
-    return np.concatenate([both.reshape(len(both), -1), contacts], axis=-1)
+    return np.concatenate([both.reshape(len(both), 6 * both.shape[1]), contacts], axis=-1)

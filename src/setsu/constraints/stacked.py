@@ -5,16 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.dynamics.motion_derivatives import cross
+
 __all__ = ["Floats", "cross", "dot", "length_of", "solve", "times", "transposed_times"]
 
 Floats = NDArray[np.float64]
-
-_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
-
-
-def cross(a: Floats, b: Floats) -> Floats:
-    """Return a x b over the last axis (3)."""
-    return a.take(_NEXT, -1) * b.take(_AFTER, -1) - a.take(_AFTER, -1) * b.take(_NEXT, -1)
 
 
 def dot(a: Floats, b: Floats) -> Floats:

@@ -47,6 +47,10 @@ class Surface(ABC):
     def hessian(self, points: ArrayLike) -> Floats:
         """Return ∂²C/∂r∂r at points (..., 3): (..., 3, 3)."""
 
+    @abstractmethod
+    def third(self, points: ArrayLike) -> Floats:
+        """Return the third derivatives of C at points (..., 3): (..., 3, 3, 3)."""
+
     def frame(self, points: ArrayLike, what: str = "surface") -> tuple[Floats, Floats, Floats, Floats]:
         """Return distance C/|∂C/∂r| (...), normal (..., 3), curvature ∂²C/∂r∂r / |∂C/∂r| (..., 3, 3), |∂C/∂r| (...).
 
@@ -96,6 +100,10 @@ class Plane(Surface):
         """Return zeros, (..., 3, 3): a plane does not bend."""
         return np.zeros((*np.shape(points), 3))
 
+    def third(self, points: ArrayLike) -> Floats:
+        """Return zeros, (..., 3, 3, 3)."""
+        return np.zeros((*np.shape(points), 3, 3))
+
 
 @dataclass(frozen=True)
 class Sphere(Surface):
@@ -119,6 +127,10 @@ class Sphere(Surface):
     def hessian(self, points: ArrayLike) -> Floats:
         """Return the second derivatives of the distance, (..., 3, 3), 1/m."""
         return _bend(np.eye(3), *_unit(self._arm(points)))
+
+    def third(self, points: ArrayLike) -> Floats:
+        """Return the third derivatives of the distance, (..., 3, 3, 3), 1/m²."""
+        return _bend_rate(np.eye(3), *_unit(self._arm(points)))
 
     def _arm(self, points: ArrayLike) -> Floats:
         return np.asarray(points, dtype=np.float64) - np.array(self.center)
@@ -148,6 +160,10 @@ class Cylinder(Surface):
     def hessian(self, points: ArrayLike) -> Floats:
         """Return the second derivatives of the distance, (..., 3, 3), 1/m."""
         return _bend(self._across, *_unit(self._arm(points)))
+
+    def third(self, points: ArrayLike) -> Floats:
+        """Return the third derivatives of the distance, (..., 3, 3, 3), 1/m²."""
+        return _bend_rate(self._across, *_unit(self._arm(points)))
 
     @cached_property
     def _across(self) -> Floats:
@@ -193,6 +209,16 @@ class ImplicitSurface(Surface):
         second = self._evaluate(points, self._derivatives[4:])
         return second.reshape(*second.shape[:-1], 3, 3)
 
+    def third(self, points: ArrayLike) -> Floats:
+        """Return the exact third derivatives at points (..., 3): (..., 3, 3, 3)."""
+        found = self._evaluate(points, self._third_derivatives)
+        return found.reshape(*found.shape[:-1], 3, 3, 3)
+
+    @cached_property
+    def _third_derivatives(self) -> list[Scalar]:
+        inputs = [self._graph.input(name) for name in COORDINATES]
+        return [entry for row in differentiate(self._graph, self._derivatives[4:], inputs) for entry in row]
+
     @cached_property
     def _graph(self) -> Graph:
         return Graph()
@@ -233,6 +259,15 @@ def _unit(arm: Floats) -> tuple[Floats, Floats]:
 def _bend(projection: Floats, normal: Floats, length: Floats) -> Floats:
     """Second derivatives (P - n nᵀ)/d of a distance d with unit gradient n."""
     return (projection - normal[..., :, None] * normal[..., None, :]) / length[..., None, None]
+
+
+def _bend_rate(projection: Floats, normal: Floats, length: Floats) -> Floats:
+    """Third derivatives of a distance d: derivatives of (P - n nᵀ)/d with ∂n = (P - n nᵀ)/d, ∂d = n."""
+    H, n = _bend(projection, normal, length), normal
+    mixed = H[..., :, :, None] * n[..., None, None, :]
+    # H_ik n_j + n_i H_jk + H_ij n_k
+    total = np.swapaxes(mixed, -1, -2) + np.moveaxis(mixed, -1, -3) + mixed
+    return -total / length[..., None, None, None]
 
 
 def _positive(value: object, what: str) -> float:

@@ -2,11 +2,18 @@
 
 from setsu.dynamics.actuators import actuator_torque
 from setsu.dynamics.compiled import CompiledFunctions, compile
+from setsu.dynamics.configuration_derivatives import (
+    DifferenceDerivatives,
+    IntegrateDerivatives,
+    difference_derivatives,
+    integrate_derivatives,
+)
 from setsu.dynamics.configurations import difference, distance, integrate, interpolate, normalize
 from setsu.dynamics.derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
     forward_dynamics_derivatives,
+    forward_dynamics_parameter_derivatives,
     inverse_dynamics_derivatives,
 )
 from setsu.dynamics.energy import (
@@ -54,8 +61,10 @@ from setsu.dynamics.wrench_at import wrench_at
 __all__ = [
     "AllTerms",
     "CompiledFunctions",
+    "DifferenceDerivatives",
     "EnergyRegressor",
     "ForwardDynamicsDerivatives",
+    "IntegrateDerivatives",
     "InverseDynamicsDerivatives",
     "actuator_torque",
     "all_terms",
@@ -71,10 +80,12 @@ __all__ = [
     "compile",
     "coriolis_matrix",
     "difference",
+    "difference_derivatives",
     "distance",
     "energy_regressor",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "forward_dynamics_parameter_derivatives",
     "frame_acceleration",
     "frame_jacobian",
     "frame_jacobian_rate",
@@ -83,6 +94,7 @@ __all__ = [
     "gravity_torque",
     "inertial_parameters",
     "integrate",
+    "integrate_derivatives",
     "interpolate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",

@@ -19,6 +19,7 @@ from setsu.kernels.force_elements import element_power, spring_wrenches, with_fo
 from setsu.kernels.forward_dynamics_composite import forward_dynamics_composite
 from setsu.kernels.interpreter import exceeds_operations
 from setsu.kernels.loop_closures import loop_kinematics
+from setsu.kernels.motion_columns import motion_columns
 from setsu.kernels.newton_euler_link import bias_torque, gravity_torque, inverse_dynamics_link, joint_wrenches
 from setsu.kernels.newton_euler_world import inverse_dynamics_world
 from setsu.kernels.nodal_central import nodal_central, nodal_weighted
@@ -99,6 +100,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "spring_wrenches": spring_wrenches,
     "element_power": element_power,
     "loop_kinematics": loop_kinematics,
+    "motion_columns": motion_columns,
     "world_places": world_places,
     "world_places_and_mass": world_places_and_mass,
     "world_rates": world_rates,
@@ -148,6 +150,8 @@ def _shapes(m: Mechanism) -> dict[str, tuple[int, ...]]:
         "columns": (6, m.nv),
         "directions": (9, m.nv),
         "bias": (n_loops, 6),
+        **dict.fromkeys(("motion", "by_q", "by_q_twice", "by_v"), (6, m.nv)),
+        **dict.fromkeys(("body_V", "body_A"), (m.n_bodies, 6)),
         "applied": (m.n_bodies, 6),
         "A": (6, m.nv),
         "moments": (m.n_bodies, 3),

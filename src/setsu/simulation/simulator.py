@@ -30,6 +30,7 @@ from setsu.simulation.recording import Recording, SimulationStopped
 from setsu.simulation.recording_set import make_recording, refuse_memory
 from setsu.simulation.saved_simulators import read_simulator, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
+from setsu.simulation.step_derivatives import StepDerivatives, refuse_derivatives, step_derivatives
 from setsu.simulation.torques import Source, TorqueInput
 
 __all__ = ["Simulator"]
@@ -191,6 +192,34 @@ class Simulator:
             self._raise_stopped(None)
         if self._pushing:
             self._end_pushes()
+
+    def derivatives(self, torque: ArrayLike | None = None) -> StepDerivatives:
+        """Return the exact derivatives of the next step under a torque (nv,) or (count, nv); nothing moves.
+
+        In tangent coordinates, (nv, nv) or (count, nv, nv): dq_dq, dq_dv, dq_dtau, dv_dq, dv_dv, dv_dtau of the state
+        after the step by the present one and the torque. For every integrator of fixed step, through trees, loops and
+        couplings; under loops along motions that keep them.
+
+        Raises:
+            InputError: an environment, surface contacts, joint stops, torque functions, pushes or an adaptive step,
+                which are not differentiated, and a step in which dry friction or an event changes what moves.
+
+        >>> import setsu
+        >>> sim = setsu.Simulator(setsu.sample_mechanisms.pendulum(), step=0.01)
+        >>> sim.reset([1.0], [0.0])
+        >>> sim.derivatives([0.0]).dq_dv.round(4).tolist()
+        [[0.01]]
+        """
+        self._require_state("derivatives")
+        refuse_derivatives(self.settings, self._source, self._pushing, self._stops)
+        before_q, before_v, kept = self._arrays.q.copy(), self._arrays.v.copy(), self.save()
+        try:
+            self.step(torque)
+            reached = self._arrays.q.copy(), self._arrays.v.copy()
+            held = self._arrays.held.copy()
+        finally:
+            self.restore(kept)
+        return step_derivatives(self.settings, before_q, before_v, held, reached, self._batched)
 
     def run(
         self,
