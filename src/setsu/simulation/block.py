@@ -13,9 +13,10 @@ from setsu.dynamics import body_poses
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
+from setsu.native.threads import get_threads, pool
 from setsu.simulation.clock import BAD_NUMBERS, BAD_TORQUE, DIVERGED, STOPPED, WANTS, Ask, Clock, Drive
 
-__all__ = ["Arrays", "Block", "Failure", "mutable_arrays"]
+__all__ = ["Arrays", "Block", "Failure", "call_all", "mutable_arrays"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -220,6 +221,20 @@ class Block(ABC):
     def _mutable(self) -> list[NDArray[Any]]:
         own = [getattr(self.arrays, name) for name in self.arrays.__dict__]
         return [*own, *mutable_arrays(self.books())]
+
+
+def call_all(blocks: list[Block], threads: int | None) -> list[Ask]:
+    """Let machines run until they ask, on several threads where that pays."""
+    count = min(threads or get_threads(), len(blocks))
+    if count <= 1:
+        return [block.call() for block in blocks]
+    parts = [blocks[k::count] for k in range(count)]
+    waiting = [pool(count - 1).submit(lambda part=part: [b.call() for b in part]) for part in parts[1:]]
+    answers = [[b.call() for b in parts[0]], *(future.result() for future in waiting)]
+    asks: list[Ask] = [Ask.DONE] * len(blocks)
+    for k, part in enumerate(answers):
+        asks[k::count] = part
+    return asks
 
 
 def mutable_arrays(books: Iterable[Book]) -> list[NDArray[Any]]:

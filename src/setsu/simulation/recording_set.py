@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.mechanism.velocity_names import coordinate_names, position_names
-from setsu.simulation.block import Block
+from setsu.simulation.block import Arrays, Block
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.setting_up import Settings
 
-__all__ = ["make_recording", "point_names", "refuse_memory"]
+__all__ = ["make_recording", "point_names", "recorded_times", "refuse_memory"]
 
 Floats = NDArray[np.float64]
 
@@ -87,6 +87,15 @@ def padded(values: Floats, rows: int) -> Floats:
         return values
     last = values[-1:] if len(values) else np.full((1, *values.shape[1:]), np.nan)
     return np.concatenate([values, np.repeat(last, rows - len(values), axis=0)])
+
+
+def recorded_times(a: Arrays, step: float, steps: int, last: float, every: int) -> Floats:
+    """Recorded times (T,) of a run that begins now, s: t0 + k step, never a running sum."""
+    kept = [*range(0, steps, every), steps]
+    times = a.t0[0] + (a.k[0] + np.array(kept)) * step
+    if last:
+        times[-1] = a.t0[0] + (a.k[0] + steps - 1) * step + last
+    return times
 
 
 def refuse_memory(m: Mechanism, count: int, rows: int) -> None:

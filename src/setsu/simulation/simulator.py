@@ -20,14 +20,13 @@ from setsu.contact import Environment
 from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
-from setsu.native.threads import get_threads, pool
 from setsu.simulation.arguments import chosen_rows, count_worlds, split_duration, states_of, vector
-from setsu.simulation.block import Arrays, Block, Failure
+from setsu.simulation.block import Arrays, Block, Failure, call_all
 from setsu.simulation.clock import Ask
 from setsu.simulation.events import CloseLoop, OpenLoop
 from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.recording import Recording, SimulationStopped
-from setsu.simulation.recording_set import make_recording, refuse_memory
+from setsu.simulation.recording_set import make_recording, recorded_times, refuse_memory
 from setsu.simulation.saved_simulators import read_simulator, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
 from setsu.simulation.step_derivatives import StepDerivatives, refuse_derivatives, step_derivatives
@@ -241,7 +240,7 @@ class Simulator:
         given = [law] if torque is None else [law, torque]
         source = Source(self.mechanism, self._count, not self._batched, given)
         refuse_memory(self.mechanism, self._count, steps // record_every + 2)
-        times = self._times(steps, last, record_every)
+        times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
         try:
             self._use(source)
             try:
@@ -404,7 +403,7 @@ class Simulator:
             waiting.append(block)
         while waiting:
             again, needing = [], []
-            for block, ask in zip(waiting, self._called(waiting), strict=True):
+            for block, ask in zip(waiting, call_all(waiting, self._threads), strict=True):
                 if ask is Ask.NEED_TORQUE:
                     needing.append(block)
                 if ask is not Ask.DONE and self._answered(block, ask):
@@ -453,29 +452,7 @@ class Simulator:
             return False
         return True
 
-    def _called(self, blocks: list[Block]) -> list[Ask]:
-        """Let machines run until they ask, on several threads where that pays."""
-        threads = min(self._threads or get_threads(), len(blocks))
-        if threads <= 1:
-            return [block.call() for block in blocks]
-        parts = [blocks[k::threads] for k in range(threads)]
-        waiting = [pool(threads - 1).submit(lambda part=part: [b.call() for b in part]) for part in parts[1:]]
-        answers = [[b.call() for b in parts[0]], *(future.result() for future in waiting)]
-        asks: list[Ask] = [Ask.DONE] * len(blocks)
-        for k, part in enumerate(answers):
-            asks[k::threads] = part
-        return asks
-
     # Records -------------------------------------------------------------------------------------------------------
-
-    def _times(self, steps: int, last: float, every: int) -> Floats:
-        """Recorded times (T,) of the run that begins now, s."""
-        a, step = self._arrays, self.settings.step
-        kept = [*range(0, steps, every), steps]
-        times = a.t0[0] + (a.k[0] + np.array(kept)) * step
-        if last:
-            times[-1] = a.t0[0] + (a.k[0] + steps - 1) * step + last
-        return times
 
     def _recording(self, times: Floats) -> Recording:
         return make_recording(self.settings, self._blocks, times, self._batched, self.events, self.stopped)
