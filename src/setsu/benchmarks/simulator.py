@@ -224,7 +224,7 @@ def measure_simulator(*, quick: bool = False, progress: Progress = lambda text, 
             for _ in range(rounds):
                 for k, work in enumerate((ours, theirs)):
                     best[k] = min(best[k], work())
-            rows.append(SteppingRow(subject.name, way, *(1e6 * seconds / steps for seconds in best), goal=1.0))
+            rows.append(SteppingRow(subject.name, way, 1e6 * best[0] / steps, 1e6 * best[1] / steps, goal=1.0))
     progress("done", 1.0)
     return SteppingStudy(SIMULATOR, machine, _versions(mujoco), tuple(rows))
 
@@ -364,8 +364,8 @@ def measure_rollout(*, quick: bool = False, progress: Progress = lambda text, pa
                 progress(f"{subject.name}: {worlds} worlds, {threads} threads", number / len(subjects))
                 best = _rollout(mujoco, subject, worlds, threads, steps, rounds)
                 goal = 1.5 if subject.environment is not None else 20.0
-                times = (1e6 * seconds / steps / worlds for seconds in best)
-                rows.append(SteppingRow(subject.name, "many worlds", *times, goal, worlds, threads))
+                ours, theirs = (1e6 * seconds / steps / worlds for seconds in best)
+                rows.append(SteppingRow(subject.name, "many worlds", ours, theirs, goal, worlds, threads))
     progress("done", 1.0)
     return SteppingStudy(ROLLOUT, machine, _versions(mujoco), tuple(rows))
 

@@ -1,0 +1,52 @@
+"""The studies of stepping: both engines start from the same state and move alike; tables and JSON hold every row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from setsu.benchmarks import simulator as stepping
+from setsu.benchmarks.machine import describe_machine
+
+mujoco = pytest.importorskip("mujoco")
+
+
+@pytest.fixture(scope="module")
+def subjects() -> dict[str, stepping._Subject]:
+    return {subject.name: subject for subject in stepping._subjects(stepping._mujoco("simulator"))}
+
+
+def test_the_twins_move_alike(subjects: dict[str, stepping._Subject]) -> None:
+    subject = subjects["PUMA 560"]
+    sim = subject.simulator()
+    sim.step(steps=100)
+    subject.begin(mujoco)
+    mujoco.mj_step(subject.model, subject.data, 100)
+    np.testing.assert_allclose(sim.q, subject.data.qpos, atol=1e-9)
+    np.testing.assert_allclose(sim.v, subject.data.qvel, atol=1e-8)
+
+
+def test_the_laws_of_both_engines_hold_the_arm(subjects: dict[str, stepping._Subject]) -> None:
+    subject = subjects["PUMA 560"]
+    for way in stepping._WAYS.values():
+        ours, theirs = way(mujoco, subject, 20)
+        assert ours() > 0.0
+        assert theirs() > 0.0
+    _, theirs = stepping._compiled_law(mujoco, subject, 500)
+    theirs()
+    np.testing.assert_allclose(subject.data.qpos, subject.qpos, atol=1e-6)
+    assert (subject.model.body_gravcomp == 0.0).all()
+
+
+def test_tables_and_json_hold_every_row(tmp_path: Path) -> None:
+    rows = (
+        stepping.SteppingRow("arm", "bare", 2.0, 10.0, 1.0),
+        stepping.SteppingRow("arm", "many worlds", 2.0, 10.0, 20.0, 256, 2),
+    )
+    study = stepping.SteppingStudy(stepping.ROLLOUT, describe_machine(), {"Setsu": "0", "MuJoCo": "0"}, rows)
+    data = stepping.stepping_as_json(study)
+    assert [(row["ratio"], row["met"]) for row in data["rows"]] == [(5.0, True), (5.0, False)]
+    stepping.write_stepping_json(study, tmp_path / "rollout.json")
+    assert stepping.stepping_tables(study) is not None
