@@ -59,6 +59,9 @@ def simulate(
     target = _target(ready, out)
     if plots is not None:
         _make_folder(plots)
+    elif ready.scenario.output.plots and target is None:
+        where = ready.scenario.origin.where(("output", "plots"))
+        raise InputError(f"{where}: output.plots: nowhere to draw them; expected output.recording, --out or --plots")
     stopped, code, begin = "", 0, time.perf_counter()
     duration = ready.scenario.simulation.duration
     with _Interruptions() as interrupted, ProgressBar("simulating", total=duration, unit="simulated s") as progress:

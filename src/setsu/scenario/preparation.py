@@ -19,6 +19,7 @@ from setsu.errors import InputError, ModelFileError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism, with_contact_points, with_gravity, with_payload
 from setsu.model_files import load_with_report
 from setsu.scenario import schema
+from setsu.scenario.effects import note_idle_settings
 from setsu.scenario.expressions import Formula, parse_formula
 from setsu.scenario.torques import TorqueLaw, single_velocities
 from setsu.simulation import CloseLoop, OpenLoop, consistent_velocity
@@ -61,6 +62,7 @@ def prepare(scenario: schema.Scenario, mechanism: Mechanism | None = None) -> Pr
     q0, v0 = _start(scenario, mechanism, problems)
     torque = _torque(scenario, mechanism, q0, problems)
     options = _options(scenario, problems)
+    note_idle_settings(scenario, mechanism, bool(single_velocities(mechanism)), problems.note)
     problems.raise_if_any()
     if scenario.start.close_loops:
         with problems.at(("start", "close_loops")):

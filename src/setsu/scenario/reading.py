@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
+import numpy as np
 
 from setsu.errors import InputError, ModelFileError, nearest_names
 from setsu.scenario.schema import Scenario
 from setsu.scenario.toml_lines import Origin, key_lines
 
-__all__ = ["as_data", "load", "parse", "read_record", "read_toml", "with_values"]
+__all__ = ["as_data", "load", "parse", "plain_numbers", "read_record", "read_toml", "with_values"]
 
 LARGEST_FILE = 2_000_000
 _TOML_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
@@ -51,7 +52,7 @@ def parse(content: str | Mapping[str, Any], folder: str | Path = ".", name: str 
     if isinstance(content, str):
         data, origin = _from_text(content, name, Path(folder))
     elif isinstance(content, Mapping):
-        data, origin = dict(content), Origin(name, Path(folder))
+        data, origin = plain_numbers(content), Origin(name, Path(folder))
     else:
         raise InputError(f"scenario: expected a TOML text or a dictionary, got {content!r:.80}")
     return read_record(Scenario, data, origin, extra={"origin": origin})
@@ -64,8 +65,17 @@ def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     """
     data = as_data(scenario)
     for path, value in values.items():
-        put(data, path, value)
+        put(data, path, plain_numbers(value))
     return read_record(Scenario, data, scenario.origin, extra={"origin": scenario.origin})
+
+
+def plain_numbers(value: Any) -> Any:
+    """Return plain data with numbers and arrays of NumPy as those of Python."""
+    if isinstance(value, Mapping):
+        return {key: plain_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_numbers(inner) for inner in value]
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def as_data(scenario: Scenario) -> dict[str, Any]:

@@ -163,7 +163,7 @@ class JointFeedbackTorque(_Table, frozen=True, kw_only=True, tag_field="kind", t
 
     stiffness, damping: one number for all joints with one coordinate, or numbers by joint name. target: by joint name,
     rad or m, numbers or texts in t and `parameters`; joints not named are held where they start.
-    limit: largest |tau|, N m or N. gravity_compensation: add setsu.gravity_torque.
+    limit: largest |tau|, N m or N. gravity_compensation: add setsu.gravity_torque, of all joints but free ones.
     """
 
     stiffness: NotNegative | PerJoint = 0.0

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.dynamics import actuator_torque, gravity_torque
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Free, Mechanism
 from setsu.scenario.expressions import Formula
 
 __all__ = ["TorqueLaw"]
@@ -95,10 +96,19 @@ class TorqueLaw:
                 tau += error
                 tau -= self.damping * v
         if self.gravity_compensation:
-            tau += gravity_torque(self.mechanism, q) if gravity is None else gravity(q)
+            tau += self._driven * (gravity_torque(self.mechanism, q) if gravity is None else gravity(q))
         if self.limit is not None:
             np.clip(tau, -self.limit, self.limit, out=tau)
         return tau
+
+    @cached_property
+    def _driven(self) -> Floats:
+        """1 for velocities of joints that may have a motor, 0 for those of free bodies, (nv,)."""
+        mask = np.ones(self.mechanism.nv)
+        for body, where in zip(self.mechanism.moving, self.mechanism.v_slices, strict=True):
+            if isinstance(body.joint, Free):
+                mask[where] = 0.0
+        return mask
 
     # Many runs -------------------------------------------------------------------------------------------------
 

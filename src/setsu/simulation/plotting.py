@@ -11,7 +11,9 @@ from setsu.errors import InputError, nearest_names
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.recording_files import ARRAYS
 
-__all__ = ["plot"]
+__all__ = ["QUANTITIES", "plot"]
+
+QUANTITIES = (*ARRAYS, "ledger")
 
 _AXIS_NAMES = {
     "coordinate": "coordinate_names",
@@ -26,9 +28,8 @@ _MOST_LEGEND_ENTRIES = 24
 
 def plot(recording: Recording, quantity: str) -> Any:
     """Return the figure of a quantity, one curve per component."""
-    known = (*ARRAYS, "ledger")
-    if quantity not in known:
-        raise InputError(f"Recording.plot: unknown quantity {quantity!r}{nearest_names(quantity, known)}")
+    if quantity not in QUANTITIES:
+        raise InputError(f"Recording.plot: unknown quantity {quantity!r}{nearest_names(quantity, QUANTITIES)}")
     try:
         from matplotlib.figure import Figure
     except ImportError:

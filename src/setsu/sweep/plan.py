@@ -65,7 +65,7 @@ def make_plan(study: Study, out: Path) -> tuple[Plan, Floats]:
         InputError: the store holds something else.
     """
     values = sample(study)
-    ready = _tried(study, values)
+    ready, models = _tried(study, values)
     axes = {
         "coordinate": axis_names(ready.mechanism, "nq"),
         "velocity": axis_names(ready.mechanism, "nv"),
@@ -78,7 +78,7 @@ def make_plan(study: Study, out: Path) -> tuple[Plan, Floats]:
     variables = {name: v for name, v in VARIABLES.items() if all(axes[axis] for axis in v.axes)}
     shown = {axis: names for axis, names in axes.items() if names}
     attributes = {"title": study.title or study.scenario.title, "mechanism": ready.mechanism.name, "setsu": FORMAT}
-    description = _description(study, ready)
+    description = _description(study, models)
     store = make_or_open(
         out, description, len(values), study.chunk, columns, shown, variables, {**attributes, "study": json.dumps(
             description, sort_keys=True
@@ -108,11 +108,15 @@ def _contact_names(ready: Prepared) -> tuple[str, ...]:
     return tuple(contact.name for contact in ready.contacts)
 
 
-def _tried(study: Study, values: Floats) -> Prepared:
-    """Prepare the first run, and each parameter at both of its ends or at every choice; all problems at once."""
+def _tried(study: Study, values: Floats) -> tuple[Prepared, list[str]]:
+    """Prepare the first run, and each parameter at both of its ends or at every choice; all problems at once.
+
+    Returns the first run, and digests of all mechanisms met: a store belongs to every model file it was made from.
+    """
     problems: list[str] = []
     first = {path: value_of(p, values[0, k]) for k, p in enumerate(study.parameters) for path in p.paths}
     ready: Prepared | None = None
+    models: list[str] = []
     try:
         ready = prepare(with_values(study.scenario, first))
     except SetsuError as problem:
@@ -123,13 +127,14 @@ def _tried(study: Study, values: Floats) -> Prepared:
         for number in ends:
             value = value_of(parameter, float(number))
             try:
-                prepare(with_values(study.scenario, {**first, **dict.fromkeys(parameter.paths, value)}))
+                tried = prepare(with_values(study.scenario, {**first, **dict.fromkeys(parameter.paths, value)}))
+                models.append(tried.mechanism.digest)
             except SetsuError as problem:
                 where = study.origin.where(("parameters", index))
                 problems += [f"{where}: parameter {parameter.label!r} = {value}: {text}" for text in _lines(problem)]
     if problems or ready is None:
         raise ModelFileError(study.origin.name, list(dict.fromkeys(problems))[:20])
-    return ready
+    return ready, [ready.mechanism.digest, *models]
 
 
 def _lines(problem: SetsuError) -> list[str]:
@@ -143,7 +148,7 @@ def _about(parameter: Parameter) -> dict[str, Any]:
     return about
 
 
-def _description(study: Study, ready: Prepared) -> dict[str, Any]:
+def _description(study: Study, models: list[str]) -> dict[str, Any]:
     """What decides the numbers in the store."""
     import msgspec
 
@@ -157,6 +162,6 @@ def _description(study: Study, ready: Prepared) -> dict[str, Any]:
         "chunk": study.chunk,
         "parameters": [msgspec.to_builtins(parameter) for parameter in study.parameters],
         "scenario": as_data(study.scenario),
-        # The content of the model file, in the state the first run sees it.
-        "mechanism": ready.mechanism.digest,
+        # The content of the model files, as the runs see them.
+        "mechanisms": models,
     }

@@ -58,7 +58,13 @@ def _grid_axis(p: Parameter) -> Floats:
         return _listed(p)
     assert p.low is not None and p.high is not None and p.count is not None  # noqa: PT018
     axis = np.geomspace(p.low, p.high, p.count) if p.spacing == "log" else np.linspace(p.low, p.high, p.count)
-    return np.round(axis) if p.whole else axis
+    return _whole(p, axis) if p.whole else axis
+
+
+def _whole(p: Parameter, values: Floats) -> Floats:
+    """The nearest whole numbers within the range."""
+    assert p.low is not None and p.high is not None  # noqa: PT018
+    return np.clip(np.round(values), math.ceil(p.low), math.floor(p.high))
 
 
 def _from_uniform(p: Parameter, u: Floats) -> Floats:
@@ -73,9 +79,10 @@ def _from_uniform(p: Parameter, u: Floats) -> Floats:
         values = p.mean + p.deviation * np.array([normal.inv_cdf(number) for number in inner])
         return np.round(values) if p.whole else values
     assert p.low is not None and p.high is not None  # noqa: PT018
+    if p.spacing == "log":
+        values = np.exp(math.log(p.low) + u * (math.log(p.high) - math.log(p.low)))
+        return _whole(p, values) if p.whole else values
     if p.whole:
         low, high = math.ceil(p.low), math.floor(p.high)
         return np.minimum(low + np.floor(u * (high - low + 1)), high)
-    if p.spacing == "log":
-        return np.exp(math.log(p.low) + u * (math.log(p.high) - math.log(p.low)))
     return p.low + u * (p.high - p.low)

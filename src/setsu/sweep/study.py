@@ -12,12 +12,13 @@ from msgspec import Meta
 
 from setsu.errors import InputError, ModelFileError
 from setsu.scenario import Scenario, load
-from setsu.scenario.reading import read_record, read_toml
+from setsu.scenario.reading import plain_numbers, read_record, read_toml
 from setsu.scenario.toml_lines import Origin
 
 __all__ = ["MOST_RUNS", "Parameter", "Study", "read_study"]
 
 MOST_RUNS = 100_000_000
+_EXACT = 2**53  # whole numbers up to this are floats, too
 Sampling = Literal["grid", "random", "latin_hypercube"]
 
 
@@ -28,7 +29,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     "start.q.joint1", "start.seed"; several paths get the same value. name: of the variable in the results; else the
     first path. values: a list of numbers, texts or tables ("torque" may be a whole table: a choice of controllers).
     low, high: a range instead; `count` of them for a grid; spacing "log": even in the logarithm. mean, deviation: a
-    normal distribution (not for a grid). whole: round to whole numbers.
+    normal distribution (not for a grid). whole: round to whole numbers, those within low and high.
     """
 
     path: str | tuple[str, ...]
@@ -54,8 +55,13 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def is_choice(self) -> bool:
-        """Whether the values are not all numbers: the results then hold their positions in the list."""
-        return any(isinstance(value, bool) or not isinstance(value, int | float) for value in self.values)
+        """Whether the values are not all numbers that a float64 holds: results then hold positions in the list."""
+        return any(
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or (isinstance(value, int) and abs(value) > _EXACT)
+            for value in self.values
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -88,7 +94,7 @@ def read_study(study: str | Path | Mapping[str, Any]) -> Study:
         ModelFileError: with all problems and their lines.
     """
     if isinstance(study, Mapping):
-        data, origin = dict(study), Origin("study", Path())
+        data, origin = plain_numbers(study), Origin("study", Path())
     elif isinstance(study, str | Path):
         data, origin = read_toml(study)
     else:
@@ -121,6 +127,7 @@ def read_study(study: str | Path | Mapping[str, Any]) -> Study:
         for index, label in enumerate(labels)
         if label in labels[:index]
     ]
+    problems += _overlaps(made)
     if made.sampling == "grid":
         if made.runs is not None:
             problems.append(f"{origin.where(('runs',))}: runs: a grid has as many runs as points; remove it")
@@ -131,6 +138,17 @@ def read_study(study: str | Path | Mapping[str, Any]) -> Study:
     if problems:
         raise ModelFileError(origin.name, problems)
     return made
+
+
+def _overlaps(study: Study) -> list[str]:
+    """Places in the scenario that would be set twice: which of the values counts nobody could tell."""
+    places = [(index, path) for index, p in enumerate(study.parameters) for path in p.paths]
+    return [
+        f"{study.origin.where(('parameters', index))}: parameters.{index}: path {path!r} is also set by {other!r}"
+        for k, (index, path) in enumerate(places)
+        for _, other in places[:k]
+        if f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
+    ]
 
 
 def _faults(p: Parameter, sampling: Sampling) -> list[str]:
@@ -151,10 +169,16 @@ def _faults(p: Parameter, sampling: Sampling) -> list[str]:
             faults.append(f"expected low <= high, got {p.low} and {p.high}")
         elif p.spacing == "log" and p.low <= 0.0:
             faults.append(f"spacing log: expected low > 0, got {p.low}")
+        elif p.whole and math.ceil(p.low) > math.floor(p.high):
+            faults.append(f"whole: there is no whole number from {p.low} to {p.high}")
         if sampling == "grid" and p.count is None:
             faults.append("count: missing; a grid needs it with low and high")
     elif ways[2] and (p.mean is None or p.deviation is None or sampling == "grid"):
         faults.append("mean and deviation: expected both, and random or latin_hypercube sampling")
+    if p.whole and p.values:
+        faults.append("whole: only for low and high or mean and deviation; values are taken as they are")
+    if p.spacing == "log" and not ways[1]:
+        faults.append("spacing: only for low and high")
     if p.count is not None and (sampling != "grid" or not ways[1]):
         faults.append("count: only for a grid, with low and high")
     return faults

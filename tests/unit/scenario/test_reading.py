@@ -130,3 +130,58 @@ def test_no_mutilated_file_gives_anything_but_a_readable_error(data: st.DataObje
     length = data.draw(st.integers(0, 30))
     with contextlib.suppress(setsu.SetsuError):
         scenario.prepare(scenario.parse(text[:at] + piece + text[at + length :], EXAMPLES))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[start]\nfixed = ['joint1']", "start.fixed: has no effect; expected close_loops"),
+        ("[start]\nvelocity_spread = 0.1", "start.velocity_spread: has no effect; expected a seed"),
+        ("[environment]\nheight = 0.5", "environment.height: has no effect; expected floor"),
+        ("[environment]\nslope = 0.5", "environment.slope: has no effect; expected floor"),
+        ("[torque]\nkind = 'expression'\nparameters = { t = 1.0 }", "torque.parameters.t: has no effect"),
+        ("[output]\nplots = ['q', 'speed']", "output.plots.1: unknown quantity 'speed'"),
+        ("[model.material]\nrestitution = 0.5", "model.material: has no effect"),
+    ],
+)
+def test_settings_without_effect_are_refused_with_their_line(text: str, expected: str) -> None:
+    start = "simulation.duration = 0.1\n" if "[model" not in text else ""
+    head = (
+        f"{start}model.sample = 'pendulum'\n"
+        if start
+        else "[simulation]\nduration = 0.1\n[model]\nsample = 'pendulum'\n"
+    )
+    found = problems(head + text)
+    assert any(expected in problem for problem in found), found
+    assert all(problem.startswith("s.toml:") for problem in found)
+
+
+def test_tolerance_and_gains_without_effect_are_refused() -> None:
+    assert (
+        "simulation.tolerance: has no effect"
+        in problems("[model]\nsample = 'pendulum'\n[simulation]\nduration = 0.1\ntolerance = 1e-6\nintegrator = 'rk4'")[
+            0
+        ]
+    )
+    found = problems(
+        "[model]\nsample = 'floating_box'\n[simulation]\nduration = 0.1\n[torque]\nkind = 'joint_feedback'\nstiffness = 2.0"
+    )
+    assert "torque.stiffness: has no effect: " in found[0]
+    assert "has no joint with one coordinate" in found[0]
+
+
+def test_gravity_compensation_does_not_lift_a_floating_robot() -> None:
+    ready = scenario.prepare(
+        scenario.parse(
+            {
+                "model": {"sample": "quadruped"},
+                "torque": {"kind": "joint_feedback", "gravity_compensation": True},
+                "simulation": {"duration": 0.01},
+            }
+        )
+    )
+    torque = ready.torque(0.0, ready.q0, ready.v0)
+    assert (torque[:6] == 0.0).all()
+    expected = setsu.gravity_torque(ready.mechanism, ready.q0)
+    assert (torque[6:] == expected[6:]).all()
+    assert abs(expected[2]) > 1.0

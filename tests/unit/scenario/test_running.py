@@ -102,7 +102,9 @@ def test_the_command_writes_a_recording_and_a_summary(tmp_path: Path, capsys: py
     assert told["recorded_states"] == len(rec) == 11
     assert told["energy"]["end"] == rec.energy[-1]
     assert {Path(path).name for path in told["written"]} == {"reach.nc", "reach_q.png", "reach_torque.png"}
-    assert main(["simulate", str(tmp_path / "reach.toml")]) == 0
+    assert main(["simulate", str(tmp_path / "reach.toml")]) == 2
+    assert "reach.toml:29: output.plots: nowhere to draw them" in capsys.readouterr().err
+    assert main(["simulate", str(tmp_path / "reach.toml"), "--plots", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "joint7" in shown
     assert max(map(len, shown.splitlines())) <= 120

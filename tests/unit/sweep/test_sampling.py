@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import setsu
+from setsu.sweep.plan import value_of
 from setsu.sweep.sampling import sample
 from setsu.sweep.study import read_study
 
@@ -92,3 +93,56 @@ def test_a_bad_study_is_refused_in_words(change: dict[str, Any], expected: str) 
 def test_the_studies_among_the_examples_are_sound(name: str, runs: int) -> None:
     study = read_study(EXAMPLES / f"{name}.toml")
     assert study.n_runs == len(sample(study)) == runs
+
+
+PLAIN = {"scenario": {"model": {"sample": "pendulum"}, "simulation": {"duration": 0.01}}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("torque", "torque.stiffness"),
+        ("start.q.joint1", "start.q.joint1"),
+        (("start.q.joint1", "start.v.joint1"), "start.v"),
+        (("start.seed", "start.seed"), "start.v"),
+    ],
+)
+def test_places_set_twice_are_refused(first: object, second: str) -> None:
+    parameters = [
+        {"path": first, "name": "a", "low": 0.0, "high": 1.0, "count": 2},
+        {"path": second, "name": "b", "low": 0.0, "high": 1.0, "count": 2},
+    ]
+    with pytest.raises(setsu.ModelFileError, match="is also set by"):
+        read_study({**PLAIN, "parameters": parameters})
+
+
+@pytest.mark.parametrize("sampling", ["grid", "random", "latin_hypercube"])
+@pytest.mark.parametrize("spacing", ["linear", "log"])
+def test_whole_numbers_stay_within_their_range(sampling: str, spacing: str) -> None:
+    size = {"count": 50} if sampling == "grid" else {}
+    more = {} if sampling == "grid" else {"runs": 200}
+    parameter = {"path": "start.seed", "low": 0.4, "high": 20.6, "whole": True, "spacing": spacing, **size}
+    values = sample(read_study({**PLAIN, **more, "sampling": sampling, "parameters": [parameter]}))
+    assert (values == np.round(values)).all()
+    assert values.min() == 1.0
+    assert values.max() == 20.0
+    if spacing == "log" and sampling != "grid":
+        assert np.median(values) < 6.0
+
+
+def test_whole_is_for_ranges_that_hold_a_whole_number() -> None:
+    for wrong, text in (
+        ({"values": [0.4, 1.0], "whole": True}, "whole: only for low and high"),
+        ({"low": 0.2, "high": 0.8, "count": 2, "whole": True}, "no whole number from 0.2 to 0.8"),
+        ({"values": [1.0, 2.0], "spacing": "log"}, "spacing: only for low and high"),
+    ):
+        with pytest.raises(setsu.ModelFileError, match=text):
+            read_study({**PLAIN, "parameters": [{"path": "start.seed", **wrong}]})
+
+
+def test_large_seeds_stay_whole_and_numpy_numbers_are_taken() -> None:
+    large = [2**53 + 1, 2**60 + 3]
+    study = read_study({**PLAIN, "seed": np.int64(3), "parameters": [{"path": "start.seed", "values": large}]})
+    assert [value_of(study.parameters[0], number) for number in sample(study)[:, 0]] == large
+    taken = read_study({**PLAIN, "parameters": [{"path": "start.q.joint1", "values": np.array([0.1, 0.2])}]})
+    assert sample(taken)[:, 0].tolist() == [0.1, 0.2]

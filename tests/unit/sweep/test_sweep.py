@@ -202,3 +202,18 @@ def test_a_cluster_that_does_not_answer_is_one_message(tmp_path: Path, monkeypat
 def test_jobs_must_be_a_whole_number(jobs: Any, tmp_path: Path) -> None:
     with pytest.raises(setsu.InputError, match="jobs: expected a whole number"):
         setsu.sweep(swings(), tmp_path / "runs.zarr", jobs=jobs)
+
+
+def test_a_store_belongs_to_every_model_file_it_was_made_from(tmp_path: Path) -> None:
+    for name, length in (("a", 1.0), ("b", 2.0)):
+        setsu.sample_mechanisms.pendulum(length=length).save(tmp_path / f"{name}.toml")
+    files = [str(tmp_path / f"{name}.toml") for name in ("a", "b")]
+    study = {
+        "scenario": {"model": {"file": files[0]}, "simulation": {"duration": 0.01}},
+        "parameters": [{"path": "model.file", "name": "file", "values": files}],
+    }
+    setsu.sweep(study, tmp_path / "runs.zarr", jobs=1)
+    setsu.sweep(study, tmp_path / "runs.zarr", jobs=1)  # nothing has changed
+    setsu.sample_mechanisms.pendulum(length=3.0).save(tmp_path / "b.toml")
+    with pytest.raises(setsu.InputError):
+        setsu.sweep(study, tmp_path / "runs.zarr", jobs=1)

@@ -1,0 +1,48 @@
+"""Settings of a scenario that would have no effect: said with their lines before the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from setsu.errors import nearest_names
+from setsu.mechanism import Mechanism
+from setsu.scenario import schema
+from setsu.simulation.plotting import QUANTITIES
+
+__all__ = ["note_idle_settings"]
+
+_TOLERANCE = schema.Simulation(duration=1.0).tolerance
+Note = Callable[[tuple[str | int, ...], str], None]
+
+
+def note_idle_settings(scenario: schema.Scenario, m: Mechanism, driven: bool, note: Note) -> None:
+    """Note every setting that changes nothing; driven: whether some joint has one coordinate."""
+    model, start, world, torque = scenario.model, scenario.start, scenario.environment, scenario.torque
+    simulation = scenario.simulation
+    if model.file is None:
+        for key in ("floating_base", "repair", "package_folders"):
+            if getattr(model, key):
+                note(("model", key), "has no effect on a sample; expected it with file")
+    elif model.sample_arguments:
+        note(("model", "sample_arguments"), "has no effect on a file; expected it with sample")
+    if model.material is not None and not m.contact_points:
+        note(("model", "material"), f"has no effect: {m.name} has no contact points")
+    if start.fixed and not start.close_loops:
+        note(("start", "fixed"), "has no effect; expected close_loops = true beside it")
+    if start.velocity_spread and start.seed is None:
+        note(("start", "velocity_spread"), "has no effect; expected a seed beside it")
+    if world is not None and not world.floor:
+        for key in ("height", "slope"):
+            if getattr(world, key):
+                note(("environment", key), "has no effect; expected floor = true beside it")
+    if simulation.tolerance != _TOLERANCE and simulation.integrator != "adaptive":
+        note(("simulation", "tolerance"), 'has no effect; expected integrator = "adaptive" beside it')
+    if isinstance(torque, schema.JointFeedbackTorque) and not driven:
+        for key in ("stiffness", "damping"):
+            if getattr(torque, key):
+                note(("torque", key), f"has no effect: {m.name} has no joint with one coordinate")
+    if "t" in getattr(torque, "parameters", {}):
+        note(("torque", "parameters", "t"), "has no effect: t is the time; expected another name")
+    for index, quantity in enumerate(scenario.output.plots):
+        if quantity not in QUANTITIES:
+            note(("output", "plots", index), f"unknown quantity {quantity!r}{nearest_names(quantity, QUANTITIES)}")
