@@ -164,7 +164,8 @@ def test_tolerance_and_gains_without_effect_are_refused() -> None:
         ]
     )
     found = problems(
-        "[model]\nsample = 'floating_box'\n[simulation]\nduration = 0.1\n[torque]\nkind = 'joint_feedback'\nstiffness = 2.0"
+        "[model]\nsample = 'floating_box'\n[simulation]\nduration = 0.1\n"
+        "[torque]\nkind = 'joint_feedback'\nstiffness = 2.0"
     )
     assert "torque.stiffness: has no effect: " in found[0]
     assert "has no joint with one coordinate" in found[0]
