@@ -1,7 +1,8 @@
-"""States, torques and wrenches of other engines: exact maps both ways, joint by joint, by name."""
+"""Other engines and frameworks: exact maps of states and wrenches both ways, and functions with derivatives for JAX."""
 
+from setsu.interop import jax
 from setsu.interop.mujoco_map import mujoco
 from setsu.interop.pinocchio_map import pinocchio
 from setsu.interop.state_map import StateMap
 
-__all__ = ["StateMap", "mujoco", "pinocchio"]
+__all__ = ["StateMap", "jax", "mujoco", "pinocchio"]
