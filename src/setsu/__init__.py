@@ -20,7 +20,7 @@ from setsu.public_names import PARTS as _PARTS
 from setsu.viewers import register_viewer as _register_viewer
 
 if TYPE_CHECKING:
-    from setsu import control, sample_mechanisms, scenario
+    from setsu import contact, control, sample_mechanisms, scenario
     from setsu.citations import Citation, citation
     from setsu.code_generation import GeneratedCode, generate
     from setsu.constraints import (
@@ -228,6 +228,7 @@ __all__ = [
     "constrained_dynamics",
     "constrained_inverse_dynamics",
     "constraint_report",
+    "contact",
     "control",
     "coriolis_matrix",
     "degrees_of_freedom",

@@ -1,6 +1,7 @@
-"""Contact: points of bodies against polygons of an environment, solved exactly step by step."""
+"""Contact: points of bodies against polygons of an environment, solved exactly step by step; raw contact problems."""
 
 from setsu.contact.environment import Environment
 from setsu.contact.polygon import Polygon
+from setsu.contact.raw_problem import ContactSolution, solve
 
-__all__ = ["Environment", "Polygon"]
+__all__ = ["ContactSolution", "Environment", "Polygon", "solve"]

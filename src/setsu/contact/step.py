@@ -165,7 +165,10 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
 
 @part
 def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
-    """Add a displacement to the step that takes points out of the environment, the least in kinetic metric."""
+    """Add a displacement to the step that takes points out of the environment, the least in kinetic metric.
+
+    Return the rounds it took, and whether it converged.
+    """
     n, vectors = 6 * problem.counts[1], problem.vectors
     for i in range(n):
         vectors[BEFORE, i], vectors[FREE, i] = vectors[WRENCH, i], 0.0
@@ -177,7 +180,7 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
             c.impulse[k] = c.shift[k] = c.free[k] = 0.0
         c.shift[0] = c.gap_next if c.gap_next >= 0.0 else _RECOVERY * c.gap_next
         c.friction = 0.0
-    newton_solver.solve(tree, problem)
+    _, rounds, good = newton_solver.solve(tree, problem)
     _apply(scene, tree, problem, motion)
     for d in range(motion.vectors.shape[1]):
         motion.vectors[DISPLACEMENT, d] += motion.vectors[CHANGE, d]
@@ -187,6 +190,7 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.kept[k]
+    return rounds, good
 
 
 @part
@@ -244,7 +248,7 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     residual, rounds, passes, 1 if not converged; work of friction and of normal impulses (J).
     """
     a = motion.vectors
-    dense = problem.counts[2] > 0 or len(held.work.rows) > 0
+    dense = len(held.work.rows) > 0
     problem.counts[3] = 1 if dense else 0
     status = free_velocity(scene, tree, motion, held, h, dense)
     if status != FINE:
@@ -293,7 +297,8 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     depth = _deepest_point(scene, problem, motion, h)
     moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, depth)
     if moved:
-        _move_out(scene, tree, problem, motion)
+        more, settled = _move_out(scene, tree, problem, motion)
+        rounds, good = rounds + more, good and settled
         if not _try(motion):
             return BAD_NUMBERS
         depth = _deepest_point(scene, problem, motion, h)
@@ -333,6 +338,8 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     certificate[0] = depth
     certificate[4], certificate[5], certificate[6] = residual, rounds, passes
     certificate[7] = 0.0 if good else 1.0
+    if not good:
+        problem.counts[6] += 1
     return FINE
 
 

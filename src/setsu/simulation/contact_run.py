@@ -9,6 +9,7 @@ asked for.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from setsu.contact.environment import Environment
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
 from setsu.dynamics import body_poses, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
-from setsu.errors import InputError, nearest_names
+from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Free, Mechanism
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop, initially_open
 from setsu.simulation.held_loops import HeldLoops
@@ -101,8 +102,7 @@ class ContactRun:
         self.shapes = make_shapes(self.pairs if finder == "compiled" else ShapePairs(), m.n_bodies)
         self.pair_log = pair_log.make_pair_log(len(self.pairs.body_pairs))
         self.pair_record = PairRecord(m, self.pairs.body_pairs) if finder else None
-        dense = len(self.pairs.pairs) > 0 or self.loops.count > 0
-        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, dense)
+        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, self.loops.count > 0)
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self.motion, self._bound = self._bind()
         rows = (len(times) - 1) // record_every + 2
@@ -152,6 +152,19 @@ class ContactRun:
                 raise InputError(self._problem(status))
             if not by_step or self.done % _STEPS_PER_CALL == 0:
                 progress(f"t = {self.time:.3g} s", min(1.0, self.done / stop))
+        self._warn_unconverged()
+
+    def _warn_unconverged(self) -> None:
+        """One warning per run that names how many steps took the convex problem instead of Coulomb's law."""
+        steps = int(self.problem.counts[6])
+        if steps:
+            warnings.warn(
+                f"simulate: contact impulses of {steps} of {self.done} steps did not converge; these steps took the "
+                "convex friction problem, which lets sliding contacts separate. contact_log.unconverged marks them; a "
+                "shorter step may help.",
+                ModelWarning,
+                stacklevel=2,
+            )
 
     def recording(self) -> Recording:
         """Return what was recorded so far."""

@@ -1,0 +1,89 @@
+"""Newton's method on Coulomb's law of all contacts of a problem (cone_laws.py (3)-(7)).
+
+Full steps first: near the answer they end in a few rounds, and |F| may climb before it falls. With a line search each
+step is shortened until |F|² falls.
+"""
+
+from __future__ import annotations
+
+import math
+
+from setsu.contact.block_elimination import solve_round
+from setsu.contact.cone_laws import follow_normal, law_blocks, law_error, natural_map
+from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
+from setsu.native.control_flow import part
+
+__all__ = ["certify_natural", "newton"]
+
+_SHORTER, _DECREASE = 0.4, 0.1
+
+
+@part
+def certify_natural(p: ConeProblem, impulses):
+    """The largest entry of the natural map at impulses (n, 3) whose velocities stand in `velocity`."""
+    worst = 0.0
+    for index in range(p.counts[CONTACTS]):
+        error = natural_map(impulses[index], p.velocity[index], p.scale[index], p.friction[index])
+        if not error <= worst:
+            worst = error
+    return worst
+
+
+@part
+def _error(p: ConeProblem, eps, factor):
+    """Velocities and F at the trial impulses: its largest entry (N s) and the sum of squares."""
+    set_velocities(p, p.trial, eps)
+    worst = total = 0.0
+    for index in range(p.counts[CONTACTS]):
+        a, b, c = law_error(p.trial[index], p.velocity[index], factor * p.scale[index], p.friction[index])
+        worst = max(worst, abs(a), abs(b), abs(c))
+        total += a * a + b * b + c * c
+    return worst, total
+
+
+@part
+def _set_trial(p: ConeProblem, length):
+    for index in range(p.counts[CONTACTS]):
+        for k in range(3):
+            p.trial[index, k] = p.impulse[index, k] + length * p.change[index, k]
+
+
+@part
+def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest):
+    """Newton's method from `impulse` until |F| <= goal (N s); return (|F|, rounds).
+
+    eps: compliance of the problem; damping: that of a round; factor: of ρ; shortest: how short steps may get, 1: full.
+    """
+    for index in range(p.counts[CONTACTS]):
+        for k in range(3):
+            p.trial[index, k] = p.impulse[index, k]
+    worst, total = _error(p, eps, factor)
+    rounds = 0
+    while worst > goal and rounds < most:
+        rounds += 1
+        for index in range(p.counts[CONTACTS]):
+            rho, mu = factor * p.scale[index], p.friction[index]
+            law_blocks(
+                p.impulse[index], p.velocity[index], rho, mu, damping, p.ratio[index], p.rest[index], p.slide[index]
+            )
+        if not solve_round(p, used, True):
+            break
+        for index in range(p.counts[CONTACTS]):
+            follow_normal(p.ratio[index], p.slide[index], p.slope[index], p.change[index])
+        length, best, best_total = 1.0, 1.0, math.inf
+        while True:
+            _set_trial(p, length)
+            worst, now = _error(p, eps, factor)
+            if now < best_total:
+                best, best_total = length, now
+            if now < (1.0 - _DECREASE * length) * total or length <= shortest:
+                break
+            length *= _SHORTER
+        if length != best:
+            _set_trial(p, best)
+            worst, now = _error(p, eps, factor)
+        total = now
+        for index in range(p.counts[CONTACTS]):
+            for k in range(3):
+                p.impulse[index, k] = p.trial[index, k]
+    return worst, rounds

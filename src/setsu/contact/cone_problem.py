@@ -1,0 +1,237 @@
+"""One contact problem as the cone solver sees it: contacts, the nodes they act on, and room to work in.
+
+| symbol | meaning | unit |
+|---|---|---|
+| x_k | velocity of node k in coordinates with kinetic energy ½|x|²: one tree of the mechanism, or the whole of it | |
+| K_i | velocity of contact i for x: (3, size) for one node or two | |
+| λ_i, u_i | impulse and velocity of contact i: normal, two tangents | N s, m/s |
+| b_i | velocity of the contact without impulses, what it is measured from included | m/s |
+| ε | compliance | 1/kg |
+
+    x = Σ K_iᵀ λ_i                                                            (1)
+    u_i = b_i + K_i x + ε λ_i                                                 (2)  so W = K Kᵀ + ε 1
+
+Islands of a step go through one such problem, one after the other.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.native.array_book import Book
+from setsu.native.control_flow import code_address, compiled, part, run_on_book
+
+__all__ = [
+    "CONTACTS",
+    "NODES",
+    "NONE",
+    "SIZE",
+    "ConeProblem",
+    "make_cone_problem",
+    "set_velocities",
+    "solve_given",
+    "solve_island",
+    "solve_one_round",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Entries of ConeProblem.counts: contacts, nodes, sum of the sizes of the nodes.
+CONTACTS, NODES, SIZE = 0, 1, 2
+# Entries of ConeProblem.numbers. Given: compliance of the problem and that which rounds work with (1/kg), what Newton's
+# method aims at and what counts as converged (parts of the scale of impulses). Returned: natural map in these parts,
+# rounds, 1 where it converged. Given: IMPULSES or ROUND.
+EPS, DAMPING, ACCURACY, TOLERANCE, RESIDUAL, ROUNDS, CONVERGED, TASK = range(8)
+# What is asked for: impulses, or `change` and `slope` of one round from given C and e.
+IMPULSES, ROUND = 0.0, 1.0
+# No second node: the contact is with the environment.
+NONE = -1
+
+
+class ConeProblem(NamedTuple):
+    """A contact problem of n contacts on N nodes, and the arrays its solution works in."""
+
+    counts: Ints  # (3,) CONTACTS, NODES, SIZE
+    side: Ints  # (n, 2) node of each side, NONE
+    jacobian_start: Ints  # (n, 2) where in `jacobian` K of that side begins
+    jacobian: Floats  # K of all contacts, row after row
+    node_size: Ints  # (N,)
+    node_start: Ints  # (N,) where in x
+    x: Floats  # (SIZE,) (1)
+    load: Floats  # (SIZE,) right side and solution of a linear system
+    free: Floats  # (n, 3) b
+    friction: Floats  # (n,)
+    scale: Floats  # (n,) impulse per velocity of the contact alone, kg
+    impulse: Floats  # (n, 3)
+    velocity: Floats  # (n, 3)
+    trial: Floats  # (n, 3) impulse that is looked at
+    start: Floats  # (n, 3) where the solution began
+    best: Floats  # (n, 3) the impulses with the least residual so far
+    change: Floats  # (n, 3) δλ
+    slope: Floats  # (n, 3) K δx
+    ratio: Floats  # (n, 3, 3) C of block_elimination.py
+    rest: Floats  # (n, 3) e
+    slide: Floats  # (n, 2, 3) how tangential changes follow the normal one (cone_newton.py)
+    cone: Floats  # (n, 3) λ̂ of interior_point.py
+    dual: Floats  # (n, 3) û
+    scaling: Floats  # (n, 3, 3) 1/η, w̄ and the scaled point
+    cone_change: Floats  # (n, 3)
+    dual_change: Floats  # (n, 3)
+    slot: Ints  # (N, N) where in `blocks` the block of two nodes begins, -1: none
+    order: Ints  # (N,) nodes in the order of elimination
+    degree: Ints  # (N,) neighbours not yet eliminated, -1: eliminated
+    later_start: Ints  # (N + 1,) in `later`, by place in the order
+    later: Ints  # nodes coupled to an eliminated one, eliminated after it
+    pivots: Ints  # (SIZE,) rows exchanged inside the blocks of the diagonal
+    blocks: Floats
+    group: Ints  # (N,) of a tree: another one of its island, itself where it stands for the island
+    node: Ints  # (N,) of a tree: its node in the island at hand, -1: none
+    members: Ints  # (n,) contacts of the step, island after island
+    island_start: Ints  # (N + 1,) in members
+    numbers: Floats  # (8,) what cone_solver.py is given and gives back, EPS to TASK
+    code: Ints  # (1,) address of cone_solver.py
+
+
+def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Book:
+    """Return room for so many contacts and nodes, the largest of `largest` and all together of `size` velocities.
+
+    Pages that are never touched cost address space only: room for the worst fill is set aside.
+    """
+    n, N = max(1, contacts), max(1, nodes)
+
+    def floats(*shape: int) -> Floats:
+        return np.zeros(shape)
+
+    def ints(*shape: int) -> Ints:
+        return np.zeros(shape, dtype=np.int64)
+
+    book = Book(
+        ConeProblem(
+            counts=ints(3),
+            side=ints(n, 2),
+            jacobian_start=ints(n, 2),
+            jacobian=floats(6 * n * max(1, largest)),
+            node_size=ints(N),
+            node_start=ints(N),
+            x=floats(max(1, size)),
+            load=floats(max(1, size)),
+            free=floats(n, 3),
+            friction=floats(n),
+            scale=floats(n),
+            impulse=floats(n, 3),
+            velocity=floats(n, 3),
+            trial=floats(n, 3),
+            start=floats(n, 3),
+            best=floats(n, 3),
+            change=floats(n, 3),
+            slope=floats(n, 3),
+            ratio=floats(n, 3, 3),
+            rest=floats(n, 3),
+            slide=floats(n, 2, 3),
+            cone=floats(n, 3),
+            dual=floats(n, 3),
+            scaling=floats(n, 3, 3),
+            cone_change=floats(n, 3),
+            dual_change=floats(n, 3),
+            slot=ints(N, N),
+            order=ints(N),
+            degree=ints(N),
+            later_start=ints(N + 1),
+            later=ints(N * N),
+            pivots=ints(max(1, size)),
+            blocks=floats(max(1, size * size)),
+            group=ints(N),
+            node=np.full(N, -1, dtype=np.int64),
+            members=ints(n),
+            island_start=ints(N + 1),
+            numbers=floats(8),
+            code=ints(1),
+        )
+    )
+    # Compiled apart, when the first problem is made; imported by name, so that the code of those who call it does not
+    # depend on its sources.
+    book.pages.code[0] = code_address(import_module("setsu.contact.cone_solver").solve_entry, book.type)
+    return book
+
+
+@part
+def solve_island(p: ConeProblem, eps, damping, accuracy, tolerance):
+    """Find the impulses (cone_solver.py); return (natural map in parts of the scale, rounds, converged)."""
+    x = p.numbers
+    x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], x[TASK] = eps, damping, accuracy, tolerance, IMPULSES
+    run_on_book(p.code[0], p)
+    return x[RESIDUAL], int(x[ROUNDS]), x[CONVERGED] == 1.0
+
+
+@part
+def add_to_nodes(p: ConeProblem, index, n, s, t, out):
+    """out += K_iᵀ (n, s, t)."""
+    K = p.jacobian
+    for k in range(2):
+        node = p.side[index, k]
+        if node < 0:
+            continue
+        a, m, o = p.jacobian_start[index, k], p.node_size[node], p.node_start[node]
+        if m == 6:
+            for j in range(6):
+                out[o + j] += K[a + j] * n + K[a + 6 + j] * s + K[a + 12 + j] * t
+        else:
+            for j in range(m):
+                out[o + j] += K[a + j] * n + K[a + m + j] * s + K[a + 2 * m + j] * t
+
+
+@part
+def set_from_nodes(p: ConeProblem, index, x, out):
+    """out (3,) = K_i x."""
+    K = p.jacobian
+    u = v = w = 0.0
+    for k in range(2):
+        node = p.side[index, k]
+        if node < 0:
+            continue
+        a, m, o = p.jacobian_start[index, k], p.node_size[node], p.node_start[node]
+        if m == 6:
+            for j in range(6):
+                y = x[o + j]
+                u, v, w = u + K[a + j] * y, v + K[a + 6 + j] * y, w + K[a + 12 + j] * y
+        else:
+            for j in range(m):
+                y = x[o + j]
+                u, v, w = u + K[a + j] * y, v + K[a + m + j] * y, w + K[a + 2 * m + j] * y
+    out[0], out[1], out[2] = u, v, w
+
+
+@part
+def set_velocities(p: ConeProblem, impulses, eps):
+    """x and the velocities (1), (2) of some impulses (n, 3)."""
+    x = p.x
+    for i in range(p.counts[SIZE]):
+        x[i] = 0.0
+    for index in range(p.counts[CONTACTS]):
+        f = impulses[index]
+        if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
+            add_to_nodes(p, index, f[0], f[1], f[2], x)
+    for index in range(p.counts[CONTACTS]):
+        v, f = p.velocity[index], impulses[index]
+        set_from_nodes(p, index, x, v)
+        for k in range(3):
+            v[k] += p.free[index, k] + eps * f[k]
+
+
+@part
+def solve_one_round(p: ConeProblem):
+    """`change` and `slope` of all contacts from C and e; False when the linear system is singular."""
+    p.numbers[TASK] = ROUND
+    run_on_book(p.code[0], p)
+    return p.numbers[CONVERGED] == 1.0
+
+
+@compiled
+def solve_given(p: ConeProblem, eps, damping, accuracy, tolerance):
+    """`solve_island` for Python."""
+    return solve_island(p, eps, damping, accuracy, tolerance)
