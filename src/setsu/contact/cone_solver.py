@@ -200,7 +200,9 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
         for k in range(3):
             V = max(V, abs(p.free[index, k]))
     goal, enough = accuracy * L, tolerance * L
-    _copy(p, p.impulse, p.start)
+    for index in range(n):
+        for k in range(3):
+            p.start[index, k], p.best[index, k] = p.impulse[index, k], 0.0
     _, rounds = newton(p, used, eps, damping, 1.0, goal, _BOLD, 1.0)
     best = _look(p, eps, math.inf)
     for attempt in range(2):

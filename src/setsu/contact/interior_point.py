@@ -45,6 +45,9 @@ def begin_interior(p: ConeProblem, eps, impulse_size, velocity_size, raised):
     set_velocities(p, p.impulse, eps)
     for index in range(p.counts[CONTACTS]):
         f, v, z, s, mu = p.impulse[index], p.velocity[index], p.cone[index], p.dual[index], p.friction[index]
+        # What an island before left there may not be finite.
+        for k in range(3):
+            p.cone_change[index, k] = p.dual_change[index, k] = 0.0
         if mu == 0.0:
             z[0], z[1], z[2] = max(f[0], 0.0) + impulse_size, 0.0, 0.0
             s[0], s[1], s[2] = max(v[0], 0.0) + velocity_size, 0.0, 0.0

@@ -199,3 +199,31 @@ def test_the_same_twice() -> None:
 def test_bad_input(W: object, b: object, friction: object, tolerance: float, said: str) -> None:
     with pytest.raises(setsu.InputError, match=said):
         setsu.contact.solve(W, b, friction, tolerance)  # type: ignore[arg-type]
+
+
+def test_nothing_is_left_of_the_problem_before() -> None:
+    # Islands share one workspace: whatever an island left there, even numbers that are not finite, changes nothing.
+    from setsu.contact.cone_problem import make_cone_problem, solve_given
+
+    results = []
+    given = ("counts", "side", "jacobian_start", "jacobian", "node_size", "node_start", "free", "friction", "scale")
+    for stale in (0.0, 1.0, np.nan):
+        for seed in range(6):
+            W, b = _bodies(seed, 2, 8)
+            book = make_cone_problem(8, 1, 24, 24)
+            p = book.pages
+            for name, array in zip(p._fields, p, strict=True):
+                if array.dtype == np.float64 and name not in (*given, "impulse", "numbers"):
+                    array[...] = stale
+            values, vectors = np.linalg.eigh(W)
+            p.counts[:] = 8, 1, 24
+            p.side[:] = 0, -1
+            p.node_size[0], p.jacobian_start[:, 0] = 24, 72 * np.arange(8)
+            p.jacobian[: 24 * 24] = (vectors * np.sqrt(np.maximum(values, 0.0))).ravel()
+            p.free[:], p.friction[:] = b.reshape(-1, 3), 0.9
+            p.scale[:] = 3.0 / np.einsum("iaia->i", W.reshape(8, 3, 8, 3))
+            outcome = solve_given(book, 0.0, 1e-8, 1e-10, 1e-8)  # type: ignore[arg-type]
+            results.append((outcome, p.impulse.copy()))
+    for k, (outcome, impulse) in enumerate(results):
+        assert outcome == results[k % 6][0]
+        assert np.array_equal(impulse, results[k % 6][1])
