@@ -223,14 +223,14 @@ def _cards() -> list[_Body]:
     def tent(x: float, z: float) -> list[_Body]:
         return [
             _Body(
-                "box", (thick, wide, long), 0.005, (x + side * middle, 0.0, z + high),
+                "box", (thick, wide, long), 0.005, (float(x + side * middle), 0.0, float(z + high)),
                 (0.0, float(-side * np.sin(0.5 * angle)), 0.0, float(np.cos(0.5 * angle))),
             )
             for side in (-1.0, 1.0)
         ]  # fmt: skip
 
     apart = 0.045
-    roof = _Body("box", (0.13, wide, thick), 0.005, (0.0, 0.0, top + 0.5 * thick + gap), _UPRIGHT)
+    roof = _Body("box", (0.13, wide, thick), 0.005, (0.0, 0.0, float(top + 0.5 * thick + gap)), _UPRIGHT)
     return [*tent(-apart, 0.0), *tent(apart, 0.0), roof, *tent(0.0, top + thick + 2.0 * gap)]
 
 

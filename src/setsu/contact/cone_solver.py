@@ -219,10 +219,8 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
         rounds += more
     if best <= enough:
         if best > goal:
-            _copy(p, p.best, p.impulse)
-            _, more = newton(p, used, eps, damping, 1.0, goal, _POLISH, 1.0)
+            best, more = _around(p, used, eps, damping, goal, goal, 0, _POLISH, _MOST - rounds, best)
             rounds += more
-            best = _look(p, eps, best)
     else:
         _copy(p, p.start, p.best)
     _copy(p, p.best, p.impulse)

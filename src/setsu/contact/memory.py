@@ -109,12 +109,13 @@ def _recall_pair(problem: Problem, c):
 
 @part
 def _remember_pairs(problem: Problem):
-    """Keep what pressing contacts between bodies did, and where."""
+    """Keep what contacts between bodies did, and where; also of those that did not press, which are to find themselves
+    in the next step, not the impulse of a neighbour."""
     count = 0
     if problem.counts[2] > 0:
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
-            if c.point == -1 and c.impulse[0] > 0.0:
+            if c.point == -1:
                 kept, f, E = problem.kept[count], c.impulse, c.axes
                 kept.shapes = problem.pairs[c.face].shapes
                 for k in range(3):

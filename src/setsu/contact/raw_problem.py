@@ -198,7 +198,8 @@ def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, toleranc
     p.jacobian[: root.size] = root.ravel()
     p.free[:], p.friction[:], p.scale[:] = b, mu, scale
     damping = _DAMPING * float(np.mean(1.0 / scale))
-    _, rounds, _ = solve_given(book, 0.0, damping, 0.01 * tolerance, tolerance)
+    given: Any = solve_given  # compiled: takes the book of a ConeProblem
+    _, rounds, _ = given(book, 0.0, damping, 0.01 * tolerance, tolerance)
     impulses = p.impulse[:n].copy()
     return (impulses if np.isfinite(impulses).all() else np.zeros((n, 3))), int(rounds)
 

@@ -190,7 +190,7 @@ class Problem(NamedTuple):
     # did not converge so far
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
-    kept: Records  # contacts between bodies that pressed in the step before
+    kept: Records  # contacts between bodies in the step before
     bodies: Ints  # (n,) moving body at each position of the hub
     hub: Ints  # (n,) position of each body there, -1: not in contact
     remembered: Ints  # points that touched something in the step before

@@ -288,7 +288,8 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
         passed = find_passed(scene, problem, motion.poses, motion.poses_next, _CLOSED)
         passed += find_stops(scene, problem, motion.q, motion.q_next, a[V], h, _CLOSED, False)
         loose = dense and _rows_are_loose(scene, tree, problem, motion, held, known, h)
-        if passed == 0 and _miss(scene, problem, motion, h) <= _CLOSED and not loose:
+        # A solve that failed would fail again.
+        if passed == 0 and (_miss(scene, problem, motion, h) <= _CLOSED or not good) and not loose:
             break
     problem.counts[0] = known
     certify(problem, certificate)
