@@ -55,8 +55,8 @@ _FIRST_TRY, _NEXT_TRY, _TRY_ROUNDS, _MOST_TRIES = 1e-3, 1e-2, 5, 2
 # Newton's method with a line search: factors of ρ, from the best impulses, then from the convex solution; rounds.
 _FACTORS = (1.0, 100.0, 1000.0, 10.0, 1e4, 1e4, 1.0)
 _FROM_BEST, _CAREFUL, _LONGER, _SHORTEST = 5, 8, 14, 0.01
-# How far around the best impulses it starts at last, in parts of their residual; how often.
-_NARROW, _WIDE, _STARTS = 0.3, 100.0, 10
+# How far around the best impulses it starts at last, in parts of their residual.
+_SCATTER = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 # The convex problem: rounds, and how far it is solved.
 _CONVEX_ROUNDS, _CONVEX_GAP = 25, 1e-13
 
@@ -141,8 +141,7 @@ def _around(p: ConeProblem, used, eps, damping, goal, enough, first, last, most,
     rounds, chance, count = 0, 1, len(_FACTORS)
     for number in range(first, last):
         factor = _FACTORS[number % count]
-        share = (number - count) / _STARTS
-        scatter = 0.0 if number < count else best * _NARROW * (_WIDE / _NARROW) ** share
+        scatter = 0.0 if number < count else best * _SCATTER[number - count]
         begin = p.start if _FROM_BEST <= number < count else p.best
         for index in range(p.counts[CONTACTS]):
             for k in range(3):
@@ -214,7 +213,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
         rounds += more
         if best <= enough:
             break
-        first, last = (0, _FROM_BEST) if attempt == 0 else (_FROM_BEST, len(_FACTORS) + _STARTS)
+        first, last = (0, _FROM_BEST) if attempt == 0 else (_FROM_BEST, len(_FACTORS) + len(_SCATTER))
         best, more = _around(p, used, eps, damping, goal, enough, first, last, _MOST - rounds, best)
         rounds += more
     if best <= enough:
