@@ -34,7 +34,6 @@ __all__ = [
     "point_in_world",
     "set_axes",
     "set_places",
-    "touch_each_other",
 ]
 
 # A point this far behind a face (m) still counts as at it: what linearised steps leave.
@@ -220,15 +219,6 @@ def set_places(scene: Scene, problem: Problem, motion: Motion, first):
             if c.body_b >= 0:
                 way = 0.5 * (way + motion.poses[c.body_b, i, 3] - motion.poses_start[c.body_b, i, 3])
             c.acts[i] = c.position[i] + way
-
-
-@part
-def touch_each_other(problem: Problem):
-    """Whether two moving bodies are among the pairs."""
-    found = False
-    for k in range(problem.counts[2]):
-        found = found or problem.pairs[k].body_b >= 0
-    return found
 
 
 @part

@@ -15,8 +15,8 @@
     W = Pᵀ Λ P of one contact:  tr W = tr Λ_ll + 2 tr(Λ_la [r]) + |r|² tr Λ_aa - rᵀ Λ_aa r    (5)
 
 A body's contacts share its six rows, however many they are: the problem never gets larger than the tree, nor harder to
-solve when contacts are redundant. It is dense, with matrices of size nv, where bodies touch each other or constraint
-rows (loops, couplings, surfaces) hold: then contacts do not add up along the tree.
+solve when contacts are redundant. It is dense, with matrices of size nv, where constraint rows (loops, couplings,
+surfaces) hold: then contacts do not add up along the tree.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
             for i in range(6):
                 problem.vectors[BEFORE, 6 * k + i] = motion.body_twists[0, d, i]
                 problem.vectors[FREE, 6 * k + i] = motion.body_twists[1, d, i]
-            if problem.bodies[k] >= len(motion.poses):  # a joint (joint_stops.py): its rate, and nothing else
+            joint = problem.bodies[k] >= len(motion.poses)
+            if joint:  # (joint_stops.py): its rate, and nothing else
                 problem.vectors[BEFORE, 6 * k], problem.vectors[FREE, 6 * k] = a[V, d], a[V_FREE, d]
     for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
@@ -89,8 +90,9 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
             _set_arm(motion.poses, body if dense else tree.reference[body], c.acts, c.arm_a)
             trace = _trace(L, c.arm_a)
         if c.hub_b >= 0:
-            _set_arm(motion.poses, c.body_b, c.acts, c.arm_b)
-            trace += _trace(problem.own[c.hub_b], c.arm_b)
+            L = problem.own[c.hub_b] if dense else tree.response[tree.last[c.body_b]]
+            _set_arm(motion.poses, c.body_b if dense else tree.reference[c.body_b], c.acts, c.arm_b)
+            trace += _trace(L, c.arm_b)
         c.scale = 3.0 / trace if trace > 0.0 else 0.0
         set_velocity(problem, index, BEFORE, c.before)
         set_velocity(problem, index, FREE, c.free)

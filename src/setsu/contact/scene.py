@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.cone_problem import make_cone_problem
 from setsu.contact.environment import Environment
+from setsu.contact.tree import number_trees
 from setsu.mechanism import Mechanism
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "SOLUTION",
     "STOP",
     "TWIST",
+    "UNCONVERGED",
     "WRENCH",
     "X_PART",
     "Problem",
@@ -35,6 +38,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Records = Any
+# A workspace inside another one: compiled code sees its fields, and it holds nothing from one step to the next.
+Workspace = Any
 
 # A point may touch a floor and two walls at once.
 _FACES_PER_POINT = 3
@@ -50,6 +55,9 @@ FREE = 1  # twists without contact impulses
 TWIST = 2  # twists with them
 WRENCH = 3  # wrench impulses of the contacts
 LOAD, SOLUTION, X_PART = 4, 5, 6  # of a linear system
+
+# Entry of Problem.counts: steps that did not converge so far.
+UNCONVERGED = 6
 
 _BODY = np.dtype(
     [
@@ -126,7 +134,7 @@ PAIR = np.dtype(
         ("surface", "f8", 3),  # m/s, world axes: velocity of surface b beyond that of the body
     ]
 )
-_KEPT = np.dtype([("shapes", "i8"), ("position", "f8", 3), ("impulse", "f8", 3)])
+_KEPT = np.dtype([("shapes", "i8"), ("taken", "i8"), ("position", "f8", 3), ("impulse", "f8", 3)])  # world axes
 _CONTACT = np.dtype(
     [
         ("point", "i8"),  # contact point, -1 for a pair of bodies, STOP
@@ -163,11 +171,8 @@ _CONTACT = np.dtype(
         ("trial", "f8", 3),
         ("change", "f8", 3),
         ("kept", "f8", 3),
-        ("start", "f8", 3),  # where a solver begins, or the best it has
-        ("kept_start", "f8", 3),
-        ("raised", "f8"),  # m/s: added to the normal velocity (cone_descent.py)
-        ("moved", "f8", 3),  # m/s: change of the free velocity
-        ("balanced", "f8", 3),  # N s: impulse that brings it about
+        ("start", "f8", 3),  # where a solver begins
+        ("kept_start", "f8", 3),  # where it began with another ρ
         ("slope", "f8", 3),  # m/s: change of the velocity in a round of a solver
         ("ratio", "f8", (3, 3)),
         ("rest", "f8", 3),
@@ -199,25 +204,24 @@ class Scene(NamedTuple):
 class Problem(NamedTuple):
     """Contacts of one step and the bodies that take part in them (the hub), coupled through the mechanism.
 
-    x are coordinates in which the kinetic energy is ½|x|²: v = L⁻¹ D^-½ x with H = Lᵀ D L. The last five arrays serve
-    dense problems alone.
+    x are coordinates in which the kinetic energy is ½|x|²: of the velocities of one tree, or of all where rows hold.
+    The last two arrays serve such problems alone.
     """
 
-    counts: Ints  # (8,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; -; 1: pairs
-    # that there was no room for
+    counts: Ints  # (8,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; steps that
+    # did not converge so far (UNCONVERGED); 1: pairs that there was no room for
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
-    kept: Records  # contacts between bodies that pressed in the step before
+    kept: Records  # contacts between bodies in the step before
     bodies: Ints  # (n,) moving body at each position of the hub
     hub: Ints  # (n,) position of each body there, -1: not in contact
     remembered: Ints  # points that touched something in the step before
     vectors: Floats  # (7, d), d = max(6 n, nv)
     stiffness: Floats  # (n, 6, 6) of each body's contacts
-    root: Floats  # (n, 6, nv) X: twist of the body = X x
+    root: Floats  # (n, 6, size) X: twist of the body = X x
+    cones: Workspace  # of a ConeProblem: the island at hand
     own: Floats  # (n, 6, 6) X Xᵀ: twist of the body for unit wrench impulses on it
-    system: Floats  # (nv, nv)
     support: Ints  # (n, nv + 1) number of columns of `root` that are not zero, and which
-    product: Floats  # (6, nv)
 
 
 def make_stops(coordinate: Ints, velocity: Ints, sign: Floats, limit: Floats, lever: Floats) -> Records:
@@ -289,13 +293,16 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
 def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) -> Problem:
     """Return room for the contacts of a step: every point with three faces, all stops, `n_pairs` between bodies.
 
-    dense: whether bodies may touch each other or constraint rows hold.
+    dense: whether constraint rows may hold.
     """
     n_points, n, m = len(scene.points), max(1, len(scene.bodies)), max(1, nv)
     d = n if dense else 1
+    n_contacts = max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs)
+    sizes = number_trees(scene.parent)[2]
+    largest = m if dense else max(1, int(sizes.max()))
     return Problem(
         counts=np.zeros(8, dtype=np.int64),
-        contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs), dtype=_CONTACT),
+        contacts=np.zeros(n_contacts, dtype=_CONTACT),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         kept=np.zeros(max(1, n_pairs), dtype=_KEPT),
         bodies=np.zeros(n, dtype=np.int64),
@@ -303,11 +310,10 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) ->
         remembered=np.zeros(max(1, n_points), dtype=np.int64),
         vectors=np.zeros((7, max(6 * n, m))),
         stiffness=np.zeros((n, 6, 6)),
-        root=np.zeros((d, 6, m)),
+        root=np.zeros((n, 6, largest)),
+        cones=make_cone_problem(n_contacts, len(sizes), largest, m),
         own=np.zeros((d, 6, 6)),
-        system=np.zeros((m, m) if dense else (1, 1)),
         support=np.zeros((d, m + 1), dtype=np.int64),
-        product=np.zeros((6, m)),
     )
 
 

@@ -33,7 +33,6 @@ from setsu.contact.detection import (
     find_passed,
     point_in_world,
     set_places,
-    touch_each_other,
 )
 from setsu.contact.energy_guard import (
     can_pay,
@@ -91,7 +90,7 @@ from setsu.contact.impulses import CREEP, set_bounces, solve_contacts
 from setsu.contact.joint_stops import find_stops, stop_gap
 from setsu.contact.memory import is_sliding, recall, remember
 from setsu.contact.problem import prepare, reset_hub, set_velocity
-from setsu.contact.scene import BEFORE, FREE, STOP, TWIST, WRENCH, Problem, Scene
+from setsu.contact.scene import BEFORE, FREE, STOP, TWIST, UNCONVERGED, WRENCH, Problem, Scene
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias, take_next, weight_energy
 from setsu.native.control_flow import part, run_bound
 
@@ -201,7 +200,10 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
 
 @part
 def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
-    """Add a displacement to the step that takes points out of the environment, the least in kinetic metric."""
+    """Add a displacement to the step that takes points out of the environment, the least in kinetic metric.
+
+    Return the rounds it took, and whether it converged.
+    """
     n, vectors = 6 * problem.counts[1], problem.vectors
     for i in range(n):
         vectors[BEFORE, i], vectors[FREE, i] = vectors[WRENCH, i], 0.0
@@ -213,7 +215,7 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
             c.impulse[k] = c.shift[k] = c.free[k] = 0.0
         c.shift[0] = c.gap_next if c.gap_next >= 0.0 else _RECOVERY * c.gap_next
         c.friction = 0.0
-    newton_solver.solve(tree, problem)
+    _, rounds, good = newton_solver.solve(tree, problem)
     _apply(scene, tree, problem, motion)
     for d in range(motion.vectors.shape[1]):
         motion.vectors[DISPLACEMENT, d] += motion.vectors[CHANGE, d]
@@ -223,6 +225,7 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.kept[k]
+    return rounds, good
 
 
 @part
@@ -299,7 +302,7 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     residual, rounds, passes, 1 if not converged; work of friction and of normal impulses (J).
     """
     plain = solver == SUGIHARA2002 or len(held.work.rows) > 0
-    dense = len(held.work.rows) > 0 or touch_each_other(problem)
+    dense = len(held.work.rows) > 0
     problem.counts[3] = 1 if dense else 0
     far = place_middle(tree, motion, h, plain)
     status = BAD_NUMBERS
@@ -357,7 +360,9 @@ def _take(
         passed = find_passed(scene, problem, motion.poses_start, motion.poses_next, _CLOSED)
         passed += find_stops(scene, problem, motion.q, motion.q_next, a[V], h, _CLOSED, False)
         loose = dense and _rows_are_loose(scene, tree, problem, motion, held, known, h)
-        if passed == 0 and _miss(scene, tree, problem, motion, h, plain) <= _CLOSED and not loose:
+        # A solve that failed would fail again.
+        met = not good or _miss(scene, tree, problem, motion, h, plain) <= _CLOSED
+        if passed == 0 and met and not loose:
             break
     problem.counts[0] = known
     certify(problem, certificate)
@@ -367,7 +372,8 @@ def _take(
     depth = _deepest_point(scene, problem, motion, h)
     moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, depth)
     if moved:
-        _move_out(scene, tree, problem, motion)
+        more, settled = _move_out(scene, tree, problem, motion)
+        rounds, good = rounds + more, good and settled
         if not try_step(tree, motion, h, False):
             return BAD_NUMBERS
         depth = _deepest_point(scene, problem, motion, h)
@@ -409,6 +415,8 @@ def _take(
     certificate[0] = depth
     certificate[4], certificate[5], certificate[6] = residual, rounds, passes
     certificate[7] = 0.0 if good else 1.0
+    if not good:
+        problem.counts[UNCONVERGED] += 1
     return FINE
 
 
