@@ -182,6 +182,7 @@ _NAMES = {
     "setsu.model_files": (
         "DHRow",
         "LoadReport",
+        "excluded_pairs",
         "from_dh",
         "load",
         "load_with_report",

@@ -94,6 +94,7 @@ class ConeProblem(NamedTuple):
     blocks: Floats
     group: Ints  # (N,) of a tree: another one of its island, itself where it stands for the island
     node: Ints  # (N,) of a tree: its node in the island at hand, -1: none
+    column: Ints  # (n,) of a soft contact: its own velocity among those of the first side (islands.py)
     members: Ints  # (n,) contacts of the step, island after island
     island_start: Ints  # (N + 1,) in members
     numbers: Floats  # (8,) what cone_solver.py is given and gives back, EPS to TASK
@@ -153,6 +154,7 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
             blocks=floats(max(1, size * size)),
             group=ints(N),
             node=np.full(N, -1, dtype=np.int64),
+            column=ints(n),
             members=ints(n),
             island_start=ints(N + 1),
             numbers=floats(8),

@@ -7,12 +7,15 @@
 | X_b, P_i | twist of a body for x of its tree (articulated.py (6)), wrench of a contact's impulse (problem.py (1)) |
 
     K_i = P_iᵀ X  of body a, minus that of body b                             (1)
+    W_nn += soft of contact i: K_i has a column of its own, (√soft, 0, 0)ᵀ    (2)
 
 Islands are found by union and find over trees. Each becomes one ConeProblem with a node per tree. Where constraint rows
 hold, the whole mechanism is one node.
 """
 
 from __future__ import annotations
+
+import math
 
 from setsu.contact.articulated import set_root
 from setsu.contact.cone_problem import CONTACTS, NODES, NONE, SIZE, ConeProblem
@@ -106,15 +109,13 @@ def _enter(tree: Tree, problem: Problem, hub):
         p.counts[NODES] = node + 1
         p.node[k] = node
         p.node_size[node] = problem.root.shape[2] if problem.counts[3] == 1 else tree.size[k]
-        p.node_start[node] = p.counts[SIZE]
-        p.counts[SIZE] += p.node_size[node]
     return node
 
 
 @part
-def _add_jacobian(E, r, X, sign, K, o, n):
-    """K at o (3, n) += sign · P_iᵀ X (1)."""
-    for d in range(n):
+def _add_jacobian(E, r, X, sign, K, o, m, n):
+    """K at o (3, n) += sign · P_iᵀ X (1), X (6, m)."""
+    for d in range(m):
         x = sign * (X[0, d] + X[4, d] * r[2] - X[5, d] * r[1])
         y = sign * (X[1, d] + X[5, d] * r[0] - X[3, d] * r[2])
         z = sign * (X[2, d] + X[3, d] * r[1] - X[4, d] * r[0])
@@ -124,16 +125,38 @@ def _add_jacobian(E, r, X, sign, K, o, n):
 
 
 @part
-def gather(tree: Tree, problem: Problem, first, last):
-    """Fill the ConeProblem with the contacts `first` to `last` of `members`, impulses to start from included."""
+def _columns(tree: Tree, problem: Problem, hub):
+    """Columns of X of a body."""
+    return problem.root.shape[2] if problem.counts[3] == 1 else tree.size[_tree_of(tree, problem, hub)]
+
+
+@part
+def _enter_all(tree: Tree, problem: Problem, first, last):
+    """Nodes of the contacts `first` to `last`, with a further velocity for each soft one (2)."""
     p = problem.cones
     p.counts[CONTACTS], p.counts[NODES], p.counts[SIZE] = last - first, 0, 0
-    used = 0
     for i in range(last - first):
         c = problem.contacts[p.members[first + i]]
         a = _enter(tree, problem, c.hub_a)
         b = _enter(tree, problem, c.hub_b) if c.hub_b >= 0 else NONE
         p.side[i, 0], p.side[i, 1] = a, NONE if b == a else b
+    for i in range(last - first):
+        if problem.contacts[p.members[first + i]].soft > 0.0:
+            p.column[i] = p.node_size[p.side[i, 0]]
+            p.node_size[p.side[i, 0]] += 1
+    for node in range(p.counts[NODES]):
+        p.node_start[node] = p.counts[SIZE]
+        p.counts[SIZE] += p.node_size[node]
+
+
+@part
+def gather(tree: Tree, problem: Problem, first, last):
+    """Fill the ConeProblem with the contacts `first` to `last` of `members`, impulses to start from included."""
+    p = problem.cones
+    _enter_all(tree, problem, first, last)
+    used = 0
+    for i in range(last - first):
+        c = problem.contacts[p.members[first + i]]
         for side in range(2):
             node = p.side[i, side]
             if node == NONE:
@@ -143,13 +166,17 @@ def gather(tree: Tree, problem: Problem, first, last):
             for d in range(3 * n):
                 p.jacobian[used + d] = 0.0
             used += 3 * n
-        _add_jacobian(c.axes, c.arm_a, problem.root[c.hub_a], 1.0, p.jacobian, p.jacobian_start[i, 0], p.node_size[a])
-        if b != NONE:
-            at = p.jacobian_start[i, 0 if b == a else 1]
-            _add_jacobian(c.axes, c.arm_b, problem.root[c.hub_b], -1.0, p.jacobian, at, p.node_size[b])
+        n, m = p.node_size[p.side[i, 0]], _columns(tree, problem, c.hub_a)
+        _add_jacobian(c.axes, c.arm_a, problem.root[c.hub_a], 1.0, p.jacobian, p.jacobian_start[i, 0], m, n)
+        if c.soft > 0.0:
+            p.jacobian[p.jacobian_start[i, 0] + p.column[i]] = math.sqrt(c.soft)  # (2)
+        if c.hub_b >= 0:
+            side = 0 if p.side[i, 1] == NONE else 1
+            n, m = p.node_size[p.side[i, side]], _columns(tree, problem, c.hub_b)
+            _add_jacobian(c.axes, c.arm_b, problem.root[c.hub_b], -1.0, p.jacobian, p.jacobian_start[i, side], m, n)
         p.friction[i], p.scale[i] = c.friction, c.scale
         for k in range(3):
-            p.free[i, k], p.impulse[i, k] = c.free[k] + c.shift[k], c.impulse[k]
+            p.free[i, k], p.impulse[i, k] = c.free[k] + c.spun[k] + c.shift[k], c.impulse[k]
     # Which tree has which node is known by the contacts from here on.
     for i in range(last - first):
         c = problem.contacts[p.members[first + i]]

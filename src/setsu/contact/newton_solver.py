@@ -9,7 +9,7 @@
     F(λ) = 0 (cone_laws.py (3)-(6))                                           (1)  <=> the contact problem
     δλ = e - C Pᵀδy,  δy = Λ P δλ                                             (2)  C, e: cone_laws.py (7)
 
-Where only the environment is touched, Newton's method works on all trees at once, by articulated inertias
+Where only a rigid environment is touched, Newton's method works on all trees at once, by articulated inertias
 (linear_step.py): a few full steps; where modes change it may go around between them, and the way leads over softer
 contacts, ε from 1e-3 down, with steps shortened until |F| falls and ρ of several sizes: large ones let velocities
 decide about modes, small ones impulses. What that does not settle, bodies that touch each other and mechanisms with
@@ -31,7 +31,7 @@ from setsu.contact.cone_problem import solve_island
 from setsu.contact.islands import find_islands, gather, has_pairs, set_roots
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
-from setsu.contact.scene import TWIST, Problem
+from setsu.contact.scene import SOFT, TWIST, Problem
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import part
 
@@ -203,7 +203,7 @@ def solve(tree: Tree, problem: Problem):
             c.change[k], c.start[k] = 0.0, c.impulse[k]
             largest = max(largest, c.scale * abs(c.free[k] + c.shift[k]))
     rounds, accuracy, eps = 0, _ACCURACY * largest, _COMPLIANCE * unit
-    if problem.counts[3] == 0 and not has_pairs(problem):
+    if problem.counts[3] == 0 and problem.counts[SOFT] == 0 and not has_pairs(problem):
         worst, rounds = _newton(tree, problem, eps, 1.0, accuracy, _BOLD, 1.0)
         if not worst <= accuracy:
             worst, more = _solve_by_softer(tree, problem, unit, accuracy, largest)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from setsu.contact.cone_problem import make_cone_problem
 from setsu.contact.environment import Environment
+from setsu.contact.ground import MATERIAL, material_value
 from setsu.contact.tree import number_trees
 from setsu.mechanism import Mechanism
 
@@ -22,8 +23,10 @@ __all__ = [
     "LOAD",
     "NODE",
     "PAIR",
+    "SOFT",
     "SOLUTION",
     "STOP",
+    "TURNING",
     "TWIST",
     "UNCONVERGED",
     "WRENCH",
@@ -56,8 +59,8 @@ TWIST = 2  # twists with them
 WRENCH = 3  # wrench impulses of the contacts
 LOAD, SOLUTION, X_PART = 4, 5, 6  # of a linear system
 
-# Entry of Problem.counts: steps that did not converge so far.
-UNCONVERGED = 6
+# Entries of Problem.counts: steps that did not converge so far; contacts with torsional or rolling friction; soft ones.
+UNCONVERGED, TURNING, SOFT = 6, 8, 9
 
 _BODY = np.dtype(
     [
@@ -85,6 +88,10 @@ _POINT = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),  # m
+        ("rolling", "f8"),  # m
+        ("stiffness", "f8"),  # N/m, inf: rigid
+        ("damping", "f8"),  # N s/m
         ("face", "i8", _FACES_PER_POINT),  # what it touched then, -1: nothing
         ("slides", "i8", _FACES_PER_POINT),
         ("steps", "i8", _FACES_PER_POINT),  # how many steps it has touched it
@@ -115,6 +122,10 @@ _POLYGON = np.dtype(
         ("static_friction", "f8"),  # inf: that of the point
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),  # m
+        ("rolling", "f8"),  # m
+        ("stiffness", "f8"),  # N/m, inf: rigid
+        ("damping", "f8"),  # N s/m
         ("surface", "f8", 3),  # m/s: velocity of the surface
     ]
 )
@@ -131,6 +142,10 @@ PAIR = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),  # m
+        ("rolling", "f8"),  # m
+        ("stiffness", "f8"),  # N/m, inf: rigid
+        ("damping", "f8"),  # N s/m
         ("surface", "f8", 3),  # m/s, world axes: velocity of surface b beyond that of the body
     ]
 )
@@ -157,7 +172,17 @@ _CONTACT = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),  # m
+        ("rolling", "f8"),  # m
+        ("stiffness", "f8"),  # N/m, inf: rigid
+        ("damping", "f8"),  # N s/m
         ("friction", "f8"),  # the coefficient in force
+        ("soft", "f8"),  # 1/kg: what a normal impulse adds to the velocity, 0: rigid (impulses.py)
+        ("couple", "f8", 3),  # N m s, about the contact axes: torsional and rolling friction (turning_friction.py)
+        ("agility", "f8", 3),  # 1/(kg m²): angular velocity for unit couples
+        ("spun", "f8", 3),  # m/s: what all couples do to the contact's velocity
+        ("former_couple", "f8", 3),
+        ("former_turn", "f8", 3),
         ("surface", "f8", 3),  # m/s, in the contact axes: velocity of surface b, of a conveyor belt
         ("before", "f8", 3),  # m/s, in the contact axes, at the beginning of the step
         ("free", "f8", 3),  # without contact impulses
@@ -199,6 +224,7 @@ class Scene(NamedTuple):
     nodes: Records  # tree of boxes: halves at first and first + 1; leaf: first = -1 - polygon
     scratch: Ints  # (2, ...) stack of a walk over the tree, polygons found
     stops: Records
+    soft: Ints  # (1,) 1: points or polygons are soft
 
 
 class Problem(NamedTuple):
@@ -208,8 +234,8 @@ class Problem(NamedTuple):
     The last two arrays serve such problems alone.
     """
 
-    counts: Ints  # (8,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; steps that
-    # did not converge so far (UNCONVERGED); 1: pairs that there was no room for
+    counts: Ints  # (10,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; steps that
+    # did not converge so far (UNCONVERGED); 1: pairs that there was no room for; TURNING, SOFT
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
     kept: Records  # contacts between bodies in the step before
@@ -267,7 +293,7 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
     polygons = np.zeros(len(flat.offset), dtype=_POLYGON)
     polygons["normal"], polygons["offset"] = flat.normal, flat.offset
     polygons["edge_start"], polygons["edge_stop"] = flat.edge_start[:-1], flat.edge_start[1:]
-    for key in ("static_friction", "kinetic_friction", "restitution", "surface"):
+    for key in (*MATERIAL, "surface"):
         polygons[key] = getattr(flat, key)
     nodes = np.zeros(len(flat.node_first), dtype=NODE)
     nodes["low"], nodes["high"], nodes["first"] = flat.node_low, flat.node_high, flat.node_first
@@ -287,21 +313,24 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
         nodes=nodes,
         scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
         stops=stops,
+        soft=np.array([int(any(np.isfinite(x["stiffness"]).any() for x in (points, polygons)))]),
     )
 
 
-def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) -> Problem:
+def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True, soft: bool = False) -> Problem:
     """Return room for the contacts of a step: every point with three faces, all stops, `n_pairs` between bodies.
 
-    dense: whether constraint rows may hold.
+    dense: whether constraint rows may hold; soft: whether contacts may give way.
     """
     n_points, n, m = len(scene.points), max(1, len(scene.bodies)), max(1, nv)
     d = n if dense else 1
     n_contacts = max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs)
     sizes = number_trees(scene.parent)[2]
     largest = m if dense else max(1, int(sizes.max()))
+    # A soft contact is one more velocity of its tree (islands.py).
+    room = n_contacts if soft else 0
     return Problem(
-        counts=np.zeros(8, dtype=np.int64),
+        counts=np.zeros(10, dtype=np.int64),
         contacts=np.zeros(n_contacts, dtype=_CONTACT),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         kept=np.zeros(max(1, n_pairs), dtype=_KEPT),
@@ -311,7 +340,7 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) ->
         vectors=np.zeros((7, max(6 * n, m))),
         stiffness=np.zeros((n, 6, 6)),
         root=np.zeros((n, 6, largest)),
-        cones=make_cone_problem(n_contacts, len(sizes), largest, m),
+        cones=make_cone_problem(n_contacts, len(sizes), largest + room, m + room),
         own=np.zeros((d, 6, 6)),
         support=np.zeros((d, m + 1), dtype=np.int64),
     )
@@ -324,8 +353,8 @@ def _points(m: Mechanism) -> Records:
     poses = {name: frame.pose.matrix for name, frame in frames.items()}
     points["body"] = [frames[point.body].body for point in given]
     points["radius"] = [point.radius for point in given]
-    for key in ("static_friction", "kinetic_friction", "restitution"):
-        points[key] = [getattr(point.material, key) for point in given]
+    for key in MATERIAL:
+        points[key] = [material_value(point.material, key) for point in given]
     T = np.array([poses[point.body] for point in given]).reshape(-1, 4, 4)
     positions = np.array([point.position for point in given]).reshape(-1, 3)
     points["position"] = np.einsum("nij,nj->ni", T[:, :3, :3], positions) + T[:, :3, 3]

@@ -83,7 +83,8 @@ class ContactWorld(Block):
         self.coal = BodyPairs(self.pairs) if finder == "coal" else None
         self.shapes = make_shapes(self.pairs if finder != "coal" else ShapePairs(), m.n_bodies)
         self.pair_log = pair_log.make_pair_log(len(self.pairs.names))
-        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, self.loops.count > 0)
+        soft = bool(self.scene.soft[0]) or any(s.material and s.material.stiffness for s in self.pairs.shapes)
+        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, self.loops.count > 0, soft)
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self.motion, self._bound = self._bind()
         vectors = self.motion.vectors
@@ -305,7 +306,9 @@ class ContactWorld(Block):
     def _start_depth(self) -> float:
         """How deep (m) points start inside the environment; InputError when that is too deep."""
         points = self.scene.points
-        moving = np.flatnonzero(points["body"] >= 0)
+        # What is soft may rest inside.
+        rigid = np.isinf(points["stiffness"]) & np.isinf(self.scene.polygons["stiffness"]).all()
+        moving = np.flatnonzero((points["body"] >= 0) & rigid)
         T = self.motion.poses[points["body"][moving]]
         places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
         radii = points["radius"][moving]
@@ -443,6 +446,10 @@ def _refuse(m: Mechanism, settings: Settings) -> None:
         raise InputError(f"simulate: contact_solver: unknown {solver!r}{nearest_names(str(solver), CONTACT_SOLVERS)}")
     if settings.joint_stops and solver != "default":
         raise InputError(f"simulate: joint_stops need contact_solver='default'; {solver} knows points only")
+    materials = [point.material for point in m.contact_points]
+    materials += [p.material for p in settings.environment.polygons if p.material] if settings.environment else []
+    if solver != "default" and any(x.torsional or x.rolling or x.stiffness for x in materials):
+        raise InputError(f"simulate: torsional, rolling, stiffness of materials: {solver} knows none of them")
     if m.has_bearings:
         raise InputError("simulate: bearing_friction of joints cannot be combined with an environment")
     for contact in settings.contacts:
