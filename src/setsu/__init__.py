@@ -190,7 +190,7 @@ if TYPE_CHECKING:
         minimum_parameters,
         serial_equivalence,
     )
-    from setsu.model_files import DHRow, LoadReport, from_dh, load, load_with_report
+    from setsu.model_files import DHRow, LoadReport, excluded_pairs, from_dh, load, load_with_report
     from setsu.named_numbers import NamedNumber, symbol
     from setsu.native.threads import get_threads, set_threads
     from setsu.nodal import (
@@ -338,6 +338,7 @@ __all__ = [
     "distance",
     "energy_regressor",
     "excitation_trajectory",
+    "excluded_pairs",
     "extract",
     "forward_dynamics",
     "forward_dynamics_derivatives",

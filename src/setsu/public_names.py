@@ -189,6 +189,7 @@ _NAMES = {
     "setsu.model_files": (
         "DHRow",
         "LoadReport",
+        "excluded_pairs",
         "from_dh",
         "load",
         "load_with_report",

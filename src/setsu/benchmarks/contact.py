@@ -5,8 +5,9 @@
 Both engines get the same bodies, joints, drive inertia and servos (300 N m/rad, 4 N m s/rad, implicit), steps of 1 ms.
 Times are processor times of steps alone, detection and solve included, nothing recorded, the least of several rounds
 taken in turn.
-Beside it: a stack of boxes with contacts between bodies (contact_stack.py), cost against contact points, detection
-alone (contact_detection.py), other ways to solve the same contact problems (contact_methods.py).
+Beside it: a stack of boxes with contacts between bodies (contact_stack.py), scenes of many bodies (contact_scenes.py),
+cost against contact points, detection alone (contact_detection.py), other ways to solve the same contact problems
+(contact_methods.py).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 import setsu
 from setsu.benchmarks.contact_detection import DetectionRow, measure_detection
 from setsu.benchmarks.contact_methods import MethodRow, measure_methods
+from setsu.benchmarks.contact_scenes import SCENES, SceneRow, measure_scenes, scene_table
 from setsu.benchmarks.contact_stack import StackRow, measure_stack
 from setsu.benchmarks.engines.mujoco_contact import MujocoHumanoid
 from setsu.benchmarks.machine import Machine, describe_machine
@@ -71,11 +73,12 @@ class ContactRow:
 
 @dataclass(frozen=True)
 class ContactStudy:
-    """Rows of the humanoid, the stack, microseconds per step of a box on so many points, detection, other methods."""
+    """Rows of the humanoid, the stack, scenes, µs per step of a box on so many points, detection, other methods."""
 
     machine: Machine
     rows: tuple[ContactRow, ...]
     stack: StackRow
+    scenes: tuple[SceneRow, ...]
     growth: tuple[tuple[int, float], ...]
     detection: tuple[DetectionRow, ...]
     methods: tuple[MethodRow, ...]
@@ -122,16 +125,20 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
         )
     tell("stack", 0.5)
     stack = measure_stack(rounds)
+    tell("scenes", 0.52)
+    scenes = measure_scenes(SCENES[:1] if quick else SCENES, 0.3 if quick else 2.0)
     growth = []
     for number, points in enumerate(POINTS):
-        tell(f"{points} points", 0.55 + 0.25 * number / len(POINTS))
+        tell(f"{points} points", 0.7 + 0.1 * number / len(POINTS))
         growth.append((points, _box_cost(points, rounds)))
     tell("detection", 0.8)
     detection = measure_detection(10 * rounds)
     tell("methods", 0.85)
     problems = [(name, torque, v, _chosen(name, quick)) for name, torque, v, _ in motions]
     methods = measure_methods(m, problems, q, 10 * rounds)
-    return ContactStudy(describe_machine(), tuple(rows), stack, tuple(growth), tuple(detection), tuple(methods))
+    return ContactStudy(
+        describe_machine(), tuple(rows), stack, tuple(scenes), tuple(growth), tuple(detection), tuple(methods)
+    )
 
 
 def _chosen(motion: str, quick: bool) -> list[int]:
@@ -178,6 +185,7 @@ def contact_as_json(study: ContactStudy) -> dict[str, Any]:
         "machine": asdict(study.machine),
         "humanoid": [{**asdict(row), "ratio": row.ratio} for row in study.rows],
         "stack": {**asdict(study.stack), "ratio": study.stack.ratio},
+        "scenes": [{**asdict(row), "ratio": row.ratio} for row in study.scenes],
         "points": [{"points": points, "microseconds": cost} for points, cost in study.growth],
         "detection": [asdict(row) for row in study.detection],
         "methods": [asdict(row) for row in study.methods],
@@ -232,7 +240,7 @@ def contact_tables(study: ContactStudy) -> Any:
     for row in study.methods:
         cells = (f"{row.rounds:.0f}", f"{row.microseconds:.1f}", f"{100 * row.solved:.0f} %", f"{row.residual:.0e}")
         methods.add_row(row.motion, row.method, row.start, str(row.problems), *cells)
-    return Group(humanoid, stack, growth, detection, methods)
+    return Group(humanoid, stack, scene_table(study.scenes), growth, detection, methods)
 
 
 def write_contact_plots(study: ContactStudy, out: Path) -> list[Path]:

@@ -11,7 +11,7 @@
 
 Source of (1): Carpentier, Le Lidec and Montaut 2024, with ρ balanced between the two residuals; of (2): Jean 1999.
 Problems are those of a humanoid that stands and falls, met in steps of 1 ms. All methods stop at the same residual,
-newton_solver.py (6) below 1e-10 of the largest impulse, or at 5000 rounds. "Warm" starts from the impulses of the step
+F of cone_laws.py below 1e-10 of the largest impulse, or at 5000 rounds. "Warm" starts from the impulses of the step
 before. Gauss-Seidel and ADMM get W ready made, and Newton's method the articulated inertias: neither is counted.
 """
 
@@ -153,7 +153,7 @@ def _compiled() -> dict[str, Any]:
 
     @numba.njit
     def residual_of(W, b, mu, scale, x):
-        """newton_solver.py (6), in parts of the largest impulse."""
+        """Largest entry of F (cone_laws.py), in parts of the largest impulse."""
         v = W @ x + b
         worst, largest = 0.0, 1e-300
         for i in range(len(mu)):

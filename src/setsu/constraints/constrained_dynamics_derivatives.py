@@ -46,6 +46,7 @@ from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.dynamics.wrenches import ExternalWrenches, body_rows
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.mechanism.loop_constraints import refuse_loop_constraints
 
 __all__ = ["ConstrainedDynamicsDerivatives", "constrained_dynamics_derivatives"]
 
@@ -118,6 +119,7 @@ def constrained_dynamics_derivatives(
     require_mechanism(mechanism, _NAME)
     m, contacts, prescribed = mechanism, tuple(contacts), tuple(prescribed)
     refuse_bearings(m, _NAME)
+    refuse_loop_constraints(m, _NAME)
     found = constrained_dynamics(
         m, q, v, tau, contacts, loop_torque=loop_torque, external_wrenches=external_wrenches,
         stick_speed=stick_speed, sticking=sticking, prescribed=prescribed, time=time,

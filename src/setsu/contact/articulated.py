@@ -13,6 +13,7 @@
     inward:   e_d = g_d + s_d·p_d,  p_parent += p_d - u_d e_d / D_d           (3)
     outward:  v_d = (e_d - w_d·y_parent) / D_d,  y_d = y_parent + s_d v_d     (4)
     Λ_d = Λ_p - s tᵀ - t sᵀ + (t·f + 1/D) s sᵀ,  f = u/D,  t = Λ_p f          (5)
+    x_d = e_d / sqrt(D_d) of (3) without S: kinetic energy ½|x|², x = Xᵀ p, y = X x    (6)
 
 (3), (4) solve (H + Jᵀ S J) v = g + Jᵀ p without H. Source: Featherstone 2008, ch. 7, with one velocity per joint; the
 stiffness of contacts as part of the inertia is ours. Cost O(N); with contacts only velocities that move bodies in
@@ -21,6 +22,8 @@ comparison is reported.
 """
 
 from __future__ import annotations
+
+import math
 
 from setsu.contact.tree import NOW, Tree
 from setsu.native.control_flow import part
@@ -33,6 +36,7 @@ __all__ = [
     "free_sweep",
     "set_active",
     "set_responses",
+    "set_root",
     "sweep",
     "sweep_all",
 ]
@@ -316,3 +320,24 @@ def _update(L, P, s, i, t, t0, t1, t2, t3, t4, t5):
     L[i, 3] = P[i, 3] - a * t3 - t * s[3]
     L[i, 4] = P[i, 4] - a * t4 - t * s[4]
     L[i, 5] = P[i, 5] - a * t5 - t * s[5]
+
+
+@part
+def set_root(tree: Tree, d, joint, X):
+    """X (6, size of the tree) of the body whose last velocity is d (6); joint: of that joint alone, row 0."""
+    for i in range(6):
+        for k in range(tree.size[tree.root[d]]):
+            X[i, k] = 0.0
+    for i in range(1 if joint else 6):
+        p0 = p1 = p2 = p3 = p4 = p5 = 0.0
+        if not joint:
+            p0, p1, p2 = 1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0
+            p3, p4, p5 = 1.0 if i == 3 else 0.0, 1.0 if i == 4 else 0.0, 1.0 if i == 5 else 0.0
+        pull, k = 1.0 if joint else 0.0, d
+        while k >= 0:
+            f = tree.factors[FREE_FACTOR, k]
+            e = pull + _dot(tree.axes[NOW, k], p0, p1, p2, p3, p4, p5)
+            X[i, tree.place[k]] = e * math.sqrt(f[12])
+            p0, p1, p2 = p0 - f[0] * e, p1 - f[1] * e, p2 - f[2] * e
+            p3, p4, p5 = p3 - f[3] * e, p4 - f[4] * e, p5 - f[5] * e
+            pull, k = 0.0, tree.parent[k]

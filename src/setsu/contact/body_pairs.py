@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.ground import MATERIAL, material_value
 from setsu.contact.mesh_hulls import load_mesh
 from setsu.contact.shape_pairs import MARGIN, POINTS_PER_PAIR, PlacedShape, ShapePairs
 from setsu.errors import InputError
+from setsu.mechanism import Material
 
 __all__ = ["BodyPairs"]
 
@@ -76,12 +78,24 @@ class BodyPairs:
                     row["body_a"], row["body_b"], row["log"] = shapes[j].body, shapes[i].body, self._pairs.log[number]
                     row["shapes"], row["normal"], row["gap"] = number, normal, patch.penetration_depth
                     row["position"] = np.asarray(patch.getPoint(corner)).ravel()
-                    for key in ("static_friction", "kinetic_friction", "restitution"):
-                        row[key] = min(
-                            getattr(s.material, key) for s in (shapes[i], shapes[j]) if s.material is not None
-                        )
+                    for key, value in _combined(shapes[i].material, shapes[j].material).items():
+                        row[key] = value
                     count += 1
         return count
+
+
+def _combined(a: Material | None, b: Material | None) -> dict[str, float]:
+    """Material of a contact, as `combine` of detection.py."""
+    values = {key: min(material_value(a, key), material_value(b, key)) for key in MATERIAL[:5]}
+    compliance = [1.0 / material_value(m, "stiffness") for m in (a, b)]
+    total = sum(compliance)
+    values["stiffness"], values["damping"] = np.inf, 0.0
+    if total > 0.0:
+        values["stiffness"], values["restitution"] = 1.0 / total, 0.0
+        values["damping"] = sum(
+            material_value(m, "damping") * (c / total) ** 2 for m, c in zip((a, b), compliance, strict=True)
+        )
+    return values
 
 
 def _geometry(coal: Any, placed: PlacedShape) -> tuple[Any, float]:

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.scene import Problem
+from setsu.contact.scene import BEFORE, TURNING, TWIST, Problem
+from setsu.contact.turning_friction import set_turn
 from setsu.native.control_flow import part
 
 __all__ = ["ENTRIES", "add_up_work", "certify"]
@@ -41,10 +42,17 @@ def certify(problem: Problem, certificate):
 
 @part
 def add_up_work(problem: Problem, certificate):
-    """Work of contact friction and of normal impulses in this step (J), with the mean of old and new velocity."""
+    """Work of friction, couples included, and of normal impulses in this step (J), with the mean of both velocities."""
     certificate[8] = certificate[9] = 0.0
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         for k in range(3):
-            work = 0.5 * c.impulse[k] * (c.before[k] + c.velocity[k] - c.shift[k])
-            certificate[9 if k == 0 else 8] += work
+            after = c.velocity[k] - c.shift[k]
+            if k == 0:
+                after -= c.soft * c.impulse[0]
+            certificate[9 if k == 0 else 8] += 0.5 * c.impulse[k] * (c.before[k] + after)
+        if problem.counts[TURNING] > 0:
+            set_turn(problem, index, BEFORE, c.former_turn)
+            set_turn(problem, index, TWIST, c.slope)
+            for k in range(3):
+                certificate[8] += 0.5 * c.couple[k] * (c.former_turn[k] + c.slope[k])

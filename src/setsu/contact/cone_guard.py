@@ -35,3 +35,4 @@ def bring_into_cones(tree: Tree, problem: Problem):
         set_velocity(problem, index, TWIST, c.velocity)
         for k in range(3):
             c.velocity[k] += c.shift[k]
+        c.velocity[0] += c.soft * c.impulse[0]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 
 from setsu.contact.block_elimination import solve_round
-from setsu.contact.cone_laws import follow_normal, law_blocks, law_error, natural_map
+from setsu.contact.cone_laws import follow_normal, law_blocks, law_error, natural_map, project
 from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
 from setsu.native.control_flow import part
 
-__all__ = ["certify_natural", "newton"]
+__all__ = ["certify_natural", "copy_impulses", "keep_best", "newton"]
 
 _SHORTER, _DECREASE = 0.4, 0.1
 
@@ -27,6 +27,31 @@ def certify_natural(p: ConeProblem, impulses):
         if not error <= worst:
             worst = error
     return worst
+
+
+@part
+def keep_best(p: ConeProblem, eps, best):
+    """Natural map at `impulse`, brought into its cones; where it is the least so far it becomes `best`."""
+    n = p.counts[CONTACTS]
+    for index in range(n):
+        f, out = p.impulse[index], p.trial[index]
+        out[0], out[1], out[2] = project(f[0], f[1], f[2], p.friction[index])
+    set_velocities(p, p.trial, eps)
+    worst = certify_natural(p, p.trial)
+    if worst < best:
+        for index in range(n):
+            for k in range(3):
+                p.best[index, k] = p.trial[index, k]
+        return worst
+    return best
+
+
+@part
+def copy_impulses(p: ConeProblem, source, target):
+    """target = source, both (n, 3)."""
+    for index in range(p.counts[CONTACTS]):
+        for k in range(3):
+            target[index, k] = source[index, k]
 
 
 @part

@@ -2,7 +2,7 @@
 
 | symbol | meaning | unit |
 |---|---|---|
-| x_k | velocity of node k in coordinates with kinetic energy ½|x|²: bodies that only contacts connect to others | |
+| x_k | velocity of node k in coordinates with kinetic energy ½|x|²: one tree of the mechanism, or the whole of it | |
 | K_i | velocity of contact i for x: (3, size) for one node or two | |
 | λ_i, u_i | impulse and velocity of contact i: normal, two tangents | N s, m/s |
 | b_i | velocity of the contact without impulses, what it is measured from included | m/s |
@@ -10,17 +10,20 @@
 
     x = Σ K_iᵀ λ_i                                                            (1)
     u_i = b_i + K_i x + ε λ_i                                                 (2)  so W = K Kᵀ + ε 1
+
+Islands of a step go through one such problem, one after the other.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.native.array_book import Book
-from setsu.native.control_flow import part
+from setsu.native.control_flow import code_address, compiled, part, run_on_book
 
 __all__ = [
     "CONTACTS",
@@ -30,6 +33,9 @@ __all__ = [
     "ConeProblem",
     "make_cone_problem",
     "set_velocities",
+    "solve_given",
+    "solve_island",
+    "solve_one_round",
 ]
 
 Floats = NDArray[np.float64]
@@ -37,6 +43,12 @@ Ints = NDArray[np.int64]
 
 # Entries of ConeProblem.counts: contacts, nodes, sum of the sizes of the nodes.
 CONTACTS, NODES, SIZE = 0, 1, 2
+# Entries of ConeProblem.numbers. Given: compliance of the problem and that which rounds work with (1/kg), what Newton's
+# method aims at and what counts as converged (parts of the scale of impulses). Returned: natural map in these parts,
+# rounds, 1 where it converged. Given: IMPULSES or ROUND.
+EPS, DAMPING, ACCURACY, TOLERANCE, RESIDUAL, ROUNDS, CONVERGED, TASK = range(8)
+# What is asked for: impulses, or `change` and `slope` of one round from given C and e.
+IMPULSES, ROUND = 0.0, 1.0
 # No second node: the contact is with the environment.
 NONE = -1
 
@@ -58,7 +70,9 @@ class ConeProblem(NamedTuple):
     impulse: Floats  # (n, 3)
     velocity: Floats  # (n, 3)
     trial: Floats  # (n, 3) impulse that is looked at
-    start: Floats  # (n, 3) where the solution began
+    given: Floats  # (n, 3) where the solution began
+    start: Floats  # (n, 3) where a stage of it begins
+    again: Floats  # (n, 3) where several factors of ρ begin
     best: Floats  # (n, 3) the impulses with the least residual so far
     change: Floats  # (n, 3) δλ
     slope: Floats  # (n, 3) K δx
@@ -67,6 +81,7 @@ class ConeProblem(NamedTuple):
     slide: Floats  # (n, 2, 3) how tangential changes follow the normal one (cone_newton.py)
     cone: Floats  # (n, 3) λ̂ of interior_point.py
     dual: Floats  # (n, 3) û
+    raised: Floats  # (n,) m/s: added to the normal velocity (cone_descent.py)
     scaling: Floats  # (n, 3, 3) 1/η, w̄ and the scaled point
     cone_change: Floats  # (n, 3)
     dual_change: Floats  # (n, 3)
@@ -77,6 +92,13 @@ class ConeProblem(NamedTuple):
     later: Ints  # nodes coupled to an eliminated one, eliminated after it
     pivots: Ints  # (SIZE,) rows exchanged inside the blocks of the diagonal
     blocks: Floats
+    group: Ints  # (N,) of a tree: another one of its island, itself where it stands for the island
+    node: Ints  # (N,) of a tree: its node in the island at hand, -1: none
+    column: Ints  # (n,) of a soft contact: its own velocity among those of the first side (islands.py)
+    members: Ints  # (n,) contacts of the step, island after island
+    island_start: Ints  # (N + 1,) in members
+    numbers: Floats  # (8,) what cone_solver.py is given and gives back, EPS to TASK
+    code: Ints  # (1,) address of cone_solver.py
 
 
 def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Book:
@@ -92,7 +114,7 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
     def ints(*shape: int) -> Ints:
         return np.zeros(shape, dtype=np.int64)
 
-    return Book(
+    book = Book(
         ConeProblem(
             counts=ints(3),
             side=ints(n, 2),
@@ -108,7 +130,9 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
             impulse=floats(n, 3),
             velocity=floats(n, 3),
             trial=floats(n, 3),
+            given=floats(n, 3),
             start=floats(n, 3),
+            again=floats(n, 3),
             best=floats(n, 3),
             change=floats(n, 3),
             slope=floats(n, 3),
@@ -117,6 +141,7 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
             slide=floats(n, 2, 3),
             cone=floats(n, 3),
             dual=floats(n, 3),
+            raised=floats(n),
             scaling=floats(n, 3, 3),
             cone_change=floats(n, 3),
             dual_change=floats(n, 3),
@@ -127,8 +152,28 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
             later=ints(N * N),
             pivots=ints(max(1, size)),
             blocks=floats(max(1, size * size)),
+            group=ints(N),
+            node=np.full(N, -1, dtype=np.int64),
+            column=ints(n),
+            members=ints(n),
+            island_start=ints(N + 1),
+            numbers=floats(8),
+            code=ints(1),
         )
     )
+    # Compiled apart, when the first problem is made; imported by name, so that the code of those who call it does not
+    # depend on its sources.
+    book.pages.code[0] = code_address(import_module("setsu.contact.cone_solver").solve_entry, book.type)
+    return book
+
+
+@part
+def solve_island(p: ConeProblem, eps, damping, accuracy, tolerance):
+    """Find the impulses (cone_solver.py); return (natural map in parts of the scale, rounds, converged)."""
+    x = p.numbers
+    x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], x[TASK] = eps, damping, accuracy, tolerance, IMPULSES
+    run_on_book(p.code[0], p)
+    return x[RESIDUAL], int(x[ROUNDS]), x[CONVERGED] == 1.0
 
 
 @part
@@ -184,3 +229,17 @@ def set_velocities(p: ConeProblem, impulses, eps):
         set_from_nodes(p, index, x, v)
         for k in range(3):
             v[k] += p.free[index, k] + eps * f[k]
+
+
+@part
+def solve_one_round(p: ConeProblem):
+    """`change` and `slope` of all contacts from C and e; False when the linear system is singular."""
+    p.numbers[TASK] = ROUND
+    run_on_book(p.code[0], p)
+    return p.numbers[CONVERGED] == 1.0
+
+
+@compiled
+def solve_given(p: ConeProblem, eps, damping, accuracy, tolerance):
+    """`solve_island` for Python."""
+    return solve_island(p, eps, damping, accuracy, tolerance)

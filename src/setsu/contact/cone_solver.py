@@ -1,13 +1,14 @@
-"""Contact impulses with friction, exactly, in a bounded number of rounds (for raw_problem.py).
+"""Contact impulses with friction, exactly, in a bounded number of rounds: what every contact problem goes through.
 
 | stage | at most |
 |---|---|
-| A: Newton's method, full steps from the impulses given (cone_newton.py) | 6 rounds |
+| A: Newton's method, full steps from the impulses of the step before (cone_newton.py) | 6 rounds |
 | B: interior point method (interior_point.py) from near these impulses, twice Newton's method from it | 30 + 10 |
 | C: Newton's method with a line search from the best impulses so far, with ρ of five sizes | 40 |
 | D: convex problem, De Saxcé's shift zero: always ends | 25 |
 | E: B from near the convex solution | 40 |
 | F: C from the convex solution with two sizes of ρ, then from around the best impulses so far | 195 in all |
+| G: patient_search.py: softer contacts first, then many short steps from many places | see there |
 
 Newton's method ends in a few rounds where the modes (open, stick, slide) are nearly known, and may go around between
 them otherwise. The interior point method finds modes from anywhere, but with friction its path may end before the
@@ -23,16 +24,34 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.block_elimination import order_nodes
+from setsu.contact.block_elimination import order_nodes, solve_round
 from setsu.contact.cone_laws import project
-from setsu.contact.cone_newton import certify_natural, newton
-from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
+from setsu.contact.cone_newton import certify_natural, copy_impulses, keep_best, newton
+from setsu.contact.cone_problem import (
+    ACCURACY,
+    CONTACTS,
+    CONVERGED,
+    DAMPING,
+    EPS,
+    RESIDUAL,
+    ROUND,
+    ROUNDS,
+    TASK,
+    TOLERANCE,
+    ConeProblem,
+    set_velocities,
+)
 from setsu.contact.interior_point import begin_interior, interior_round
-from setsu.native.control_flow import compiled, part
+from setsu.contact.patient_search import search_patiently
+from setsu.native.control_flow import part
 
-__all__ = ["solve_cones"]
+__all__ = ["solve_entry"]
 
 _BOLD, _MOST, _POLISH = 6, 195, 3
+# Of the patient search, rounds times contacts: for the tolerance, and for the accuracy beyond it.
+_WORK, _FINER_WORK = 30_000, 5_000
+# Parts of L: normal impulses of the convex problem that mean that there is no answer.
+_UNBOUNDED = 1e5
 # The interior point method: rounds, rounds without progress before it gives up, how far inside the cones it starts.
 _ROUNDS, _PATIENCE, _PROGRESS = 30, 5, 0.7
 _INSIDE = 1e-2
@@ -59,34 +78,10 @@ def impulse_scale(p: ConeProblem):
 
 
 @part
-def _look(p: ConeProblem, eps, best):
-    """Natural map at `impulse`, brought into its cones; where it is the least so far it becomes `best`."""
-    n = p.counts[CONTACTS]
-    for index in range(n):
-        f, out = p.impulse[index], p.trial[index]
-        out[0], out[1], out[2] = project(f[0], f[1], f[2], p.friction[index])
-    set_velocities(p, p.trial, eps)
-    worst = certify_natural(p, p.trial)
-    if worst < best:
-        for index in range(n):
-            for k in range(3):
-                p.best[index, k] = p.trial[index, k]
-        return worst
-    return best
-
-
-@part
-def _copy(p: ConeProblem, source, target):
-    for index in range(p.counts[CONTACTS]):
-        for k in range(3):
-            target[index, k] = source[index, k]
-
-
-@part
 def _from_inside(p: ConeProblem, used, eps, damping, goal, enough, L, V, best):
     """Interior point method with De Saxcé's shift and Newton's method from it. Return (natural map, rounds)."""
     n = p.counts[CONTACTS]
-    _copy(p, p.start, p.impulse)
+    copy_impulses(p, p.start, p.impulse)
     begin_interior(p, eps, _INSIDE * L, _INSIDE * V, True)
     set_velocities(p, p.impulse, eps)
     rounds, tries, waited, threshold, least = 0, 0, 0, _FIRST_TRY * L, math.inf
@@ -101,7 +96,7 @@ def _from_inside(p: ConeProblem, used, eps, damping, goal, enough, L, V, best):
         last = waited >= _PATIENCE or gap <= _EMPTY_GAP * L * V
         if residual > threshold and not last:
             continue
-        best = _look(p, eps, best)
+        best = keep_best(p, eps, best)
         if best <= enough or last or tries >= _MOST_TRIES:
             if best <= enough or last:
                 break
@@ -109,7 +104,7 @@ def _from_inside(p: ConeProblem, used, eps, damping, goal, enough, L, V, best):
         tries += 1
         _, more = newton(p, used, eps, damping, 1.0, goal, _TRY_ROUNDS, 1.0)
         rounds += more
-        best = _look(p, eps, best)
+        best = keep_best(p, eps, best)
         if best <= enough:
             break
         threshold = _NEXT_TRY * min(residual, threshold)
@@ -138,7 +133,7 @@ def _around(p: ConeProblem, used, eps, damping, goal, enough, first, last, most,
         allowed = min(most - rounds, _LONGER if number >= _FROM_BEST else _CAREFUL)
         _, more = newton(p, used, eps, damping, factor, goal, allowed, _SHORTEST)
         rounds += more
-        best = _look(p, eps, best)
+        best = keep_best(p, eps, best)
         if best <= enough or rounds >= most:
             break
     return best, rounds
@@ -164,7 +159,16 @@ def _solve_convex(p: ConeProblem, used, eps, damping, L, V):
     return _CONVEX_ROUNDS
 
 
-@compiled
+@part
+def _has_answer(p: ConeProblem, L):
+    """Whether the convex solution, in `start`, is of a size: without an answer it grows until rounding ends it."""
+    largest = 0.0
+    for index in range(p.counts[CONTACTS]):
+        largest = max(largest, p.start[index, 0])
+    return largest <= _UNBOUNDED * L
+
+
+@part
 def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
     """Find the impulses from a start in `impulse`; return (natural map / L, rounds, converged).
 
@@ -188,9 +192,10 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
     goal, enough = accuracy * L, tolerance * L
     for index in range(n):
         for k in range(3):
-            p.start[index, k], p.best[index, k] = p.impulse[index, k], 0.0
+            p.start[index, k] = p.given[index, k] = p.impulse[index, k]
+            p.best[index, k] = 0.0
     _, rounds = newton(p, used, eps, damping, 1.0, goal, _BOLD, 1.0)
-    best = _look(p, eps, math.inf)
+    best = keep_best(p, eps, math.inf)
     for attempt in range(2):
         if best <= enough:
             break
@@ -203,13 +208,32 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
         first, last = (0, _FROM_BEST) if attempt == 0 else (_FROM_BEST, len(_FACTORS) + len(_SCATTER))
         best, more = _around(p, used, eps, damping, goal, enough, first, last, _MOST - rounds, best)
         rounds += more
+    if best > enough and _has_answer(p, L):
+        best, more = search_patiently(p, used, eps, damping, goal, enough, L, _WORK)
+        rounds += more
     if best <= enough:
         if best > goal:
-            best, more = _around(p, used, eps, damping, goal, goal, 0, _POLISH, _MOST - rounds, best)
+            best, more = _around(p, used, eps, damping, goal, goal, 0, _POLISH, _POLISH * _CAREFUL, best)
             rounds += more
+        if best > goal:
+            copy_impulses(p, p.best, p.start)
+            finer, more = search_patiently(p, used, eps, damping, goal, goal, L, _FINER_WORK)
+            rounds += more
+            if finer > best:
+                copy_impulses(p, p.start, p.best)
     else:
-        _copy(p, p.start, p.best)
-    _copy(p, p.best, p.impulse)
+        copy_impulses(p, p.start, p.best)
+    copy_impulses(p, p.best, p.impulse)
     set_velocities(p, p.impulse, eps)
     worst = certify_natural(p, p.impulse)
     return worst / L, rounds, worst <= enough
+
+
+def solve_entry(p: ConeProblem):
+    """What ConeProblem.numbers asks for; compiled apart (code_address)."""
+    x = p.numbers
+    if x[TASK] == ROUND:
+        good = solve_round(p, order_nodes(p), True)
+    else:
+        x[RESIDUAL], x[ROUNDS], good = solve_cones(p, x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE])
+    x[CONVERGED] = 1.0 if good else 0.0

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.contact.environment import Environment
+from setsu.contact.ground import MATERIAL, material_value
 from setsu.contact.hull_faces import hull_faces
 from setsu.contact.mesh_hulls import mesh_hull
 from setsu.contact.scene import NODE, PAIR
@@ -80,6 +81,10 @@ _SHAPE = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),
+        ("rolling", "f8"),
+        ("stiffness", "f8"),
+        ("damping", "f8"),
         ("surface", "f8", 3),  # m/s: velocity of its surface, world axes
     ]
 )
@@ -218,7 +223,7 @@ def _flat_hulls(
     shapes["place"], shapes["center"], shapes["R"], shapes["rotation"] = center, center, np.eye(3), np.eye(3)
     shapes["reach"] = np.maximum.reduceat(np.linalg.norm(corners, axis=1), starts[:-1])
     flat = environment.tables
-    for key in ("static_friction", "kinetic_friction", "restitution", "surface"):
+    for key in (*MATERIAL, "surface"):
         shapes[key] = getattr(flat, key)
     number = np.arange(len(corners), dtype=np.int64)
     after, before = number + 1, number - 1
@@ -287,8 +292,8 @@ def _centered(row: Any, corners: Floats, triangles: Ints) -> tuple[Any, Floats]:
 
 def _set_material(row: Any, material: Material | None) -> None:
     """Friction and restitution; without any, those of the other shape count: the lower ones of both do."""
-    for key in ("static_friction", "kinetic_friction", "restitution"):
-        row[key] = np.inf if material is None else getattr(material, key)
+    for key in MATERIAL:
+        row[key] = material_value(material, key)
 
 
 def _ranges(lists: list[list[int]]) -> tuple[Ints, Ints]:

@@ -28,13 +28,14 @@ from setsu.native.control_flow import part
 
 __all__ = [
     "add_pairs",
+    "combine",
+    "copy_material",
     "find_near",
     "find_passed",
     "near_polygons",
     "point_in_world",
     "set_axes",
     "set_places",
-    "touch_each_other",
 ]
 
 # A point this far behind a face (m) still counts as at it: what linearised steps leave.
@@ -122,11 +123,33 @@ def _append(scene: Scene, problem: Problem, point, polygon, gap, x, y, z, nx, ny
     c.point, c.face, c.body_a, c.body_b, c.gap, c.offset = point, polygon, p.body, -1, gap, offset
     c.position[0], c.position[1], c.position[2] = x - p.radius * nx, y - p.radius * ny, z - p.radius * nz
     ground = scene.polygons[polygon]
-    c.static_friction = min(p.static_friction, ground.static_friction)
-    c.kinetic_friction = min(p.kinetic_friction, ground.kinetic_friction)
-    c.restitution = min(p.restitution, ground.restitution)
+    combine(c, p, ground)
     set_axes(c.axes, nx, ny, nz)
     _set_surface(c, ground.surface)
+
+
+@part
+def combine(out, a, b):
+    """Material of a contact: the lower friction and restitution; of springs, one behind the other.
+
+    Each takes the part k/k_i of the depth and of its rate: d = Σ d_i (k/k_i)².
+    """
+    out.static_friction = min(a.static_friction, b.static_friction)
+    out.kinetic_friction = min(a.kinetic_friction, b.kinetic_friction)
+    out.restitution = min(a.restitution, b.restitution)
+    out.torsional, out.rolling = min(a.torsional, b.torsional), min(a.rolling, b.rolling)
+    out.stiffness = 1.0 / (1.0 / a.stiffness + 1.0 / b.stiffness)
+    out.damping = 0.0
+    if out.stiffness < math.inf:
+        s, t = out.stiffness / a.stiffness, out.stiffness / b.stiffness
+        out.damping, out.restitution = a.damping * s * s + b.damping * t * t, 0.0
+
+
+@part
+def copy_material(out, a):
+    """The same material."""
+    out.static_friction, out.kinetic_friction, out.restitution = a.static_friction, a.kinetic_friction, a.restitution
+    out.torsional, out.rolling, out.stiffness, out.damping = a.torsional, a.rolling, a.stiffness, a.damping
 
 
 @part
@@ -197,7 +220,7 @@ def add_pairs(problem: Problem):
         c.point, c.face, c.body_a, c.body_b, c.gap = -1, k, p.body_a, p.body_b, p.gap
         for i in range(3):
             c.position[i] = p.position[i]
-        c.static_friction, c.kinetic_friction, c.restitution = p.static_friction, p.kinetic_friction, p.restitution
+        copy_material(c, p)
         set_axes(c.axes, p.normal[0], p.normal[1], p.normal[2])
         _set_surface(c, p.surface)
 
@@ -220,15 +243,6 @@ def set_places(scene: Scene, problem: Problem, motion: Motion, first):
             if c.body_b >= 0:
                 way = 0.5 * (way + motion.poses[c.body_b, i, 3] - motion.poses_start[c.body_b, i, 3])
             c.acts[i] = c.position[i] + way
-
-
-@part
-def touch_each_other(problem: Problem):
-    """Whether two moving bodies are among the pairs."""
-    found = False
-    for k in range(problem.counts[2]):
-        found = found or problem.pairs[k].body_b >= 0
-    return found
 
 
 @part

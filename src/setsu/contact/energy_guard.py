@@ -3,13 +3,13 @@
 | symbol | meaning | unit |
 |---|---|---|
 | T, V; T', V' | kinetic and potential energy at the beginning and at the end of the step | J |
-| W | work of applied torques and of moving ground in the step | J |
+| W | work of applied torques, of moving ground and of springs in contacts in the step | J |
 | M, c | mass of a tree of bodies that hangs on a free joint, velocity of its centre of mass | kg, m/s |
 | T_r | kinetic energy of the motion about centres of mass: T' - Σ ½ M c² | J |
 | d | displacement of the step: q' = q ⊕ d | |
 
     T' + V' <= T + V + W                                                      (1)  to 1e-11 (T + T') + 1e-15 |T + V|
-    W = Σ u d + Σ f_t · v_ground                                              (2)
+    W = Σ u d + Σ f_t · v_ground + Σ f_n · v_n of soft contacts               (2)
     v' <- c + s (v' - c),  s² = 1 - gain / T_r                                (3)  if the gain is below half of T_r
     v' <- s v',            s² = 1 - gain / T'                                 (4)  else
     d <- d/2, again and again, in the end 0                                   (5)  where V' > T + V + W
@@ -89,6 +89,8 @@ def set_work(tree: Tree, problem: Problem, motion: Motion, h, plain):
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         work += c.impulse[1] * c.surface[1] + c.impulse[2] * c.surface[2]
+        if c.soft > 0.0:
+            work += 0.5 * c.impulse[0] * (c.before[0] + c.velocity[0] - c.shift[0] - c.soft * c.impulse[0])
     motion.energies[WORK] = work
 
 

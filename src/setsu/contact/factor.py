@@ -17,7 +17,7 @@ import math
 
 from setsu.native.control_flow import part
 
-__all__ = ["factorise", "force_to_x", "solve_dense", "velocity_to_x", "x_to_velocity"]
+__all__ = ["factorise", "force_to_x", "velocity_to_x", "x_to_velocity"]
 
 
 @part
@@ -76,32 +76,3 @@ def velocity_to_x(H, parent, root, v, x):
             y += H[i, j] * v[j]
             j = parent[j]
         x[i] = y / root[i]
-
-
-@part
-def solve_dense(A, b, n):
-    """Solve A x = b (n of them) in place by elimination with row pivots; x replaces b. False when A is singular."""
-    for k in range(n):
-        p, largest = k, abs(A[k, k])
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > largest:
-                p, largest = i, abs(A[i, k])
-        if not largest > 0.0:
-            return False
-        if p != k:
-            for j in range(k, n):
-                A[k, j], A[p, j] = A[p, j], A[k, j]
-            b[k], b[p] = b[p], b[k]
-        inverse = 1.0 / A[k, k]
-        for i in range(k + 1, n):
-            f = A[i, k] * inverse
-            if f != 0.0:
-                for j in range(k + 1, n):
-                    A[i, j] -= f * A[k, j]
-                b[i] -= f * b[k]
-    for i in range(n - 1, -1, -1):
-        s = b[i]
-        for j in range(i + 1, n):
-            s -= A[i, j] * b[j]
-        b[i] = s / A[i, i]
-    return True

@@ -54,7 +54,7 @@ from setsu.contact.free_motion import (
     Motion,
     V,
 )
-from setsu.contact.scene import STOP, Problem
+from setsu.contact.scene import STOP, TURNING, Problem
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias
 from setsu.native.control_flow import part, run_bound
 
@@ -138,6 +138,8 @@ def find_jumps(tree: Tree, problem: Problem, far):
         tree.jumps[body] = 0
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
+        if c.soft > 0.0:
+            continue
         fast = max(abs(c.before[0]), abs(c.velocity[0] - c.shift[0])) > _JUMP
         if c.impulse[0] > 0.0 and (fast or far <= _RESTING):
             a = tree.dof_body[tree.last[c.body_a]] if c.point == STOP else c.body_a
@@ -299,6 +301,10 @@ def set_targets(tree: Tree, problem: Problem, motion: Motion, h):
         _push(tree, c.body_a, x, y, z, c.acts)
         if c.body_b >= 0:
             _push(tree, c.body_b, -x, -y, -z, c.acts)
+        if problem.counts[TURNING] > 0:
+            _twist(tree, c.body_a, c, 1.0)
+            if c.body_b >= 0:
+                _twist(tree, c.body_b, c, -1.0)
 
 
 @part
@@ -309,6 +315,16 @@ def _set_pull(r, g, x, y, z):
     r.target[4] += py - r.pull[1]
     r.target[5] += pz - r.pull[2]
     r.pull[0], r.pull[1], r.pull[2] = px, py, pz
+
+
+@part
+def _twist(tree: Tree, body, c, sign):
+    """Add the couple of a contact on a body to the target of its tree."""
+    k = tree.root_of[tree.reference[body]]
+    if k >= 0:
+        for i in range(3):
+            turn = c.axes[0, i] * c.couple[0] + c.axes[1, i] * c.couple[1] + c.axes[2, i] * c.couple[2]
+            tree.roots[k].target[3 + i] += sign * turn
 
 
 @part

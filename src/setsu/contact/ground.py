@@ -22,8 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.contact.polygon import Polygon
+from setsu.mechanism import Material
 
-__all__ = ["GroundTables", "Solid", "ground_tables"]
+__all__ = ["MATERIAL", "GroundTables", "Solid", "ground_tables", "material_value"]
+
+# What makes up a material.
+MATERIAL = ("static_friction", "kinetic_friction", "restitution", "torsional", "rolling", "stiffness", "damping")
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,6 +65,10 @@ class GroundTables(NamedTuple):
     static_friction: Floats  # (n,) inf: that of what touches the polygon
     kinetic_friction: Floats
     restitution: Floats
+    torsional: Floats
+    rolling: Floats
+    stiffness: Floats
+    damping: Floats
     surface: Floats  # (n, 3) velocity of the surface, m/s
 
 
@@ -96,13 +104,20 @@ def ground_tables(polygons: tuple[Polygon, ...]) -> GroundTables:
         node_first=first,
         solids=solids,
         surface=np.array([p.velocity for p in polygons]).reshape(-1, 3),
-        **{key: _values(polygons, key) for key in ("static_friction", "kinetic_friction", "restitution")},
+        **{key: _values(polygons, key) for key in MATERIAL},
     )
 
 
 def _values(polygons: tuple[Polygon, ...], key: str) -> Floats:
-    """An entry of the materials; inf where there is none: of two surfaces the lower values count."""
-    return np.array([np.inf if p.material is None else getattr(p.material, key) for p in polygons], dtype=np.float64)
+    return np.array([material_value(p.material, key) for p in polygons], dtype=np.float64)
+
+
+def material_value(material: Material | None, key: str) -> float:
+    """An entry of a material; inf where there is none: of two surfaces the lower values count. Rigid: stiffness inf."""
+    if key == "damping":
+        return 0.0 if material is None or material.damping is None else material.damping
+    value = None if material is None else getattr(material, key)
+    return np.inf if value is None else value
 
 
 def _planes(corners: Floats, starts: Ints, owner: Ints, follows: Ints) -> tuple[Floats, Floats]:

@@ -9,13 +9,14 @@
     δy = Λ (w - S δy)                                                         (2)
 
 (2) is solved along the tree, the stiffness of contacts added to the inertia of their body (articulated.py), whatever
-the number of contacts; or by dense matrices (dense.py).
+the number of contacts. Where bodies touch each other or constraint rows hold it is solved by block_elimination.py.
 """
 
 from __future__ import annotations
 
 from setsu.contact.articulated import STIFF_FACTOR, factor_stiff, sweep
-from setsu.contact.dense import solve_in_x
+from setsu.contact.cone_problem import solve_one_round
+from setsu.contact.islands import gather, has_pairs, set_roots
 from setsu.contact.problem import add_wrench, set_velocity
 from setsu.contact.scene import LOAD, SOLUTION, Problem
 from setsu.contact.tree import Tree
@@ -67,6 +68,8 @@ def _add_row(S, i, f, a0, a1, a2, m0, m1, m2):
 @part
 def linear_step(tree: Tree, problem: Problem):
     """Fill `change` with δλ from C and e of all contacts (1), (2); False when the linear system is singular."""
+    if problem.counts[3] == 1 or has_pairs(problem):
+        return _step_by_blocks(tree, problem)
     n, vectors = problem.counts[1], problem.vectors
     for k in range(n):
         for i in range(6):
@@ -76,25 +79,44 @@ def linear_step(tree: Tree, problem: Problem):
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         add_wrench(problem, index, c.rest[0], c.rest[1], c.rest[2], LOAD)
-        if c.ratio[0, 0] != 0.0 and c.hub_b < 0:
+        if c.ratio[0, 0] != 0.0:
             _add_stiffness(problem, index)
-    if problem.counts[3] == 1:
-        if not solve_in_x(problem):
-            return False
-    else:
-        if not factor_stiff(tree, problem.stiffness, problem.bodies, problem.hub, n):
-            return False
-        sweep(tree, vectors[LOAD], problem.bodies, problem.hub, n, STIFF_FACTOR)
-        for k in range(n):
-            d = tree.last[problem.bodies[k]]
-            for i in range(6):
-                vectors[SOLUTION, 6 * k + i] = tree.twists[d, i]
-            if problem.bodies[k] >= len(tree.masses):
-                vectors[SOLUTION, 6 * k] = tree.change[d]
+    if not factor_stiff(tree, problem.stiffness, problem.bodies, problem.hub, n):
+        return False
+    sweep(tree, vectors[LOAD], problem.bodies, problem.hub, n, STIFF_FACTOR)
+    for k in range(n):
+        d = tree.last[problem.bodies[k]]
+        for i in range(6):
+            vectors[SOLUTION, 6 * k + i] = tree.twists[d, i]
+        if problem.bodies[k] >= len(tree.masses):
+            vectors[SOLUTION, 6 * k] = tree.change[d]
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         C, e, u, change = c.ratio, c.rest, c.slope, c.change
         set_velocity(problem, index, SOLUTION, u)
         for k in range(3):
             change[k] = e[k] - C[k, 0] * u[0] - C[k, 1] * u[1] - C[k, 2] * u[2]
+    return True
+
+
+@part
+def _step_by_blocks(tree: Tree, problem: Problem):
+    """The same for all contacts as one island."""
+    p, n = problem.cones, problem.counts[0]
+    for index in range(n):
+        p.members[index] = index
+    set_roots(tree, problem)
+    gather(tree, problem, 0, n)
+    for index in range(n):
+        c = problem.contacts[index]
+        for i in range(3):
+            p.rest[index, i] = c.rest[i]
+            for j in range(3):
+                p.ratio[index, i, j] = c.ratio[i, j]
+    if not solve_one_round(p):
+        return False
+    for index in range(n):
+        c = problem.contacts[index]
+        for k in range(3):
+            c.change[k], c.slope[k] = p.change[index, k], p.slope[index, k]
     return True

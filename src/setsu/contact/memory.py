@@ -2,7 +2,8 @@
 
 A point may touch several faces at once and remembers each. The curve of a contact's way is foreseen from the two steps
 before by a straight line: where that is right to a nanometre, the step need not be solved again (step.py).
-Contacts between bodies are found anew in every step: each begins with the impulse of the nearest one before.
+Contacts between bodies are found anew in every step: each begins with the impulse of the nearest one before, no
+two with the same.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ def is_sliding(v):
 @part
 def recall(scene: Scene, problem: Problem, first):
     """Start impulses, sliding and curvature of the contacts from `first` on from what their points remember."""
+    if first == 0:
+        for k in range(problem.counts[5]):
+            problem.kept[k].taken = 0
     for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
         known = -1
@@ -86,31 +90,37 @@ def remember(scene: Scene, problem: Problem):
 
 @part
 def _recall_pair(problem: Problem, c):
-    """Start impulse of a contact between bodies: that of the nearest one of the same shapes in the step before."""
+    """Start impulse of a contact between bodies: that of the nearest one of the same shapes in the step before that no
+    other contact has taken, turned into its axes."""
     nearest, best = -1, math.inf
     for k in range(problem.counts[5]):
         kept = problem.kept[k]
-        if kept.shapes == problem.pairs[c.face].shapes:
+        if kept.shapes == problem.pairs[c.face].shapes and kept.taken == 0:
             p, q = kept.position, c.position
             apart = (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2
             if apart < best:
                 nearest, best = k, apart
     if nearest >= 0:
+        kept = problem.kept[nearest]
+        kept.taken = 1
         for k in range(3):
-            c.impulse[k] = problem.kept[nearest].impulse[k]
+            E, f = c.axes[k], kept.impulse
+            c.impulse[k] = E[0] * f[0] + E[1] * f[1] + E[2] * f[2]
 
 
 @part
 def _remember_pairs(problem: Problem):
-    """Keep what pressing contacts between bodies did, and where."""
+    """Keep what contacts between bodies did, and where; also of those that did not press, which are to find themselves
+    in the next step, not the impulse of a neighbour."""
     count = 0
     if problem.counts[2] > 0:
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
-            if c.point == -1 and c.impulse[0] > 0.0:
-                kept = problem.kept[count]
+            if c.point == -1:
+                kept, f, E = problem.kept[count], c.impulse, c.axes
                 kept.shapes = problem.pairs[c.face].shapes
                 for k in range(3):
-                    kept.position[k], kept.impulse[k] = c.position[k], c.impulse[k]
+                    kept.position[k] = c.position[k]
+                    kept.impulse[k] = E[0, k] * f[0] + E[1, k] * f[1] + E[2, k] * f[2]
                 count += 1
     problem.counts[5] = count

@@ -31,7 +31,7 @@ from setsu.contact.convex_distance import FAR, TOUCH, core_distance
 from setsu.contact.convex_manifold import set_manifold
 from setsu.contact.convex_support import forget, support, supporting_face
 from setsu.contact.convex_tables import BOUNDED, BOX, HULL, SEGMENT, WITHOUT_END, ConvexShapes
-from setsu.contact.detection import near_polygons
+from setsu.contact.detection import combine, copy_material, near_polygons
 from setsu.contact.free_motion import Motion
 from setsu.contact.scene import Problem
 from setsu.contact.shape_pairs import EDGES, MARGIN, PLANES
@@ -251,9 +251,7 @@ def _note(tables: ConvexShapes, problem: Problem, total, count, A, B, number, lo
         out.body_a, out.body_b, out.shapes, out.log, out.gap = b.body, a.body, number, log, found.gap
         out.normal[0], out.normal[1], out.normal[2] = nx, ny, nz
         out.position[0], out.position[1], out.position[2] = x, y, z
-        out.static_friction = min(a.static_friction, b.static_friction)
-        out.kinetic_friction = min(a.kinetic_friction, b.kinetic_friction)
-        out.restitution = min(a.restitution, b.restitution)
+        combine(out, a, b)
         for i in range(3):
             out.surface[i] = a.surface[i] - b.surface[i]
         total += 1
@@ -364,7 +362,7 @@ def find_missed(tables: ConvexShapes, problem: Problem, motion: Motion, h):
                 total = _find_ground(tables, problem, total, B, 0.0, 0.0)
     count = first
     for k in range(first, total):
-        if problem.pairs[k].gap < -_MISSED:
+        if problem.pairs[k].gap < -_MISSED and problem.pairs[k].stiffness == math.inf:
             _copy_pair(problem.pairs[k], problem.pairs[count])
             _bring_back(problem.pairs[count], motion)
             count += 1
@@ -375,8 +373,8 @@ def find_missed(tables: ConvexShapes, problem: Problem, motion: Motion, h):
 @part
 def _copy_pair(source, target):
     target.body_a, target.body_b, target.shapes, target.log = source.body_a, source.body_b, source.shapes, source.log
-    target.gap, target.restitution = source.gap, source.restitution
-    target.static_friction, target.kinetic_friction = source.static_friction, source.kinetic_friction
+    target.gap = source.gap
+    copy_material(target, source)
     for i in range(3):
         target.position[i], target.normal[i] = source.position[i], source.normal[i]
         target.surface[i] = source.surface[i]

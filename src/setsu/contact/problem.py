@@ -15,17 +15,19 @@
     W = Pᵀ Λ P of one contact:  tr W = tr Λ_ll + 2 tr(Λ_la [r]) + |r|² tr Λ_aa - rᵀ Λ_aa r    (5)
 
 A body's contacts share its six rows, however many they are: the problem never gets larger than the tree, nor harder to
-solve when contacts are redundant. It is dense, with matrices of size nv, where bodies touch each other or constraint
-rows (loops, couplings, surfaces) hold: then contacts do not add up along the tree.
+solve when contacts are redundant. It is dense, with matrices of size nv, where constraint rows (loops, couplings,
+surfaces) hold: then contacts do not add up along the tree.
 """
 
 from __future__ import annotations
+
+import math
 
 from setsu.contact.articulated import FREE_FACTOR, set_active, set_responses, sweep
 from setsu.contact.dense import enter_dense, set_dense_twists
 from setsu.contact.free_motion import ROOT, V_FREE, Motion, V
 from setsu.contact.held_rows import HeldRows
-from setsu.contact.scene import BEFORE, FREE, STOP, TWIST, WRENCH, Problem, Scene
+from setsu.contact.scene import BEFORE, FREE, SOFT, STOP, TURNING, TWIST, WRENCH, Problem, Scene
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import part
 
@@ -77,23 +79,45 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
             for i in range(6):
                 problem.vectors[BEFORE, 6 * k + i] = motion.body_twists[0, d, i]
                 problem.vectors[FREE, 6 * k + i] = motion.body_twists[1, d, i]
-            if problem.bodies[k] >= len(motion.poses):  # a joint (joint_stops.py): its rate, and nothing else
+            joint = problem.bodies[k] >= len(motion.poses)
+            if joint:  # (joint_stops.py): its rate, and nothing else
                 problem.vectors[BEFORE, 6 * k], problem.vectors[FREE, 6 * k] = a[V, d], a[V_FREE, d]
+    if first == 0:
+        problem.counts[TURNING] = problem.counts[SOFT] = 0
     for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
         body = c.body_a
+        c.couple[0] = c.couple[1] = c.couple[2] = c.spun[0] = c.spun[1] = c.spun[2] = c.soft = 0.0
+        if c.torsional > 0.0 or c.rolling > 0.0:
+            problem.counts[TURNING] += 1
+        if c.stiffness < math.inf:
+            problem.counts[SOFT] += 1
         L = problem.own[c.hub_a] if dense else tree.response[tree.last[body]]
         if c.point == STOP:
             trace = c.axes[0, 0] * c.axes[0, 0] * (L[0, 0] if dense else tree.joint_response[tree.last[body]])
         else:
             _set_arm(motion.poses, body if dense else tree.reference[body], c.acts, c.arm_a)
             trace = _trace(L, c.arm_a)
+            _set_agility(c, L, True)
         if c.hub_b >= 0:
-            _set_arm(motion.poses, c.body_b, c.acts, c.arm_b)
-            trace += _trace(problem.own[c.hub_b], c.arm_b)
+            L = problem.own[c.hub_b] if dense else tree.response[tree.last[c.body_b]]
+            _set_arm(motion.poses, c.body_b if dense else tree.reference[c.body_b], c.acts, c.arm_b)
+            trace += _trace(L, c.arm_b)
+            _set_agility(c, L, False)
         c.scale = 3.0 / trace if trace > 0.0 else 0.0
         set_velocity(problem, index, BEFORE, c.before)
         set_velocity(problem, index, FREE, c.free)
+
+
+@part
+def _set_agility(c, L, first):
+    """Angular velocity for unit couples about the axes of a contact, of a body's response; added unless `first`."""
+    for k in range(3):
+        E, total = c.axes[k], 0.0
+        for i in range(3):
+            for j in range(3):
+                total += E[i] * L[3 + i, 3 + j] * E[j]
+        c.agility[k] = total if first else c.agility[k] + total
 
 
 @part
@@ -148,6 +172,17 @@ def add_wrench(problem: Problem, index, n, s, t, row):
 
 
 @part
+def _add_couple(problem: Problem, index):
+    """Add the couple of a contact to WRENCH (turning_friction.py)."""
+    c, w = problem.contacts[index], problem.vectors[WRENCH]
+    for i in range(3):
+        t = c.axes[0, i] * c.couple[0] + c.axes[1, i] * c.couple[1] + c.axes[2, i] * c.couple[2]
+        w[6 * c.hub_a + 3 + i] += t
+        if c.hub_b >= 0:
+            w[6 * c.hub_b + 3 + i] -= t
+
+
+@part
 def set_twists(tree: Tree, problem: Problem):
     """WRENCH = P λ of the trial impulses, TWIST = FREE + Λ WRENCH (3)."""
     n, vectors = problem.counts[1], problem.vectors
@@ -156,6 +191,8 @@ def set_twists(tree: Tree, problem: Problem):
     for index in range(problem.counts[0]):
         f = problem.contacts[index].trial
         add_wrench(problem, index, f[0], f[1], f[2], WRENCH)
+        if problem.counts[TURNING] > 0:
+            _add_couple(problem, index)
     if problem.counts[3] == 1:
         set_dense_twists(problem)
         return

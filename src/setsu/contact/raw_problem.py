@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -186,9 +185,8 @@ def _root(matrix: Floats, scale: Floats) -> Floats:
 
 
 def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, tolerance: float) -> tuple[Floats, int]:
-    # By name: the compiled code of steps in an environment does not depend on these sources.
-    make_cone_problem = import_module("setsu.contact.cone_problem").make_cone_problem
-    solve_cones = import_module("setsu.contact.cone_solver").solve_cones
+    from setsu.contact.cone_problem import make_cone_problem, solve_given
+
     n, root = len(b), _root(matrix, scale)
     rank = root.shape[1]
     book = make_cone_problem(n, 1, rank, rank)
@@ -200,7 +198,8 @@ def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, toleranc
     p.jacobian[: root.size] = root.ravel()
     p.free[:], p.friction[:], p.scale[:] = b, mu, scale
     damping = _DAMPING * float(np.mean(1.0 / scale))
-    _, rounds, _ = solve_cones(book, 0.0, damping, 0.01 * tolerance, tolerance)
+    given: Any = solve_given  # compiled: takes the book of a ConeProblem
+    _, rounds, _ = given(book, 0.0, damping, 0.01 * tolerance, tolerance)
     impulses = p.impulse[:n].copy()
     return (impulses if np.isfinite(impulses).all() else np.zeros((n, 3))), int(rounds)
 

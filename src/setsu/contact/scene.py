@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.cone_problem import make_cone_problem
 from setsu.contact.environment import Environment
+from setsu.contact.ground import MATERIAL, material_value
+from setsu.contact.tree import number_trees
 from setsu.mechanism import Mechanism
 
 __all__ = [
@@ -20,9 +23,12 @@ __all__ = [
     "LOAD",
     "NODE",
     "PAIR",
+    "SOFT",
     "SOLUTION",
     "STOP",
+    "TURNING",
     "TWIST",
+    "UNCONVERGED",
     "WRENCH",
     "X_PART",
     "Problem",
@@ -35,6 +41,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Records = Any
+# A workspace inside another one: compiled code sees its fields, and it holds nothing from one step to the next.
+Workspace = Any
 
 # A point may touch a floor and two walls at once.
 _FACES_PER_POINT = 3
@@ -50,6 +58,9 @@ FREE = 1  # twists without contact impulses
 TWIST = 2  # twists with them
 WRENCH = 3  # wrench impulses of the contacts
 LOAD, SOLUTION, X_PART = 4, 5, 6  # of a linear system
+
+# Entries of Problem.counts: steps that did not converge so far; contacts with torsional or rolling friction; soft ones.
+UNCONVERGED, TURNING, SOFT = 6, 8, 9
 
 _BODY = np.dtype(
     [
@@ -77,6 +88,10 @@ _POINT = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),  # m
+        ("rolling", "f8"),  # m
+        ("stiffness", "f8"),  # N/m, inf: rigid
+        ("damping", "f8"),  # N s/m
         ("face", "i8", _FACES_PER_POINT),  # what it touched then, -1: nothing
         ("slides", "i8", _FACES_PER_POINT),
         ("steps", "i8", _FACES_PER_POINT),  # how many steps it has touched it
@@ -107,6 +122,10 @@ _POLYGON = np.dtype(
         ("static_friction", "f8"),  # inf: that of the point
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),  # m
+        ("rolling", "f8"),  # m
+        ("stiffness", "f8"),  # N/m, inf: rigid
+        ("damping", "f8"),  # N s/m
         ("surface", "f8", 3),  # m/s: velocity of the surface
     ]
 )
@@ -123,10 +142,14 @@ PAIR = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),  # m
+        ("rolling", "f8"),  # m
+        ("stiffness", "f8"),  # N/m, inf: rigid
+        ("damping", "f8"),  # N s/m
         ("surface", "f8", 3),  # m/s, world axes: velocity of surface b beyond that of the body
     ]
 )
-_KEPT = np.dtype([("shapes", "i8"), ("position", "f8", 3), ("impulse", "f8", 3)])
+_KEPT = np.dtype([("shapes", "i8"), ("taken", "i8"), ("position", "f8", 3), ("impulse", "f8", 3)])  # world axes
 _CONTACT = np.dtype(
     [
         ("point", "i8"),  # contact point, -1 for a pair of bodies, STOP
@@ -149,7 +172,17 @@ _CONTACT = np.dtype(
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
         ("restitution", "f8"),
+        ("torsional", "f8"),  # m
+        ("rolling", "f8"),  # m
+        ("stiffness", "f8"),  # N/m, inf: rigid
+        ("damping", "f8"),  # N s/m
         ("friction", "f8"),  # the coefficient in force
+        ("soft", "f8"),  # 1/kg: what a normal impulse adds to the velocity, 0: rigid (impulses.py)
+        ("couple", "f8", 3),  # N m s, about the contact axes: torsional and rolling friction (turning_friction.py)
+        ("agility", "f8", 3),  # 1/(kg m²): angular velocity for unit couples
+        ("spun", "f8", 3),  # m/s: what all couples do to the contact's velocity
+        ("former_couple", "f8", 3),
+        ("former_turn", "f8", 3),
         ("surface", "f8", 3),  # m/s, in the contact axes: velocity of surface b, of a conveyor belt
         ("before", "f8", 3),  # m/s, in the contact axes, at the beginning of the step
         ("free", "f8", 3),  # without contact impulses
@@ -163,11 +196,8 @@ _CONTACT = np.dtype(
         ("trial", "f8", 3),
         ("change", "f8", 3),
         ("kept", "f8", 3),
-        ("start", "f8", 3),  # where a solver begins, or the best it has
-        ("kept_start", "f8", 3),
-        ("raised", "f8"),  # m/s: added to the normal velocity (cone_descent.py)
-        ("moved", "f8", 3),  # m/s: change of the free velocity
-        ("balanced", "f8", 3),  # N s: impulse that brings it about
+        ("start", "f8", 3),  # where a solver begins
+        ("kept_start", "f8", 3),  # where it began with another ρ
         ("slope", "f8", 3),  # m/s: change of the velocity in a round of a solver
         ("ratio", "f8", (3, 3)),
         ("rest", "f8", 3),
@@ -194,30 +224,30 @@ class Scene(NamedTuple):
     nodes: Records  # tree of boxes: halves at first and first + 1; leaf: first = -1 - polygon
     scratch: Ints  # (2, ...) stack of a walk over the tree, polygons found
     stops: Records
+    soft: Ints  # (1,) 1: points or polygons are soft
 
 
 class Problem(NamedTuple):
     """Contacts of one step and the bodies that take part in them (the hub), coupled through the mechanism.
 
-    x are coordinates in which the kinetic energy is ½|x|²: v = L⁻¹ D^-½ x with H = Lᵀ D L. The last five arrays serve
-    dense problems alone.
+    x are coordinates in which the kinetic energy is ½|x|²: of the velocities of one tree, or of all where rows hold.
+    The last two arrays serve such problems alone.
     """
 
-    counts: Ints  # (8,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; -; 1: pairs
-    # that there was no room for
+    counts: Ints  # (10,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; steps that
+    # did not converge so far (UNCONVERGED); 1: pairs that there was no room for; TURNING, SOFT
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
-    kept: Records  # contacts between bodies that pressed in the step before
+    kept: Records  # contacts between bodies in the step before
     bodies: Ints  # (n,) moving body at each position of the hub
     hub: Ints  # (n,) position of each body there, -1: not in contact
     remembered: Ints  # points that touched something in the step before
     vectors: Floats  # (7, d), d = max(6 n, nv)
     stiffness: Floats  # (n, 6, 6) of each body's contacts
-    root: Floats  # (n, 6, nv) X: twist of the body = X x
+    root: Floats  # (n, 6, size) X: twist of the body = X x
+    cones: Workspace  # of a ConeProblem: the island at hand
     own: Floats  # (n, 6, 6) X Xᵀ: twist of the body for unit wrench impulses on it
-    system: Floats  # (nv, nv)
     support: Ints  # (n, nv + 1) number of columns of `root` that are not zero, and which
-    product: Floats  # (6, nv)
 
 
 def make_stops(coordinate: Ints, velocity: Ints, sign: Floats, limit: Floats, lever: Floats) -> Records:
@@ -263,7 +293,7 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
     polygons = np.zeros(len(flat.offset), dtype=_POLYGON)
     polygons["normal"], polygons["offset"] = flat.normal, flat.offset
     polygons["edge_start"], polygons["edge_stop"] = flat.edge_start[:-1], flat.edge_start[1:]
-    for key in ("static_friction", "kinetic_friction", "restitution", "surface"):
+    for key in (*MATERIAL, "surface"):
         polygons[key] = getattr(flat, key)
     nodes = np.zeros(len(flat.node_first), dtype=NODE)
     nodes["low"], nodes["high"], nodes["first"] = flat.node_low, flat.node_high, flat.node_first
@@ -283,19 +313,25 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
         nodes=nodes,
         scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
         stops=stops,
+        soft=np.array([int(any(np.isfinite(x["stiffness"]).any() for x in (points, polygons)))]),
     )
 
 
-def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) -> Problem:
+def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True, soft: bool = False) -> Problem:
     """Return room for the contacts of a step: every point with three faces, all stops, `n_pairs` between bodies.
 
-    dense: whether bodies may touch each other or constraint rows hold.
+    dense: whether constraint rows may hold; soft: whether contacts may give way.
     """
     n_points, n, m = len(scene.points), max(1, len(scene.bodies)), max(1, nv)
     d = n if dense else 1
+    n_contacts = max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs)
+    sizes = number_trees(scene.parent)[2]
+    largest = m if dense else max(1, int(sizes.max()))
+    # A soft contact is one more velocity of its tree (islands.py).
+    room = n_contacts if soft else 0
     return Problem(
-        counts=np.zeros(8, dtype=np.int64),
-        contacts=np.zeros(max(1, _FACES_PER_POINT * n_points + len(scene.stops) + n_pairs), dtype=_CONTACT),
+        counts=np.zeros(10, dtype=np.int64),
+        contacts=np.zeros(n_contacts, dtype=_CONTACT),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         kept=np.zeros(max(1, n_pairs), dtype=_KEPT),
         bodies=np.zeros(n, dtype=np.int64),
@@ -303,11 +339,10 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True) ->
         remembered=np.zeros(max(1, n_points), dtype=np.int64),
         vectors=np.zeros((7, max(6 * n, m))),
         stiffness=np.zeros((n, 6, 6)),
-        root=np.zeros((d, 6, m)),
+        root=np.zeros((n, 6, largest)),
+        cones=make_cone_problem(n_contacts, len(sizes), largest + room, m + room),
         own=np.zeros((d, 6, 6)),
-        system=np.zeros((m, m) if dense else (1, 1)),
         support=np.zeros((d, m + 1), dtype=np.int64),
-        product=np.zeros((6, m)),
     )
 
 
@@ -318,8 +353,8 @@ def _points(m: Mechanism) -> Records:
     poses = {name: frame.pose.matrix for name, frame in frames.items()}
     points["body"] = [frames[point.body].body for point in given]
     points["radius"] = [point.radius for point in given]
-    for key in ("static_friction", "kinetic_friction", "restitution"):
-        points[key] = [getattr(point.material, key) for point in given]
+    for key in MATERIAL:
+        points[key] = [material_value(point.material, key) for point in given]
     T = np.array([poses[point.body] for point in given]).reshape(-1, 4, 4)
     positions = np.array([point.position for point in given]).reshape(-1, 3)
     points["position"] = np.einsum("nij,nj->ni", T[:, :3, :3], positions) + T[:, :3, 3]

@@ -33,7 +33,6 @@ from setsu.contact.detection import (
     find_passed,
     point_in_world,
     set_places,
-    touch_each_other,
 )
 from setsu.contact.energy_guard import (
     can_pay,
@@ -91,7 +90,7 @@ from setsu.contact.impulses import CREEP, set_bounces, solve_contacts
 from setsu.contact.joint_stops import find_stops, stop_gap
 from setsu.contact.memory import is_sliding, recall, remember
 from setsu.contact.problem import prepare, reset_hub, set_velocity
-from setsu.contact.scene import BEFORE, FREE, STOP, TWIST, WRENCH, Problem, Scene
+from setsu.contact.scene import BEFORE, FREE, STOP, TURNING, TWIST, UNCONVERGED, WRENCH, Problem, Scene
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias, take_next, weight_energy
 from setsu.native.control_flow import part, run_bound
 
@@ -102,12 +101,14 @@ DEFAULT, SUGIHARA2002 = 0, 1
 
 # m: points nearer than this are part of the problem from the start.
 _REACH = 5e-5
-# m: points deeper inside than this are taken to be on the other side.
-_DEEPEST = 5e-3
+# m: points deeper inside than this are taken to be on the other side; second: where contacts may be soft.
+_DEEPEST, _DEEPEST_SOFT = 5e-3, 5e-2
 # m: what a step may leave between a closed contact and its face, and how deep a point may be left inside.
 _CLOSED, _INSIDE = 1e-9, 1e-8
 # m/s: slower impacts do not bounce.
 _BOUNCING = 0.01
+# m: what a soft contact leaves to the way out of rigid ones.
+_FREE_WAY = 1e-3
 # How much of a point's depth one step takes back.
 _RECOVERY = 0.2
 _PASSES = 8
@@ -157,6 +158,10 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h, plain):
         c = problem.contacts[index]
         if c.point < 0 or c.bounces == 1:
             continue
+        if c.soft > 0.0:
+            for k in range(3):
+                c.curvature[k] = c.bend[k] = 0.0
+            continue
         p = scene.points[c.point]
         ax, ay, az = point_in_world(motion.poses_start, p.body, p.position)
         bx, by, bz = point_in_world(motion.poses_next, p.body, p.position)
@@ -195,13 +200,19 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
             c.gap_next = stop_gap(scene, c.face, motion.q_next)
         else:
             c.gap_next = c.gap + h * (c.velocity[0] - c.shift[0])
+        if c.soft > 0.0:
+            # It may be inside, and nothing takes it out but its spring.
+            c.gap_next = _FREE_WAY
         depth = max(depth, -c.gap_next)
     return depth
 
 
 @part
 def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
-    """Add a displacement to the step that takes points out of the environment, the least in kinetic metric."""
+    """Add a displacement to the step that takes points out of the environment, the least in kinetic metric.
+
+    Return the rounds it took, and whether it converged.
+    """
     n, vectors = 6 * problem.counts[1], problem.vectors
     for i in range(n):
         vectors[BEFORE, i], vectors[FREE, i] = vectors[WRENCH, i], 0.0
@@ -210,10 +221,12 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
         for k in range(3):
             c.kept[k], c.rest[k] = c.impulse[k], c.velocity[k]
             c.before[k] = c.shift[k]
-            c.impulse[k] = c.shift[k] = c.free[k] = 0.0
+            c.impulse[k] = c.shift[k] = c.free[k] = c.spun[k] = 0.0
         c.shift[0] = c.gap_next if c.gap_next >= 0.0 else _RECOVERY * c.gap_next
         c.friction = 0.0
-    newton_solver.solve(tree, problem)
+    turning, problem.counts[TURNING] = problem.counts[TURNING], 0
+    _, rounds, good = newton_solver.solve(tree, problem)
+    problem.counts[TURNING] = turning
     _apply(scene, tree, problem, motion)
     for d in range(motion.vectors.shape[1]):
         motion.vectors[DISPLACEMENT, d] += motion.vectors[CHANGE, d]
@@ -223,6 +236,7 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.kept[k]
+    return rounds, good
 
 
 @part
@@ -299,7 +313,7 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     residual, rounds, passes, 1 if not converged; work of friction and of normal impulses (J).
     """
     plain = solver == SUGIHARA2002 or len(held.work.rows) > 0
-    dense = len(held.work.rows) > 0 or touch_each_other(problem)
+    dense = len(held.work.rows) > 0
     problem.counts[3] = 1 if dense else 0
     far = place_middle(tree, motion, h, plain)
     status = BAD_NUMBERS
@@ -322,7 +336,8 @@ def _take(
     if status != FINE:
         return status
     reset_hub(problem)
-    find_near(scene, problem, motion.poses_start, _REACH if solver == DEFAULT else 0.0, _DEEPEST)
+    deepest = _DEEPEST_SOFT if scene.soft[0] == 1 else _DEEPEST
+    find_near(scene, problem, motion.poses_start, _REACH if solver == DEFAULT else 0.0, deepest)
     add_pairs(problem)
     find_stops(scene, problem, motion.q, motion.q, a[V_FREE], h, _REACH, True)
     slowest = max(_BOUNCING, 25.0 * h)
@@ -338,7 +353,7 @@ def _take(
             known = problem.counts[0]
         if known > 0:
             if solver == DEFAULT:
-                residual, more, good = solve_contacts(tree, problem, h, CREEP * motion.creep[0])
+                residual, more, good = solve_contacts(tree, problem, h, CREEP * motion.creep[0], plain)
                 if not good:
                     bring_into_cones(tree, problem)
             else:
@@ -357,7 +372,9 @@ def _take(
         passed = find_passed(scene, problem, motion.poses_start, motion.poses_next, _CLOSED)
         passed += find_stops(scene, problem, motion.q, motion.q_next, a[V], h, _CLOSED, False)
         loose = dense and _rows_are_loose(scene, tree, problem, motion, held, known, h)
-        if passed == 0 and _miss(scene, tree, problem, motion, h, plain) <= _CLOSED and not loose:
+        # A solve that failed would fail again.
+        met = not good or _miss(scene, tree, problem, motion, h, plain) <= _CLOSED
+        if passed == 0 and met and not loose:
             break
     problem.counts[0] = known
     certify(problem, certificate)
@@ -367,7 +384,8 @@ def _take(
     depth = _deepest_point(scene, problem, motion, h)
     moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, depth)
     if moved:
-        _move_out(scene, tree, problem, motion)
+        more, settled = _move_out(scene, tree, problem, motion)
+        rounds, good = rounds + more, good and settled
         if not try_step(tree, motion, h, False):
             return BAD_NUMBERS
         depth = _deepest_point(scene, problem, motion, h)
@@ -387,7 +405,9 @@ def _take(
                 # Contacts push in vain, and would report forces for it.
                 motion.creep[0] *= _SLOWER
                 last = halvings == _HALVINGS
-                residual, more, good = solve_contacts(tree, problem, h, CREEP * (0.0 if last else motion.creep[0]))
+                residual, more, good = solve_contacts(
+                    tree, problem, h, CREEP * (0.0 if last else motion.creep[0]), plain
+                )
                 rounds += more
                 if not good:
                     bring_into_cones(tree, problem)
@@ -409,6 +429,8 @@ def _take(
     certificate[0] = depth
     certificate[4], certificate[5], certificate[6] = residual, rounds, passes
     certificate[7] = 0.0 if good else 1.0
+    if not good:
+        problem.counts[UNCONVERGED] += 1
     return FINE
 
 

@@ -26,7 +26,17 @@ from numpy.typing import NDArray
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.control_flow import part
 
-__all__ = ["NEXT", "NOW", "Tree", "kinetic_energy", "make_tree", "set_inertias", "take_next", "weight_energy"]
+__all__ = [
+    "NEXT",
+    "NOW",
+    "Tree",
+    "kinetic_energy",
+    "make_tree",
+    "number_trees",
+    "set_inertias",
+    "take_next",
+    "weight_energy",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,6 +78,9 @@ class Tree(NamedTuple):
     last: Ints  # last velocity of each body of the scene: of the mechanism, then the joints with stops
     dof_body: Ints  # (nv,) body of each velocity's joint
     reference: Ints  # (n_bodies,) body whose origin is O
+    root: Ints  # (nv,) number of the tree: bodies that only the world connects are in different ones
+    place: Ints  # (nv,) of each velocity among those of its tree
+    size: Ints  # (n_trees,) velocities of each tree
     masses: Floats  # (n_bodies, 10) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
     gravity: Floats  # (3,)
     roots: Any  # bodies on free and spherical joints of the world, and the momentum of their trees (flight.py)
@@ -108,6 +121,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         while t.dof_parent[dof] >= 0:
             dof = t.dof_parent[dof]
         reference[body] = dof_body[dof]
+    root, place, size = number_trees(t.dof_parent)
     masses = np.zeros((m.n_bodies, 10))
     for body, link in enumerate(t.body_link):
         A = t.axes[link]
@@ -121,6 +135,9 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         last=np.concatenate([last, stopped]).astype(np.int64),
         dof_body=dof_body,
         reference=reference,
+        root=root,
+        place=place,
+        size=size,
         masses=masses,
         gravity=np.array(m.gravity, dtype=float),
         roots=roots,
@@ -145,6 +162,19 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         active=np.zeros((2, nv), dtype=np.int64),
         n_active=np.zeros(1, dtype=np.int64),
     )
+
+
+def number_trees(parent: Ints) -> tuple[Ints, Ints, Ints]:
+    """Tree of each velocity, its place among those of the tree, and how many each tree has."""
+    root, place = np.zeros(len(parent), dtype=np.int64), np.zeros(len(parent), dtype=np.int64)
+    size: list[int] = []
+    for d, before in enumerate(parent):
+        if before < 0:
+            size.append(0)
+        root[d] = len(size) - 1 if before < 0 else root[before]
+        place[d] = size[root[d]]
+        size[root[d]] += 1
+    return root, place, np.array(size or [0], dtype=np.int64)
 
 
 def _free_roots(m: Mechanism, reference: Ints) -> tuple[Any, Ints]:

@@ -60,7 +60,9 @@ class Controller(ABC):
 
     def for_world(self, number: int) -> Controller:
         """Return a copy with a memory and noise of its own, for one of many worlds."""
-        copied = copy.deepcopy(self)
+        shared: dict[int, Any] = {}
+        _collect_mechanisms(self, shared)
+        copied = copy.deepcopy(self, shared)
         _reseed(copied, number, set())
         return copied
 
@@ -180,6 +182,18 @@ def _taken(present: Any, kept: Any) -> Any:
         present.set_state(kept)
         return present
     return present if callable(present) else copy.deepcopy(kept)
+
+
+def _collect_mechanisms(value: Any, found: dict[int, Any]) -> None:
+    """Find the mechanisms of a law and of what it is made of, by identity: copies of it share them."""
+    if isinstance(value, Mechanism):
+        found[id(value)] = value
+    elif isinstance(value, tuple | list):
+        for part in value:
+            _collect_mechanisms(part, found)
+    elif type(value).__module__.startswith("setsu.control"):
+        for part in vars(value).values():
+            _collect_mechanisms(part, found)
 
 
 def _reseed(value: Any, number: int, done: set[int]) -> None:

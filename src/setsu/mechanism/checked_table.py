@@ -26,6 +26,10 @@ class CheckedTable:
         self.report = report
         self.symbols: dict[str, float] = {}
 
+    def holds(self, key: str) -> bool:
+        """Whether there is an entry of that name."""
+        return key in self._left
+
     def text(self, key: str, default: str | None = None) -> str:
         value = self._take(key, default)
         return value if isinstance(value, str) else self._wrong(key, "a text", value, "")

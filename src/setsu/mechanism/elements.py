@@ -127,18 +127,42 @@ class Shape:
 
 @dataclass(frozen=True)
 class Material:
-    """Friction and restitution of a contact."""
+    """Friction and restitution of a contact, and whether it is rigid.
+
+    torsional, rolling (m): the couple that opposes turning about the normal, and rolling, is at most that times the
+    normal force. stiffness (N/m), damping (N s/m): force per depth and per rate of depth of a contact that gives way;
+    None: rigid.
+    """
 
     static_friction: float = 0.5
     kinetic_friction: float = 0.5
     restitution: float = 0.0
+    torsional: float = 0.0
+    rolling: float = 0.0
+    stiffness: float | None = None
+    damping: float | None = None
 
     def __post_init__(self) -> None:
-        for key, high in (("static_friction", np.inf), ("kinetic_friction", np.inf), ("restitution", 1.0)):
-            value = getattr(self, key)
+        for key in ("static_friction", "kinetic_friction", "restitution", "torsional", "rolling"):
+            value, high = getattr(self, key), 1.0 if key == "restitution" else np.inf
             if not (isinstance(value, (int, float)) and 0.0 <= value <= high and np.isfinite(value)):
                 raise InputError(f"Material {key}: expected a number from 0 to {high:g}, got {value!r}")
             object.__setattr__(self, key, float(value))
+        for key, least in (("stiffness", "above"), ("damping", "from")):
+            value = getattr(self, key)
+            if value is None:
+                continue
+            good = isinstance(value, (int, float)) and np.isfinite(value) and value >= 0.0
+            if not good or (key == "stiffness" and value == 0.0):
+                raise InputError(f"Material {key}: expected None or a number {least} 0, got {value!r}")
+            object.__setattr__(self, key, float(value))
+        if self.stiffness is None and self.damping is not None:
+            raise InputError(f"Material damping: expected a stiffness beside it, got damping = {self.damping} alone")
+        if self.stiffness is not None and self.restitution > 0.0:
+            raise InputError(
+                "Material: expected restitution = 0 where stiffness is given (damping decides about the rebound), "
+                f"got restitution = {self.restitution}"
+            )
         if self.kinetic_friction > self.static_friction:
             raise InputError(
                 "Material: expected kinetic_friction <= static_friction, "

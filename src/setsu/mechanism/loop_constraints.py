@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from setsu.errors import InputError
 from setsu.mechanism.joints import Joint
 
-__all__ = ["LOOP_CONSTRAINT_TYPES", "Distance", "LoopConstraint", "PointOnCurve", "Rolling"]
+if TYPE_CHECKING:
+    from setsu.mechanism.record import Mechanism
+
+__all__ = ["LOOP_CONSTRAINT_TYPES", "Distance", "LoopConstraint", "PointOnCurve", "Rolling", "refuse_loop_constraints"]
 
 _CURVE_WORDS = {"x", "y", "z", "pi", "sin", "cos", "tan", "sqrt"}
 
@@ -122,3 +125,13 @@ def _positive(value: Any, what: str) -> float:
     if number <= 0.0:
         raise InputError(f"{what}: expected a positive number, got {number}")
     return number
+
+
+def refuse_loop_constraints(mechanism: Mechanism, function: str) -> None:
+    """Raise an InputError when a loop is held by a distance, a curve or rolling."""
+    for loop in mechanism.loops:
+        if isinstance(loop.joint, LoopConstraint):
+            raise InputError(
+                f'{function}: "{loop.name}" of {mechanism.name} is a {type(loop.joint).__name__}, which this function '
+                "does not differentiate; expected loops that joints close"
+            )

@@ -308,8 +308,9 @@ class _Reader:
     def _contact_points(self, body: str, table: CheckedTable) -> None:
         positions, radius = table.rows("positions"), table.number("radius", 0.0)
         usual = Material()
-        parts = ("static_friction", "kinetic_friction", "restitution")
+        parts = ("static_friction", "kinetic_friction", "restitution", "torsional", "rolling")
         values = {key: table.number(key, getattr(usual, key)) for key in parts}
+        values |= {key: table.number(key, 0.0) for key in ("stiffness", "damping") if table.holds(key)}
         if self._is_sound(table, {body} & self._failed_bodies):
             self._builder.add_contact_points(body, positions, Material(**values), radius)
 

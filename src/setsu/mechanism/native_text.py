@@ -282,6 +282,9 @@ def _keyframe(key: Keyframe) -> Entries:
         yield "control", key.controls
 
 
+_OLDEST = ("static_friction", "kinetic_friction", "restitution")
+
+
 def _contact_points(points: list[ContactPoint]) -> Entries:
     first = points[0]
     yield "body", first.body
@@ -290,7 +293,10 @@ def _contact_points(points: list[ContactPoint]) -> Entries:
         yield "radius", first.radius
     if first.material != Material():
         for part in fields(Material):
-            yield part.name, getattr(first.material, part.name)
+            value = getattr(first.material, part.name)
+            # What came later is written where it differs.
+            if part.name in _OLDEST or value != part.default:
+                yield part.name, value
 
 
 def _block(title: str, entries: Entries) -> str:

@@ -260,9 +260,6 @@ class Mechanism:
     def __hash__(self) -> int:
         return int(self.digest[:15], 16)
 
-    def __deepcopy__(self, memo: object) -> Mechanism:
-        return self  # frozen
-
     def __getstate__(self) -> dict[str, object]:
         """Return what travels to another process or into a copy: the content; all that follows from it is made anew."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -32,6 +32,8 @@ _PAGE = 4  # address and up to three lengths
 class Book:
     """The arrays of a named tuple (float64, int64 or records, contiguous, up to three axes) for compiled code.
 
+    A field may be a book itself.
+
     >>> class Pair(NamedTuple):
     ...     a: np.ndarray
     ...     b: np.ndarray
@@ -45,6 +47,10 @@ class Book:
         self._table = np.zeros((len(pages), _PAGE), dtype=np.int64)
         fields = []
         for k, (name, array) in enumerate(zip(pages._fields, pages, strict=True)):
+            if isinstance(array, Book):
+                self._table[k, 0] = array.address
+                fields.append((name, array.type, 0))
+                continue
             known = array.dtype in (np.float64, np.int64) or array.dtype.names is not None
             if not known or not array.flags.c_contiguous or not 1 <= array.ndim <= 3:
                 raise ValueError(f"{type(pages).__name__}.{name}: expected a contiguous float64, int64 or record array")
@@ -61,16 +67,16 @@ class BookType(types.Type):
     Its name becomes part of every compiled function's: a digest keeps that short where records have many fields.
     """
 
-    def __init__(self, title: str, fields: tuple[tuple[str, np.dtype, int], ...]) -> None:
+    def __init__(self, title: str, fields: tuple[tuple[str, Any, int], ...]) -> None:
         self.title, self.fields = title, fields
-        described = repr([(name, dtype.descr, axes) for name, dtype, axes in fields])
+        described = repr([(name, getattr(kind, "descr", str(kind)), axes) for name, kind, axes in fields])
         super().__init__(name=f"Book({title}: {hashlib.sha256(described.encode()).hexdigest()[:16]})")
 
     def array_of(self, name: str) -> tuple[int, Any] | None:
-        """Number of a field and the type of its array."""
-        for k, (field, dtype, axes) in enumerate(self.fields):
+        """Number of a field and the type of its array or book."""
+        for k, (field, kind, axes) in enumerate(self.fields):
             if field == name:
-                return k, types.Array(from_dtype(dtype), axes, "C")
+                return k, kind if isinstance(kind, BookType) else types.Array(from_dtype(kind), axes, "C")
         return None
 
 
@@ -120,6 +126,8 @@ def _open_page(context: Any, builder: Any, kind: BookType, book: Any, name: str)
         loaded.set_metadata("invariant.load", constant)
         return loaded
 
+    if isinstance(array_type, BookType):
+        return builder.inttoptr(entry(0), context.get_value_type(array_type))
     array = context.make_array(array_type)(context, builder)
     itemsize = word(kind.fields[page][1].itemsize)
     shape = [entry(1 + axis) for axis in range(array_type.ndim)]

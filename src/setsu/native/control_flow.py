@@ -29,7 +29,7 @@ from setsu.errors import InputError
 from setsu.native.processor import Target, target
 from setsu.native.toolchain import cache_folder
 
-__all__ = ["compiled", "part", "run_bound", "run_code"]
+__all__ = ["code_address", "compiled", "part", "run_bound", "run_code", "run_on_book"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -188,6 +188,27 @@ class _PartCompiler(compiler.Compiler):
         self.state.library = _Unfinished(self.state.targetctx.codegen(), "part")
 
 
+def code_address(function: Callable[..., Any], book: Any) -> int:
+    """Compile a function of one book (its type) apart from all others; return the address that `run_on_book` calls.
+
+    Families that call it are neither compiled together with it nor compiled again when it changes.
+    """
+    key = (function, book)
+    if key not in _ADDRESSES:
+        settings = _NUMBA.config
+        folder = _folder_of(Path(function.__code__.co_filename).resolve())
+        before, settings.CACHE_DIR = settings.CACHE_DIR, folder
+        try:
+            _ADDRESSES[key] = _NUMBA.cfunc(types.void(book), cache=bool(folder), **_OPTIONS)(function)
+        finally:
+            settings.CACHE_DIR = before
+    return _ADDRESSES[key].address
+
+
+# What was compiled lives as long as the process: its address is in use.
+_ADDRESSES: dict[Any, Any] = {}
+
+
 def part(function: Function) -> Function:
     """The same for a function that only compiled ones call: without the way in from Python, optimised as part of them.
 
@@ -244,6 +265,20 @@ def _run_code(typing_context, address, inputs, outputs):
     return types.void(types.int64, inputs, outputs), generate
 
 
+def _run_on_book(typing_context, address, book):
+    """Call what `code_address` compiled on a book."""
+    if not isinstance(address, types.Integer):
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        code = builder.inttoptr(args[0], ir.FunctionType(ir.VoidType(), [args[1].type]).as_pointer())
+        builder.call(code, [args[1]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, book), generate
+
+
 # Known to type checkers as what compiled code sees: functions without a typing context.
 run_bound: Callable[[Any], int] = intrinsic(_run_bound)  # type: ignore[assignment]
 run_code: Callable[[int, Any, Any], None] = intrinsic(_run_code)  # type: ignore[assignment]
+run_on_book: Callable[[int, Any], None] = intrinsic(_run_on_book)  # type: ignore[assignment]

@@ -238,13 +238,16 @@ def call_all(blocks: list[Block], threads: int | None) -> list[Ask]:
 
 
 def mutable_arrays(books: Iterable[Book]) -> list[NDArray[Any]]:
-    """The arrays of workspaces without handles of kernels, which hold addresses of this very world."""
+    """The arrays of workspaces without handles of kernels, which hold addresses of this very world.
+
+    A workspace inside another one holds nothing from one step to the next.
+    """
     found: list[NDArray[Any]] = []
     for book in books:
         kinds = type(book.pages).__annotations__
         found += [
             array
             for name, array in zip(book.pages._fields, book.pages, strict=True)
-            if kinds[name].__forward_arg__ != "Handle" and array.flags.writeable
+            if kinds[name].__forward_arg__ not in ("Handle", "Workspace") and array.flags.writeable
         ]
     return found

@@ -236,9 +236,10 @@ def _record_wrench(motion: Motion, out, c, scale, body):
     out[0] += x
     out[1] += y
     out[2] += z
-    out[3] += ry * z - rz * y
-    out[4] += rz * x - rx * z
-    out[5] += rx * y - ry * x
+    t = c.couple
+    out[3] += ry * z - rz * y + scale * (E[0, 0] * t[0] + E[1, 0] * t[1] + E[2, 0] * t[2])
+    out[4] += rz * x - rx * z + scale * (E[0, 1] * t[0] + E[1, 1] * t[1] + E[2, 1] * t[2])
+    out[5] += rx * y - ry * x + scale * (E[0, 2] * t[0] + E[1, 2] * t[1] + E[2, 2] * t[2])
 
 
 @part

@@ -20,6 +20,7 @@ from setsu.contact.body_pairs import BodyPairs
 from setsu.contact.convex_tables import make_shapes
 from setsu.contact.deep_start import deep_point, shallow_depth
 from setsu.contact.overlaps import settle_overlaps
+from setsu.contact.scene import UNCONVERGED
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
 from setsu.dynamics import body_poses, forward_dynamics, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
@@ -82,8 +83,8 @@ class ContactWorld(Block):
         self.coal = BodyPairs(self.pairs) if finder == "coal" else None
         self.shapes = make_shapes(self.pairs if finder != "coal" else ShapePairs(), m.n_bodies)
         self.pair_log = pair_log.make_pair_log(len(self.pairs.names))
-        dense = self.pairs.between_bodies or self.loops.count > 0
-        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, dense)
+        soft = bool(self.scene.soft[0]) or any(s.material and s.material.stiffness for s in self.pairs.shapes)
+        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, self.loops.count > 0, soft)
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self.motion, self._bound = self._bind()
         vectors = self.motion.vectors
@@ -221,12 +222,13 @@ class ContactWorld(Block):
         self.problem.counts[7] = 0
 
     def _warn_of_unconverged(self) -> None:
-        """Say at the end of a run in how many of its rows contact impulses did not converge."""
-        marked = sum(int((chunk.totals[:, _UNCONVERGED] > 0.0).sum()) for chunk in self._chunks)
-        if marked and self._settings.contact_solver == "default":
+        """Say at the end of a run in how many of its steps contact impulses did not converge."""
+        steps = int(self.problem.counts[UNCONVERGED])
+        if steps and self._settings.contact_solver == "default":
             warnings.warn(
-                f"simulate: contact impulses did not converge before {marked} of {self._rows_taken} recorded rows; "
-                "contact_log.unconverged marks them. A shorter step may help.",
+                f"simulate: contact impulses of {steps} steps did not converge; these steps took the convex friction "
+                "problem, which lets sliding contacts separate. contact_log.unconverged marks them; a shorter step may "
+                "help.",
                 ModelWarning,
                 stacklevel=5,
             )
@@ -308,7 +310,9 @@ class ContactWorld(Block):
     def _start_depth(self) -> float:
         """How deep (m) points start inside the environment; InputError when that is too deep."""
         points = self.scene.points
-        moving = np.flatnonzero(points["body"] >= 0)
+        # What is soft may rest inside.
+        rigid = np.isinf(points["stiffness"]) & np.isinf(self.scene.polygons["stiffness"]).all()
+        moving = np.flatnonzero((points["body"] >= 0) & rigid)
         T = self.motion.poses[points["body"][moving]]
         places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
         radii = points["radius"][moving]
@@ -437,8 +441,6 @@ class ContactWorld(Block):
 
 
 _COLUMNS = ("q", "motion", "wrench", "totals")
-# Entry of Records.totals: 1 where a step since the row before did not converge.
-_UNCONVERGED = 11
 
 
 def _refuse(m: Mechanism, settings: Settings) -> None:
@@ -448,6 +450,10 @@ def _refuse(m: Mechanism, settings: Settings) -> None:
         raise InputError(f"simulate: contact_solver: unknown {solver!r}{nearest_names(str(solver), CONTACT_SOLVERS)}")
     if settings.joint_stops and solver != "default":
         raise InputError(f"simulate: joint_stops need contact_solver='default'; {solver} knows points only")
+    materials = [point.material for point in m.contact_points]
+    materials += [p.material for p in settings.environment.polygons if p.material] if settings.environment else []
+    if solver != "default" and any(x.torsional or x.rolling or x.stiffness for x in materials):
+        raise InputError(f"simulate: torsional, rolling, stiffness of materials: {solver} knows none of them")
     if m.has_bearings:
         raise InputError("simulate: bearing_friction of joints cannot be combined with an environment")
     for contact in settings.contacts:

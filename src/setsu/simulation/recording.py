@@ -56,8 +56,8 @@ class ContactLog:
     or N. The rest is the certificate of the steps since the row before, the worst of them: depth: how far a point is
     inside the environment, m; cone: by how much an impulse leaves its friction cone, N s; complementarity: normal
     impulse times normal velocity, J; dissipation: power of friction short of the largest one, J; residual: of the
-    solver, in parts of the largest impulse; rounds: linear solves; passes: solves with new points or bent ways;
-    unconverged: 1 where the solver did not reach 1e-10.
+    solver, in parts of the largest impulse; rounds: linear solves, for the island that took most; passes: solves with
+    new points or bent ways; unconverged: 1 where the solver did not reach 1e-8 and took the convex problem.
     """
 
     stop_torque: Floats

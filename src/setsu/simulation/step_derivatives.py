@@ -40,6 +40,7 @@ from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.configuration_derivatives import chart, chart_rates
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.mechanism.loop_constraints import refuse_loop_constraints
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.tableaus import EXPLICIT
 
@@ -80,6 +81,7 @@ def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -
         (settings.integrator == "adaptive", "an adaptive step"),
         (settings.baumgarte is not None, "baumgarte"),
         (settings.events, "events"),
+        (settings.prescribed, "prescribed motions"),
         (source.functions or getattr(source, "codes", ()), "a torque function"),
         (pushed, "a push"),
         (stopped, "a world that has stopped"),
@@ -91,6 +93,7 @@ def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -
             )
     for each in settings.mechanisms:
         refuse_bearings(each, "Simulator.derivatives")
+        refuse_loop_constraints(each, "Simulator.derivatives")
 
 
 def step_derivatives(

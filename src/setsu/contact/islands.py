@@ -1,0 +1,185 @@
+"""The contacts of a step as islands: what no chain of touching bodies connects is solved apart.
+
+| symbol | meaning |
+|---|---|
+| tree | bodies that joints connect; one free body is one too |
+| island | trees that touch, directly or over others; the environment does not connect |
+| X_b, P_i | twist of a body for x of its tree (articulated.py (6)), wrench of a contact's impulse (problem.py (1)) |
+
+    K_i = P_iᵀ X  of body a, minus that of body b                             (1)
+    W_nn += soft of contact i: K_i has a column of its own, (√soft, 0, 0)ᵀ    (2)
+
+Islands are found by union and find over trees. Each becomes one ConeProblem with a node per tree. Where constraint rows
+hold, the whole mechanism is one node.
+"""
+
+from __future__ import annotations
+
+import math
+
+from setsu.contact.articulated import set_root
+from setsu.contact.cone_problem import CONTACTS, NODES, NONE, SIZE, ConeProblem
+from setsu.contact.scene import Problem
+from setsu.contact.tree import Tree
+from setsu.native.control_flow import part
+
+__all__ = ["find_islands", "gather", "has_pairs", "set_roots"]
+
+
+@part
+def has_pairs(problem: Problem):
+    """Whether bodies touch each other."""
+    found = False
+    for index in range(problem.counts[0]):
+        found = found or problem.contacts[index].hub_b >= 0
+    return found
+
+
+@part
+def set_roots(tree: Tree, problem: Problem):
+    """X of all bodies in contact, unless dense.py has done it."""
+    if problem.counts[3] == 0:
+        for k in range(problem.counts[1]):
+            body = problem.bodies[k]
+            set_root(tree, tree.last[body], body >= len(tree.masses), problem.root[k])
+
+
+@part
+def _tree_of(tree: Tree, problem: Problem, hub):
+    """Number of the tree of a body in contact; 0 where rows make all one."""
+    return 0 if problem.counts[3] == 1 else tree.root[tree.last[problem.bodies[hub]]]
+
+
+@part
+def _stands_for(p: ConeProblem, k):
+    """The tree that stands for the island of a tree."""
+    while p.group[k] != k:
+        p.group[k] = p.group[p.group[k]]
+        k = p.group[k]
+    return k
+
+
+@part
+def find_islands(tree: Tree, problem: Problem):
+    """Write the contacts to `members`, island after island; return how many islands."""
+    p, n = problem.cones, problem.counts[0]
+    for k in range(len(p.group)):
+        p.group[k] = k
+        p.node[k] = NONE
+    for index in range(n):
+        c = problem.contacts[index]
+        if c.hub_b >= 0:
+            a = _stands_for(p, _tree_of(tree, problem, c.hub_a))
+            b = _stands_for(p, _tree_of(tree, problem, c.hub_b))
+            if a != b:
+                p.group[max(a, b)] = min(a, b)
+    # Count, then sort: islands in the order of their first contact, contacts in theirs. `node` numbers the islands.
+    count = 0
+    for index in range(n):
+        island = _stands_for(p, _tree_of(tree, problem, problem.contacts[index].hub_a))
+        if p.node[island] == NONE:
+            p.node[island] = count
+            p.island_start[count + 1] = 0
+            count += 1
+        p.island_start[p.node[island] + 1] += 1
+    p.island_start[0] = 0
+    for k in range(count):
+        p.island_start[k + 1] += p.island_start[k]
+    for index in range(n - 1, -1, -1):
+        island = p.node[_stands_for(p, _tree_of(tree, problem, problem.contacts[index].hub_a))]
+        p.island_start[island + 1] -= 1
+        p.members[p.island_start[island + 1]] = index
+    # Every end has become the beginning of its own island.
+    for k in range(count):
+        p.island_start[k] = p.island_start[k + 1]
+    p.island_start[count] = n
+    for k in range(len(p.node)):
+        p.node[k] = NONE
+    return count
+
+
+@part
+def _enter(tree: Tree, problem: Problem, hub):
+    """Node of a body in contact, made when it is new."""
+    p = problem.cones
+    k = _tree_of(tree, problem, hub)
+    node = p.node[k]
+    if node == NONE:
+        node = p.counts[NODES]
+        p.counts[NODES] = node + 1
+        p.node[k] = node
+        p.node_size[node] = problem.root.shape[2] if problem.counts[3] == 1 else tree.size[k]
+    return node
+
+
+@part
+def _add_jacobian(E, r, X, sign, K, o, m, n):
+    """K at o (3, n) += sign · P_iᵀ X (1), X (6, m)."""
+    for d in range(m):
+        x = sign * (X[0, d] + X[4, d] * r[2] - X[5, d] * r[1])
+        y = sign * (X[1, d] + X[5, d] * r[0] - X[3, d] * r[2])
+        z = sign * (X[2, d] + X[3, d] * r[1] - X[4, d] * r[0])
+        K[o + d] += E[0, 0] * x + E[0, 1] * y + E[0, 2] * z
+        K[o + n + d] += E[1, 0] * x + E[1, 1] * y + E[1, 2] * z
+        K[o + 2 * n + d] += E[2, 0] * x + E[2, 1] * y + E[2, 2] * z
+
+
+@part
+def _columns(tree: Tree, problem: Problem, hub):
+    """Columns of X of a body."""
+    return problem.root.shape[2] if problem.counts[3] == 1 else tree.size[_tree_of(tree, problem, hub)]
+
+
+@part
+def _enter_all(tree: Tree, problem: Problem, first, last):
+    """Nodes of the contacts `first` to `last`, with a further velocity for each soft one (2)."""
+    p = problem.cones
+    p.counts[CONTACTS], p.counts[NODES], p.counts[SIZE] = last - first, 0, 0
+    for i in range(last - first):
+        c = problem.contacts[p.members[first + i]]
+        a = _enter(tree, problem, c.hub_a)
+        b = _enter(tree, problem, c.hub_b) if c.hub_b >= 0 else NONE
+        p.side[i, 0], p.side[i, 1] = a, NONE if b == a else b
+    for i in range(last - first):
+        if problem.contacts[p.members[first + i]].soft > 0.0:
+            p.column[i] = p.node_size[p.side[i, 0]]
+            p.node_size[p.side[i, 0]] += 1
+    for node in range(p.counts[NODES]):
+        p.node_start[node] = p.counts[SIZE]
+        p.counts[SIZE] += p.node_size[node]
+
+
+@part
+def gather(tree: Tree, problem: Problem, first, last):
+    """Fill the ConeProblem with the contacts `first` to `last` of `members`, impulses to start from included."""
+    p = problem.cones
+    _enter_all(tree, problem, first, last)
+    used = 0
+    for i in range(last - first):
+        c = problem.contacts[p.members[first + i]]
+        for side in range(2):
+            node = p.side[i, side]
+            if node == NONE:
+                continue
+            n = p.node_size[node]
+            p.jacobian_start[i, side] = used
+            for d in range(3 * n):
+                p.jacobian[used + d] = 0.0
+            used += 3 * n
+        n, m = p.node_size[p.side[i, 0]], _columns(tree, problem, c.hub_a)
+        _add_jacobian(c.axes, c.arm_a, problem.root[c.hub_a], 1.0, p.jacobian, p.jacobian_start[i, 0], m, n)
+        if c.soft > 0.0:
+            p.jacobian[p.jacobian_start[i, 0] + p.column[i]] = math.sqrt(c.soft)  # (2)
+        if c.hub_b >= 0:
+            side = 0 if p.side[i, 1] == NONE else 1
+            n, m = p.node_size[p.side[i, side]], _columns(tree, problem, c.hub_b)
+            _add_jacobian(c.axes, c.arm_b, problem.root[c.hub_b], -1.0, p.jacobian, p.jacobian_start[i, side], m, n)
+        p.friction[i], p.scale[i] = c.friction, c.scale
+        for k in range(3):
+            p.free[i, k], p.impulse[i, k] = c.free[k] + c.spun[k] + c.shift[k], c.impulse[k]
+    # Which tree has which node is known by the contacts from here on.
+    for i in range(last - first):
+        c = problem.contacts[p.members[first + i]]
+        p.node[_tree_of(tree, problem, c.hub_a)] = NONE
+        if c.hub_b >= 0:
+            p.node[_tree_of(tree, problem, c.hub_b)] = NONE

@@ -1,0 +1,142 @@
+"""Torsional and rolling friction and contacts that give way, beside their closed forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import setsu
+
+_G = 9.81
+_RADIUS, _MASS = 0.1, 2.0
+
+
+def _ball(**material: float) -> setsu.Mechanism:
+    b = setsu.MechanismBuilder("ball", gravity=(0.0, 0.0, -_G))
+    inertia = 0.4 * _MASS * _RADIUS**2
+    b.add_body("ball", joint=setsu.Free(name="free"), mass=_MASS, inertia=np.diag([inertia] * 3))
+    b.add_contact_points("ball", [(0.0, 0.0, 0.0)], setsu.Material(**material), radius=_RADIUS)
+    return b.build()
+
+
+def _run(m: setsu.Mechanism, height: float, v: list[float], seconds: float, **options: object) -> setsu.Recording:
+    q = m.neutral()
+    q[2] = height
+    return setsu.simulate(m, q, np.array(v), seconds, 1e-3, environment=setsu.Environment.floor(), **options)
+
+
+def test_a_spinning_ball_stops_by_torsional_friction() -> None:
+    # I dw/dt = -c m g: w = w0 - c g t / (0.4 R²), until it stands.
+    c, w0 = 0.004, 10.0
+    rec = _run(_ball(torsional=c), _RADIUS, [0, 0, 0, 0, 0, w0], 1.5)
+    rate = c * _G / (0.4 * _RADIUS**2)
+    expected = np.maximum(0.0, w0 - rate * rec.time)
+    assert np.abs(rec.v[:, 5] - expected).max() < 1e-6 * w0
+    assert np.abs(rec.v[-1]).max() < 1e-9
+    assert np.diff(rec.energy).max() < 1e-12
+    # All that is lost is work of friction.
+    assert rec.ledger is not None
+    assert abs(rec.ledger.contact_friction[-1] + 0.5 * 0.4 * _MASS * _RADIUS**2 * w0**2) < 1e-6
+
+
+def test_a_rolling_ball_slows_down_by_rolling_friction() -> None:
+    # (I + m R²) a / R = -r m g: a = 5/7 r g / R.
+    r, v0 = 0.002, 1.0
+    m = _ball(static_friction=0.8, kinetic_friction=0.8, rolling=r)
+    rec = _run(m, _RADIUS, [v0, 0, 0, 0, v0 / _RADIUS, 0], 1.0)
+    v = setsu.body_velocities(m, rec.q, rec.v)[:, 0]
+    expected = v0 - 5.0 / 7.0 * r * _G / _RADIUS * rec.time
+    assert np.abs(v[:, 0] - expected).max() < 1e-5 * v0
+    assert np.abs(v[:, 0] - _RADIUS * v[:, 4]).max() < 1e-6
+
+
+def test_rolling_friction_holds_a_ball_on_a_slope() -> None:
+    # It rolls where tan(angle) > r / R, and rests otherwise.
+    for slope, rests in ((0.019, True), (0.021, False)):
+        b = setsu.MechanismBuilder("ball", gravity=(_G * np.sin(slope), 0.0, -_G * np.cos(slope)))
+        inertia = 0.4 * _MASS * _RADIUS**2
+        b.add_body("ball", joint=setsu.Free(name="free"), mass=_MASS, inertia=np.diag([inertia] * 3))
+        b.add_contact_points(
+            "ball", [(0.0, 0.0, 0.0)], setsu.Material(0.8, 0.8, rolling=0.02 * _RADIUS), radius=_RADIUS
+        )
+        rec = _run(b.build(), _RADIUS, [0.0] * 6, 0.5)
+        if rests:
+            assert np.abs(rec.v[-1]).max() < 1e-6
+        else:
+            excess = _G * (np.sin(slope) - 0.02 * np.cos(slope))
+            assert rec.v[-1, 0] == pytest.approx(5.0 / 7.0 * excess * 0.5, rel=1e-4)
+
+
+def test_without_coefficients_nothing_changes() -> None:
+    rec = _run(_ball(), _RADIUS, [0, 0, 0, 0, 0, 10.0], 0.2)
+    assert rec.v[-1, 5] == pytest.approx(10.0, abs=1e-8)
+
+
+def test_a_soft_contact_rests_at_its_depth() -> None:
+    k = 1e4
+    depth = _MASS * _G / k
+    rec = _run(_ball(stiffness=k, damping=100.0), _RADIUS, [0.0] * 6, 2.0)
+    assert rec.q[-1, 2] == pytest.approx(_RADIUS - depth, abs=1e-9)
+    assert rec.normal_force[-1, 0] == pytest.approx(_MASS * _G, rel=1e-6)
+
+
+def test_a_soft_contact_oscillates_with_its_frequency_and_keeps_energy() -> None:
+    # From just touching: z = R - (m g / k)(1 - cos(w t)), w = sqrt(k / m).
+    k = 2e4
+    w, depth = np.sqrt(k / _MASS), _MASS * _G / 2e4
+    rec = _run(_ball(stiffness=k), _RADIUS - 1e-12, [0.0] * 6, 0.5)
+    expected = _RADIUS - depth * (1.0 - np.cos(w * rec.time))
+    # The rule of the middle is late by (w h)²/12 of the phase.
+    assert np.abs(rec.q[:, 2] - expected).max() < 1.2 * depth * w * 0.5 * (w * 1e-3) ** 2 / 12.0
+    spring = 0.5 * k * np.minimum(0.0, rec.q[:, 2] - _RADIUS) ** 2
+    total = rec.energy + spring
+    assert np.ptp(total) < 1e-9 * _MASS * _G * _RADIUS
+
+
+def test_a_damped_soft_contact_decays() -> None:
+    # Half the decrement of the closed form: x = e^(-d t / 2 m).
+    k, d = 2e4, 20.0
+    rec = _run(_ball(stiffness=k, damping=d), _RADIUS - 1e-12, [0.0] * 6, 0.6)
+    depth = _MASS * _G / k
+    rate = d / (2.0 * _MASS)
+    w = np.sqrt(k / _MASS - rate**2)
+    x = rec.q[:, 2] - (_RADIUS - depth)
+    expected = depth * np.exp(-rate * rec.time) * (np.cos(w * rec.time) + rate / w * np.sin(w * rec.time))
+    assert np.abs(x - expected).max() < 0.02 * depth
+
+
+def test_soft_and_rigid_contacts_in_one_run() -> None:
+    b = setsu.MechanismBuilder("two", gravity=(0.0, 0.0, -_G))
+    for name, material in (("hard", setsu.Material()), ("soft", setsu.Material(stiffness=1e4, damping=100.0))):
+        inertia = 0.4 * _MASS * _RADIUS**2
+        b.add_body(name, joint=setsu.Free(name=name), mass=_MASS, inertia=np.diag([inertia] * 3))
+        b.add_contact_points(name, [(0.0, 0.0, 0.0)], material, radius=_RADIUS)
+    m = b.build()
+    q = m.neutral()
+    q[2], q[9], q[7] = _RADIUS, _RADIUS, 1.0
+    rec = setsu.simulate(m, q, np.zeros(m.nv), 1.0, 1e-3, environment=setsu.Environment.floor())
+    assert abs(rec.q[-1, 2] - _RADIUS) < 1e-8
+    assert rec.q[-1, 9] == pytest.approx(_RADIUS - _MASS * _G / 1e4, abs=1e-9)
+
+
+def test_materials_survive_files(tmp_path: Path) -> None:
+    m = _ball(torsional=0.01, rolling=0.002, stiffness=1e4, damping=5.0)
+    m.save(tmp_path / "ball.toml")
+    assert setsu.load(tmp_path / "ball.toml") == m
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"torsional": -1.0}, "torsional"),
+        ({"rolling": float("nan")}, "rolling"),
+        ({"stiffness": 0.0}, "stiffness"),
+        ({"damping": 1.0}, "stiffness beside it"),
+        ({"stiffness": 1.0, "restitution": 0.5}, "restitution"),
+    ],
+)
+def test_bad_materials(given: dict[str, float], said: str) -> None:
+    with pytest.raises(setsu.InputError, match=said):
+        setsu.Material(**given)
