@@ -45,7 +45,7 @@ from setsu.dynamics.catalogue import require_mechanism
 from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.dynamics.wrenches import ExternalWrenches, body_rows
 from setsu.errors import InputError
-from setsu.mechanism import Mechanism
+from setsu.mechanism import LoopConstraint, Mechanism
 
 __all__ = ["ConstrainedDynamicsDerivatives", "constrained_dynamics_derivatives"]
 
@@ -118,6 +118,12 @@ def constrained_dynamics_derivatives(
     require_mechanism(mechanism, _NAME)
     m, contacts, prescribed = mechanism, tuple(contacts), tuple(prescribed)
     refuse_bearings(m, _NAME)
+    for loop in m.loops:
+        if isinstance(loop.joint, LoopConstraint):
+            raise InputError(
+                f'{_NAME}: loop "{loop.name}" is closed by {type(loop.joint).__name__}, whose rows are not '
+                "differentiated; expected loops that joints close"
+            )
     found = constrained_dynamics(
         m, q, v, tau, contacts, loop_torque=loop_torque, external_wrenches=external_wrenches,
         stick_speed=stick_speed, sticking=sticking, prescribed=prescribed, time=time,

@@ -39,7 +39,7 @@ from setsu.dynamics import (
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.configuration_derivatives import chart, chart_rates
 from setsu.errors import InputError
-from setsu.mechanism import Mechanism
+from setsu.mechanism import LoopConstraint, Mechanism
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.tableaus import EXPLICIT
 
@@ -75,6 +75,8 @@ def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -
     m = settings.mechanisms[0]
     for there, what in (
         (settings.environment is not None, "an environment"),
+        (bool(settings.prescribed), "prescribed motions"),
+        (any(isinstance(loop.joint, LoopConstraint) for loop in m.loops), "rods, curves or rolling"),
         (settings.contacts, "surface contacts"),
         (settings.joint_stops, "joint stops"),
         (settings.integrator == "adaptive", "an adaptive step"),
