@@ -318,4 +318,6 @@ def test_what_cannot_have_them_says_so() -> None:
     with pytest.raises(InputError, match='loop "rod" is closed by Distance'):
         setsu.generate(m, "constrained_dynamics")
     with pytest.raises(InputError, match="closed by Distance"):
+        setsu.constrained_dynamics_derivatives(m, *swung(1.2), np.zeros(6))
+    with pytest.raises(InputError, match="closed by Distance"):
         setsu.move_cut(m, "rod", "body_joint")
