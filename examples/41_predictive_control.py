@@ -1,7 +1,7 @@
 """Model-predictive control by sampling over a batch: a cart-pole swings up, a five-bar goes round a circle.
 
-At every period many random plans are tried at once on copies of the plant (`Simulator(count=...)`); their mean, weighted
-by cost, is the next plan, and its first torque acts on the plant.
+At every period many random plans are tried at once on copies of the plant (`Simulator(count=...)`); their mean,
+weighted by cost, is the next plan, and its first torque acts on the plant.
 """
 
 import numpy as np

@@ -76,8 +76,6 @@ def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -
     m = settings.mechanisms[0]
     for there, what in (
         (settings.environment is not None, "an environment"),
-        (bool(settings.prescribed), "prescribed motions"),
-        (any(isinstance(loop.joint, LoopConstraint) for loop in m.loops), "rods, curves or rolling"),
         (settings.contacts, "surface contacts"),
         (settings.joint_stops, "joint stops"),
         (settings.integrator == "adaptive", "an adaptive step"),
