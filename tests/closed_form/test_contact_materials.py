@@ -21,10 +21,10 @@ def _ball(**material: float) -> setsu.Mechanism:
     return b.build()
 
 
-def _run(m: setsu.Mechanism, height: float, v: list[float], seconds: float, **options: object) -> setsu.Recording:
+def _run(m: setsu.Mechanism, height: float, v: list[float], seconds: float) -> setsu.Recording:
     q = m.neutral()
     q[2] = height
-    return setsu.simulate(m, q, np.array(v), seconds, 1e-3, environment=setsu.Environment.floor(), **options)
+    return setsu.simulate(m, q, np.array(v), seconds, 1e-3, environment=setsu.Environment.floor())
 
 
 def test_a_spinning_ball_stops_by_torsional_friction() -> None:
