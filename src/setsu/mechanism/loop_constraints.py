@@ -132,6 +132,6 @@ def refuse_loop_constraints(mechanism: Mechanism, function: str) -> None:
     for loop in mechanism.loops:
         if isinstance(loop.joint, LoopConstraint):
             raise InputError(
-                f'{function}: loop "{loop.name}" is closed by {type(loop.joint).__name__}, which this function does not '
-                "differentiate; expected loops that joints close"
+                f'{function}: loop "{loop.name}" is closed by {type(loop.joint).__name__}, which this function does '
+                "not differentiate; expected loops that joints close"
             )
