@@ -25,6 +25,7 @@ from setsu.constraints.compiled_vectors import (
     turned_back,
     vector,
 )
+from setsu.constraints.loop_joints import FROM_DISTANCE
 from setsu.constraints.row_tables import (
     ALONG,
     BALL,
@@ -35,7 +36,7 @@ from setsu.constraints.row_tables import (
     SECOND_AXIS,
     TURN,
 )
-from setsu.constraints.varying_rows import FROM_DISTANCE, varying_change, varying_row
+from setsu.constraints.varying_rows import varying_change, varying_row
 from setsu.native.compiled_elementary import arctan2
 from setsu.native.control_flow import part
 

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from setsu.constraints.surface_code import SURFACE_NUMBERS, surface_numbers
 from setsu.constraints.surfaces import ImplicitSurface
-from setsu.constraints.varying_rows import ASIDE, FORWARD, FROM_DISTANCE, HEIGHT, ON_SURFACE
 from setsu.errors import InputError
 from setsu.mechanism import (
     Cylindrical,
@@ -48,10 +47,23 @@ from setsu.mechanism import (
 )
 from setsu.spatial import axis_to_z_rotation
 
-__all__ = ["LoopTables", "chain_of", "loop_paths", "loop_tables"]
+__all__ = [
+    "ASIDE",
+    "FORWARD",
+    "FROM_DISTANCE",
+    "HEIGHT",
+    "ON_SURFACE",
+    "LoopTables",
+    "chain_of",
+    "loop_paths",
+    "loop_tables",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+FROM_DISTANCE, ON_SURFACE, HEIGHT, FORWARD, ASIDE = 10, 11, 12, 13, 14
+"""Kinds of varying rows; their numbers: length; a surface (surface_code.py); radius, on_radius, 1 for a disc."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from setsu.constraints.loop_joints import LoopTables
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
-from setsu.constraints.varying_rows import varying_places, varying_rates
 
 __all__ = ["LoopMotion", "LoopPlaces", "loop_motion", "loop_places"]
 
@@ -84,6 +83,8 @@ def loop_places(t: LoopTables, poses: Floats) -> LoopPlaces:
         wrench, free = wrench.copy(), free.copy()
         _fill_universal(t, R, error, wrench, free)
     if t.varying_rows.size:
+        from setsu.constraints.varying_rows import varying_places  # brings Numba along
+
         wrench, which = np.array(wrench), t.varying_loops
         error[..., t.varying_rows], wrench[..., t.varying_rows, :] = varying_places(
             t.varying_kind, t.varying_numbers, t.varying_code, p[..., which, :], R[..., which, :, :]
@@ -117,6 +118,8 @@ def loop_motion(t: LoopTables, places: LoopPlaces, velocities: Floats, accelerat
     free_rate = dot(places.free, motion[..., t.free_loop, :])
     free_gamma = dot(places.free, change[..., t.free_loop, :])
     if t.varying_rows.size:
+        from setsu.constraints.varying_rows import varying_rates
+
         which = t.varying_loops
         gamma[..., t.varying_rows] += varying_rates(
             t.varying_kind, t.varying_numbers, t.varying_code, places.travel[..., which, :],

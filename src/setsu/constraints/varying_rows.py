@@ -23,15 +23,11 @@ from numpy.typing import NDArray
 
 from setsu.constraints.compiled_surfaces import surface_at
 from setsu.constraints.compiled_vectors import cross, dot, length, minus, plus, scaled
+from setsu.constraints.loop_joints import FORWARD, FROM_DISTANCE, HEIGHT, ON_SURFACE
 from setsu.constraints.stacked import Floats
 from setsu.native.control_flow import compiled, part
 
 __all__ = [
-    "ASIDE",
-    "FORWARD",
-    "FROM_DISTANCE",
-    "HEIGHT",
-    "ON_SURFACE",
     "varying_change",
     "varying_places",
     "varying_rates",
@@ -39,9 +35,6 @@ __all__ = [
 ]
 
 Ints = NDArray[np.int64]
-
-FROM_DISTANCE, ON_SURFACE, HEIGHT, FORWARD, ASIDE = 10, 11, 12, 13, 14
-"""Kinds of rows; the numbers of each: length; a surface (surface_code.py); radius, on_radius, 1 for a disc."""
 
 _STEEP = 0.9  # of the normal along z, from where on x gives the direction forward
 
