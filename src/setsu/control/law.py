@@ -138,6 +138,7 @@ class TracedFunction(Controller):
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__doc__ = getattr(function, "__doc__", None)
         self._codes: dict[str, TracedLaw | None] = {}
+        self._answers: dict[str, bytes] = {}
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
         """Return the torque (nv,)."""
@@ -146,11 +147,24 @@ class TracedFunction(Controller):
     def __reduce__(self) -> Any:
         return TracedFunction, (self.function,)
 
+    def _has_changed(self, m: Mechanism) -> bool:
+        """Whether the function answers otherwise than when it was traced: gains it reads from outside have changed."""
+        if self._codes[m.digest] is None:
+            return False
+        random = np.random.default_rng(_SEED)
+        t, q, v = float(random.uniform()), m.random_configuration(_SEED), random.standard_normal(m.nv)
+        with np.errstate(all="ignore"):
+            answer = np.array(self.function(t, q, v), dtype=np.float64).tobytes()
+        before = self._answers.get(m.digest, answer)
+        self._answers[m.digest] = answer
+        return answer != before
+
     def traced(self, m: Mechanism) -> TracedLaw | None:
         """Return the code of the law for a mechanism, or None after a warning."""
-        if m.digest not in self._codes:
+        if m.digest not in self._codes or self._has_changed(m):
             try:
                 self._codes[m.digest] = traced_law(self.function, m)
+                self._has_changed(m)  # keeps the answer
             except Untraceable as problem:
                 self._codes[m.digest] = None
                 self.reason = str(problem)
@@ -169,7 +183,8 @@ def law(function: Callable[..., Any]) -> TracedFunction:
     dynamics, gravity, Jacobians, poses), it is run once on symbols when a simulator meets it, compared with itself at
     random states asked in two orders, and compiled. A law that branches on the state, remembers what it was asked or
     does what symbols cannot is called like any function, and one warning per law says why. What it reads from outside
-    (gains, targets) is read at that moment: later changes are not seen.
+    (gains, targets) is read at that moment; the next simulator or run that meets it traces it anew where its answer at
+    a random state has changed.
 
     >>> import setsu
     >>> arm = setsu.sample_mechanisms.planar_arm(2)

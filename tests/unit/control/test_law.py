@@ -121,6 +121,16 @@ def test_gains_that_change_between_runs_count() -> None:
     assert second.torque[0, 0] == 2.0 * first.torque[0, 0] == 10.0
 
 
+def test_a_law_that_reads_another_gain_is_traced_anew() -> None:
+    m, gains = setsu.sample_mechanisms.planar_arm(2), {"k": 10.0}
+    hold = law(lambda t, q, v: -gains["k"] * q)
+    torques = []
+    for gains["k"] in (10.0, 10.0, 20.0, 10.0):
+        torques.append(setsu.simulate(m, [0.5, 0.0], [0, 0], 0.002, torque=hold).torque[0, 0])
+    assert torques == [-5.0, -5.0, -10.0, -5.0]
+    assert hold.reason is None
+
+
 def memory() -> Callable[..., Any]:
     seen: list[float] = []
 
