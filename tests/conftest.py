@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from rounding_report import Report
@@ -19,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--every", type=int, default=1, help="run every Nth test of each file only, its first one included"
     )
-    parser.addoption("--roundings", action="store_true", help="print measured / allowed of every tolerance (with -n 0)")
+    parser.addoption("--roundings", action="store_true", help="print measured / allowed of every tolerance")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,6 +58,20 @@ def pytest_assertion_pass(item: pytest.Item, lineno: int, expl: str) -> None:
     """Take down how near a comparison with a small number was (needs -o enable_assertion_pass_hook=true)."""
     if _REPORT in item.config.stash:
         item.config.stash[_REPORT].comparison(f"{item.path.name}:{lineno}", expl)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send what a worker of pytest-xdist took down to the run that prints it."""
+    if _REPORT in session.config.stash and hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["ratios"] = session.config.stash[_REPORT].ratios
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a worker of pytest-xdist sent."""
+    if _REPORT in node.config.stash:
+        for place, (ratio, allowed) in getattr(node, "workeroutput", {}).get("ratios", {}).items():
+            node.config.stash[_REPORT].take(ratio * allowed, allowed, place)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

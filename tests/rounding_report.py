@@ -1,6 +1,6 @@
 """How near every tolerance of a run came to its bound: the largest measured / allowed per line of the tests.
 
-PYTHONPYCACHEPREFIX=/tmp/report pytest -n 0 --roundings -o enable_assertion_pass_hook=true tests/identities
+PYTHONPYCACHEPREFIX=/tmp/report pytest --roundings -o enable_assertion_pass_hook=true tests/identities
 
 Seen are assert_law and assert_in_cones (tests/rounding.py), numpy.testing.assert_allclose, pytest.approx, and asserts
 of the form `number < 1e-9`. Laws with ratios above 0.1 want a bound derived from rounding (tests/rounding.py): on
@@ -49,7 +49,8 @@ class Report:
         """Take down one comparison; the line is that of the innermost test file that runs."""
         if allowed > 0.0 and np.isfinite(measured):
             place = where or _test_line()
-            self.ratios[place] = max(self.ratios.get(place, (0.0, 0.0)), (measured / allowed, allowed))
+            ratio = (float(measured / allowed), float(allowed))
+            self.ratios[place] = max(self.ratios.get(place, (0.0, 0.0)), ratio)
 
     def comparison(self, where: str, explanation: str) -> None:
         """Take down an assert of the form number < bound."""
