@@ -47,6 +47,7 @@ def machine() -> setsu.Mechanism:
     b.add_actuator(Actuator("jet", site="eye", gear=(1.0, 0, 0, 0, 0, 0)))
     b.add_keyframe("home", [0.1, 0.3, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4, 0.5], [1.0, 2.0, 3.0, 4.0])
     b.add_keyframe("zero", np.zeros(5))
+    b.exclude_contact("l1", "l4").exclude_contact("l3", "l5")
     return b.build()
 
 
@@ -232,3 +233,16 @@ def test_payload_on_a_site_sits_where_the_site_is() -> None:
         setsu.with_payload(m, "mark", 1.0)
     with pytest.warns(setsu.ModelWarning, match="gravity compensation"):
         setsu.with_payload(m, "l4", 1.0)
+
+
+def test_pairs_that_never_touch_are_carried(tmp_path) -> None:
+    m = machine()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", setsu.ModelWarning)
+        part = setsu.extract(m, "l3", drop=True)
+        both = setsu.merge(m, part, prefix="x_")
+        others = [setsu.lock_joints(m, {"j1": 0.2}), setsu.with_payload(m, "l5", 1.0), setsu.reroot(m, "l3").mechanism]
+    assert part.excluded == (("l3", "l5"),)
+    assert both.excluded == (("l1", "l4"), ("l3", "l5"), ("x_l3", "x_l5"))
+    assert reloaded(both, tmp_path).digest == both.digest != replace(both, excluded=()).digest
+    assert all(other.excluded == m.excluded for other in others)

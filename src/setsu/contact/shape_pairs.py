@@ -8,14 +8,15 @@
 
 Fixed in the world are shapes of bodies that no joint moves, shapes of the environment, and its polygons that close up
 around a convex body. Points of bodies without shapes meet such shapes as balls.
-Pairs of bodies that are named in `exclude` never touch.
+Pairs of bodies that are named in `exclude`, or in `excluded` of the mechanism, never touch; nor do shapes of bodies
+whose contype and conaffinity have no bit in common.
 """
 
 from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,7 +97,8 @@ def shape_pairs(
 ) -> ShapePairs:
     """Return the pairs of a mechanism in an environment; exclude: names of two bodies that never touch."""
     m = mechanism
-    apart = _excluded(m, exclude)
+    apart = _excluded(m, exclude) | {frozenset(pair) for pair in m.excluded}
+    declared = m.bodies_by_name
     world = _world_shapes(m, environment)
     moving = _moving_shapes(m, environment, bool(world))
     if not between_bodies:
@@ -106,7 +108,7 @@ def shape_pairs(
     attached = {m.frame(b.name).body: b.parent for b in m.moving if not isinstance(b.joint, Free)}
     pairs = []
     for (i, a), (j, b) in itertools.combinations(enumerate(shapes), 2):
-        if a.body == b.body or (apart and frozenset((a.owner, b.owner)) in apart):
+        if a.body == b.body or (apart and frozenset((a.owner, b.owner)) in apart) or not _bits_meet(a, b, declared):
             continue
         if b.body < 0:
             # A ball that is a contact point meets the polygons of a solid as such.
@@ -134,6 +136,13 @@ def shape_pairs(
         any(shapes[i].body >= 0 for i, _ in pairs),
         environment,
     )
+
+
+def _bits_meet(a: PlacedShape, b: PlacedShape, bodies: Mapping[str, Body]) -> bool:
+    """Whether contype and conaffinity let two shapes of bodies touch; those of the environment touch all."""
+    if a.shape is None or b.shape is None or a.owner not in bodies or b.owner not in bodies:
+        return True
+    return a.shape.may_touch(b.shape)
 
 
 def _excluded(m: Mechanism, exclude: Iterable[tuple[str, str]]) -> set[frozenset[str]]:

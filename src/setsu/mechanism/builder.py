@@ -58,6 +58,7 @@ class MechanismBuilder(ConstraintMethods):
         self._fluid: Fluid | None = None
         self._actuators: dict[str, Actuator] = {}
         self._keys: dict[str, Keyframe] = {}
+        self._excluded: dict[tuple[str, str], None] = {}
         self._kept: dict[str, Any] = {}
 
     @classmethod
@@ -80,6 +81,7 @@ class MechanismBuilder(ConstraintMethods):
         builder._kept = {
             key: getattr(mechanism, key) for key in ("reference", "independent", "compensation_by_actuators", "missing")
         }
+        builder._excluded = dict.fromkeys(mechanism.excluded)
         return builder
 
     def add_body(
@@ -440,6 +442,16 @@ class MechanismBuilder(ConstraintMethods):
         self._contact_points.extend(new)
         return self
 
+    def exclude_contact(self, body_a: str, body_b: str) -> MechanismBuilder:
+        """Let two bodies never touch each other, whatever their collision shapes."""
+        for body in (body_a, body_b):
+            self._check_body(body, "exclude_contact")
+        if WORLD in (body_a, body_b) or body_a == body_b:
+            raise InputError(f"exclude_contact: expected two different bodies, got {body_a!r} and {body_b!r}")
+        if (body_b, body_a) not in self._excluded:
+            self._excluded[body_a, body_b] = None
+        return self
+
     def build(self) -> Mechanism:
         """Return the frozen mechanism of everything added so far; the builder may go on to be used."""
         return Mechanism(
@@ -455,6 +467,7 @@ class MechanismBuilder(ConstraintMethods):
             fluid=self._fluid,
             actuators=tuple(self._actuators.values()),
             keys=tuple(self._keys.values()),
+            excluded=tuple(self._excluded),
             **self._kept,
         )
 

@@ -54,6 +54,22 @@ class CheckedTable:
             return self._wrong(key, "a list of texts", value, [])
         return list(value)
 
+    def pairs(self, key: str) -> list[tuple[str, str]]:
+        """A list of pairs of texts, empty when the key is absent."""
+        value = self._take(key, ())
+        entries = value if isinstance(value, (list, tuple)) else [None]
+        good = [
+            (entry[0], entry[1])
+            for entry in entries
+            if isinstance(entry, list) and len(entry) == 2 and all(isinstance(text, str) for text in entry)
+        ]
+        return good if len(good) == len(entries) else self._wrong(key, "a list of pairs of texts", value, [])
+
+    def whole(self, key: str, default: int) -> int:
+        """A whole number."""
+        value = self._take(key, default)
+        return value if type(value) is int else self._wrong(key, "a whole number", value, default)
+
     def per_axis(self, key: str) -> float | list[float] | None:
         """A number, a list of numbers, or None when the key is absent."""
         value = self._take(key, 0.0) if key in self._left else self._take(key, ())

@@ -100,6 +100,8 @@ class Shape:
 
     kind and size: "box" (x y z lengths), "sphere" (radius), "cylinder" (radius, length along z), "capsule" (radius,
     length of the straight part along z), "mesh" (scale x y z, with `mesh` the file).
+    contype, conaffinity: bits; collision shapes of two bodies touch only where the contype of one and the conaffinity
+    of the other share a bit, as geoms of MuJoCo do. They touch an environment whatever their bits.
     """
 
     kind: str
@@ -107,6 +109,8 @@ class Shape:
     pose: Pose = field(default_factory=Pose)
     mesh: str = ""
     color: tuple[float, ...] = ()
+    contype: int = 1
+    conaffinity: int = 1
 
     def __post_init__(self) -> None:
         if self.kind not in SHAPE_SIZES:
@@ -123,6 +127,15 @@ class Shape:
         object.__setattr__(self, "size", size)
         color = finite_vector(self.color, len(self.color), f"{what} color")
         object.__setattr__(self, "color", tuple((color + 0.0).tolist()))
+        for key in ("contype", "conaffinity"):
+            bits = getattr(self, key)
+            if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)) or not 0 <= bits < 2**32:
+                raise InputError(f"{what} {key}: expected a whole number of 32 bits, got {bits!r}")
+            object.__setattr__(self, key, int(bits))
+
+    def may_touch(self, other: Shape) -> bool:
+        """Whether the bits of two shapes let them touch."""
+        return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
 
 
 @dataclass(frozen=True)

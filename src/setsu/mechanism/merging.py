@@ -137,6 +137,7 @@ def merge(
         compensation_by_actuators=_one_compensation(mechanism, other),
         independent=(*mechanism.independent, *(prefix + joint for joint in other.independent)),
         missing=(*mechanism.missing, *other.missing),
+        excluded=(*mechanism.excluded, *((prefix + a, prefix + b) for a, b in other.excluded)),
         keys=_joined_keys(mechanism, other),
         reference=_joined_reference(mechanism, other),
     )

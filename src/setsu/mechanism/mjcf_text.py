@@ -74,6 +74,10 @@ class _Writer:
             self._body(body)
         for site in m.sites:
             self.bodies[site.body].add("site", name=site.name, **_pose(site.pose))
+        contact = self.root.add("contact")
+        for first, second in m.excluded:
+            if first in self.bodies and second in self.bodies:  # those folded into others have no shapes
+                contact.add("exclude", body1=first, body2=second)
         self._equalities()
         self._tendons()
         self._actuators()
@@ -252,7 +256,8 @@ class _Writer:
             node.attributes["actuatorgravcomp"] = "true"
 
     def _geom(self, node: Node, shape: Shape, group: int) -> None:
-        touch = {} if group == 3 else {"contype": "0", "conaffinity": "0"}
+        bits = (shape.contype, shape.conaffinity) if group == 3 else (0, 0)
+        touch = {key: str(value) for key, value in zip(("contype", "conaffinity"), bits, strict=True) if value != 1}
         common = {"group": str(group), **touch, **_pose(shape.pose)}
         if shape.color:
             common["rgba"] = numbers((*shape.color, 1.0)[:4])

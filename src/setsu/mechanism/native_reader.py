@@ -107,6 +107,7 @@ class _Reader:
                 f'file gravity_compensation_by: expected "bodies" or "actuators", got {reprlib.repr(compensated_by)}',
                 "gravity_compensation_by",
             )
+        excluded = top.pairs("excluded")
         self._fluid_table = top.table("fluid")
         blocks = {kind: top.tables(kind) for kind in BLOCKS}
         top.finish()
@@ -125,6 +126,7 @@ class _Reader:
                 # Headers written another way (an inline list, a header inside a text) leave the line unknown.
                 self._block(makers[kind], kind, table, lines[index] if len(lines) == len(tables) else _NO_LINE)
         self._fluid()
+        self._exclude(excluded, top)
         if self._problems:
             raise ModelFileError(self._path, self._problems)
         built = self._builder.build()
@@ -305,6 +307,14 @@ class _Reader:
         except InputError as error:
             self._add(str(error), _NO_LINE)
 
+    def _exclude(self, pairs: list[tuple[str, str]], top: CheckedTable) -> None:
+        for pair in pairs:
+            if not self._failed_bodies & {*pair}:
+                try:
+                    self._builder.exclude_contact(*pair)
+                except InputError as error:
+                    top.report(f"file excluded: {error}", "excluded")
+
     def _contact_points(self, body: str, table: CheckedTable) -> None:
         positions, radius = table.rows("positions"), table.number("radius", 0.0)
         usual = Material()
@@ -351,11 +361,12 @@ class _Reader:
         before = len(self._problems)
         kind, size, pose = table.text("kind"), table.numbers("size", None), table.pose()
         mesh, color = table.text("mesh", ""), table.numbers("color", None, ())
+        bits = {key: table.whole(key, 1) for key in ("contype", "conaffinity")}
         table.finish()
         if len(self._problems) > before:
             return []
         try:
-            return [Shape(kind, tuple(size), Pose.of(pose, f"{table.what} pose"), mesh, tuple(color))]
+            return [Shape(kind, tuple(size), Pose.of(pose, f"{table.what} pose"), mesh, tuple(color), **bits)]
         except InputError as error:
             table.report(f"{table.what}: {error}", "kind")
             return []

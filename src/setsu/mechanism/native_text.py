@@ -95,6 +95,8 @@ def to_text(mechanism: Mechanism) -> str:
         header["gravity_compensation_by"] = "actuators"
     if mechanism.missing:
         header["missing"] = mechanism.missing
+    if mechanism.excluded:
+        header["excluded"] = mechanism.excluded
     if mechanism.fluid is not None:
         header["fluid"] = dict(_fluid(mechanism.fluid))
     blocks = ["".join(_lines(header.items()))]
@@ -190,6 +192,9 @@ def _shape(shape: Shape) -> Entries:
         yield "mesh", shape.mesh
     if shape.color:
         yield "color", shape.color
+    for key in ("contype", "conaffinity"):
+        if getattr(shape, key) != 1:
+            yield key, getattr(shape, key)
 
 
 def _loop(loop: Loop) -> Entries:

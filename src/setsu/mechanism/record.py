@@ -44,7 +44,7 @@ class Mechanism:
     `independent` are the joints a model file calls so: `independent_coordinates` takes them first.
     `missing` names what the model file has and the mechanism does not: one text per element that moves, closes or
     pushes something. compensation_by_actuators: gravity compensation of bodies is part of `actuator_torque` and not a
-    force of its own.
+    force of its own. excluded: pairs of bodies that never touch each other, whatever their collision shapes.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Mechanism:
     independent: tuple[str, ...] = ()
     compensation_by_actuators: bool = False
     missing: tuple[str, ...] = ()
+    excluded: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def moving(self) -> tuple[Body, ...]:

@@ -198,6 +198,7 @@ def extract(
         fluid=kept_fluid(mechanism.fluid, kept.keys()),
         compensation_by_actuators=mechanism.compensation_by_actuators,
         missing=mechanism.missing,
+        excluded=tuple(pair for pair in mechanism.excluded if kept.keys() >= {*pair}),
     )
     if lost and not drop:
         raise InputError(f'extract "{root}": give drop=True to leave out {"; ".join(lost)}')

@@ -202,5 +202,10 @@ def _name_the_rest(m: Mechanism, losses: Losses) -> None:
         losses.add("the fluid")
     if m.contact_points:
         losses.add(f"{len(m.contact_points)} contact points")
+    if m.excluded:
+        losses.add(f"{len(m.excluded)} pairs of bodies that never touch: an SRDF beside a URDF holds them")
+    masked = [body.name for body in m.bodies if any((s.contype, s.conaffinity) != (1, 1) for s in body.collisions)]
+    if masked:
+        losses.add(f"contype and conaffinity of the shapes of {', '.join(masked[:5])}")
     if m.reference and tuple(m.reference) != tuple(m.neutral().tolist()):
         losses.add("the reference configuration")

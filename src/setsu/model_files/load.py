@@ -15,8 +15,9 @@ from setsu.mechanism.inertia import inertia_report
 from setsu.mechanism.native_text import from_text
 from setsu.mechanism.record import Mechanism
 from setsu.mechanism.surgery import repaired
+from setsu.model_files.contact_filters import srdf_beside, with_srdf
 from setsu.model_files.fields import LARGEST_NUMBER
-from setsu.model_files.report import LoadReport
+from setsu.model_files.report import LoadReport, warn
 from setsu.model_files.sidecar import sidecar_beside, with_sidecar
 from setsu.model_files.urdf import mechanism_from_urdf
 from setsu.model_files.xacro_package import expanded
@@ -44,6 +45,7 @@ def load(
     repair: bool = False,
     contact_points: bool | Material = False,
     loops: StrPath | None = None,
+    srdf: StrPath | None = None,
     snap_angles: bool = True,
 ) -> Mechanism:
     """Return the mechanism in a model file: .urdf, .xml or .mjcf (MJCF, or URDF by its root element), .sdf, .toml.
@@ -60,6 +62,8 @@ def load(
             `setsu.with_contact_points` does with more to choose from.
         loops: a file of loops and couplings (TOML or YAML) for a robot whose own file has none; one called
             NAME.loops.toml or NAME.loops.yaml beside NAME.urdf is found by itself.
+        srdf: whose pairs of `<disable_collisions>` never touch in runs; NAME.srdf beside NAME.urdf, or in a folder
+            srdf beside its folder, is found by itself. An MJCF has its own excludes, contype and conaffinity.
         snap_angles: take angles of URDF and SDF within 5e-11 rad of a multiple of pi/2 as exact.
 
     What the file says about topology, mass or force and what the mechanism does not have is a ModelWarning, one each,
@@ -82,6 +86,7 @@ def load(
         repair=repair,
         contact_points=contact_points,
         loops=loops,
+        srdf=srdf,
         snap_angles=snap_angles,
     )
     return mechanism
@@ -99,6 +104,7 @@ def load_with_report(
     repair: bool = False,
     contact_points: bool | Material = False,
     loops: StrPath | None = None,
+    srdf: StrPath | None = None,
     snap_angles: bool = True,
 ) -> tuple[Mechanism, LoadReport]:
     """Like `load`, and also return what was ignored, repaired or doubtful in the file.
@@ -116,6 +122,12 @@ def load_with_report(
     if loop_file is not None:
         mechanism = with_sidecar(mechanism, os.fspath(loop_file))
         report = dataclasses.replace(report, notes=(*report.notes, f"loops and couplings from {loop_file}"))
+    semantics = srdf_beside(source.name) if srdf is None and text is None and report.format == "URDF" else srdf
+    if semantics is not None:
+        mechanism, unknown = with_srdf(mechanism, os.fspath(semantics))
+        report = dataclasses.replace(
+            report, notes=(*report.notes, *_srdf_notes(mechanism, os.fspath(semantics), unknown))
+        )
     shapes = sum(len(body.collisions) for body in mechanism.bodies if mechanism.frame(body.name).body >= 0)
     if contact_points is False or not shapes:
         return mechanism, report
@@ -123,6 +135,14 @@ def load_with_report(
     added = len(touching.contact_points) - len(mechanism.contact_points)
     note = f"{added} contact points from {shapes} collision shape{'' if shapes == 1 else 's'}"
     return touching, dataclasses.replace(report, notes=(*report.notes, note))
+
+
+def _srdf_notes(mechanism: Mechanism, path: str, unknown: tuple[str, ...]) -> tuple[str, ...]:
+    """What was read of an SRDF; a ModelWarning names links that the robot does not have."""
+    if unknown:
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        warn(f"{path}: disable_collisions of links that {mechanism.name} does not have: {', '.join(unknown[:5])}{more}")
+    return (f"{len(mechanism.excluded)} pairs of bodies that never touch from {path}",)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from setsu.errors import InputError, ModelFileError
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.record import Mechanism
+from setsu.model_files.contact_filters import add_excludes
 from setsu.model_files.fields import LARGEST_NUMBER, Problems
 from setsu.model_files.meshes import MeshFinder
 from setsu.model_files.mjcf_actuators import add_actuators, add_keyframes
@@ -34,8 +35,6 @@ IGNORED_COUNTS = {
     "nsensor": "sensor",
     "ncam": "camera",
     "nlight": "light",
-    "npair": "contact/pair",
-    "nexclude": "contact/exclude",
     "nskin": "skin",
 }
 # The same, but it moves or pushes something.
@@ -67,6 +66,7 @@ def mechanism_from_mjcf(
     lines = Lines(root)
     switches = Switches("spring" not in flags, "damper" not in flags, "frictionloss" not in flags)
     names = name_all(model)
+    notes.given_names |= names.given
     try:
         reference = add_bodies(builder, model, names, switches, mesh_folder, lines, reading)
         add_sites(builder, model, names)
@@ -74,8 +74,9 @@ def mechanism_from_mjcf(
         if "equality" not in flags and "constraint" not in flags:
             add_equalities(builder, model, names, tendons, lines, reading)
         add_fluid(builder, model, names, lines, reading)
+        add_excludes(builder, model, names, lines, reading)
         actuators = add_actuators(builder, model, names, tendons, flags, lines, reading)
-        add_keyframes(builder, model, names, actuators)
+        add_keyframes(builder, model, names, actuators, notes)
         mechanism = builder.build()
     except InputError as error:
         raise ModelFileError(path, [f"{path}: {error}"]) from None

@@ -13,6 +13,7 @@ from setsu.model_files.mjcf_bodies import MjcfNames, joint_order
 from setsu.model_files.mjcf_lines import Lines
 from setsu.model_files.mujoco_package import mujoco_package
 from setsu.model_files.reading import Reading, free_name
+from setsu.model_files.report import Notes
 from setsu.spatial import placement
 
 __all__ = ["add_actuators", "add_keyframes"]
@@ -39,6 +40,8 @@ def add_actuators(
         given = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, index)
         name = given or free_name(f"actuator{index + 1}", taken)
         taken.add(name)
+        if not given:
+            reading.notes.name("actuator", index, name)
         line = next((found for tag in TAGS if (found := lines.of(tag, name))), 0)
         if (
             model.opt.disableactuator & (1 << int(model.actuator_group[index]))
@@ -126,7 +129,7 @@ def _target(model: Any, index: int, names: MjcfNames, tendons: set[int]) -> tupl
     return {}, f"transmission by {what}"
 
 
-def add_keyframes(builder: MechanismBuilder, model: Any, names: MjcfNames, actuators: list[int]) -> None:
+def add_keyframes(builder: MechanismBuilder, model: Any, names: MjcfNames, actuators: list[int], notes: Notes) -> None:
     """Add every <key>: its qpos, qvel and ctrl in our order."""
     mujoco = mujoco_package()
     to_q, to_v = state_maps(model, names)
@@ -135,6 +138,8 @@ def add_keyframes(builder: MechanismBuilder, model: Any, names: MjcfNames, actua
         given = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_KEY, index)
         name = free_name(given or f"key{index + 1}", taken)
         taken.add(name)
+        if not given:
+            notes.name("key", index, name)
         qpos = model.key_qpos[index]
         builder.add_keyframe(name, to_q(qpos), to_v(qpos, model.key_qvel[index]), model.key_ctrl[index][actuators])
 

@@ -33,12 +33,13 @@ ANCHOR_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class MjcfNames:
-    """Names by MuJoCo's numbers; what has none in the file gets one."""
+    """Names by MuJoCo's numbers; what has none in the file gets one: `given`, by kind and number."""
 
     bodies: list[str]
     joints: list[str]
     sites: list[str]
     tendons: list[str]
+    given: dict[str, dict[int, str]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,18 @@ def name_all(model: Any) -> MjcfNames:
         given.add(joints[-1])
     sites = _numbered(model, mujoco.mjtObj.mjOBJ_SITE, model.nsite, "site")
     tendons = _numbered(model, mujoco.mjtObj.mjOBJ_TENDON, model.ntendon, "tendon")
-    return MjcfNames(bodies, joints, sites, tendons)
+    kinds = mujoco.mjtObj
+    made = {"body": bodies, "joint": joints, "site": sites, "tendon": tendons}
+    given = {
+        kind: {k: name for k, name in enumerate(made[kind]) if not _name(model, number, k)}
+        for kind, number in (
+            ("body", kinds.mjOBJ_BODY),
+            ("joint", kinds.mjOBJ_JOINT),
+            ("site", kinds.mjOBJ_SITE),
+            ("tendon", kinds.mjOBJ_TENDON),
+        )
+    }
+    return MjcfNames(bodies, joints, sites, tendons, {kind: found for kind, found in given.items() if found})
 
 
 def _numbered(model: Any, kind: Any, count: int, stem: str) -> list[str]:

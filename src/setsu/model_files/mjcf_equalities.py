@@ -35,6 +35,8 @@ def add_equalities(
         given = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, index)
         name = free_name(given or f"{tag}{index + 1}", taken)
         taken.add(name)
+        if not given:
+            reading.notes.name("equality", index, name)
         line = lines.of(tag, given or "") or lines.first(tag)
         if kind in (kinds.mjEQ_JOINT, kinds.mjEQ_TENDON):
             _add_coupling(builder, model, index, name, names, tendons, line, reading)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = ["mjcf_placement", "shapes_of_body"]
 
 # MuJoCo's viewer shows the geom groups below this one; by convention the others hold collision shapes.
 FIRST_HIDDEN_GROUP = 3
+_BITS = 2**32 - 1
 
 
 def mjcf_placement(position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -43,7 +45,8 @@ def shapes_of_body(
         if model.geom_group[geom] < FIRST_HIDDEN_GROUP:
             visuals.append(shape)
         if model.geom_contype[geom] or model.geom_conaffinity[geom]:
-            collisions.append(shape)
+            bits = (int(model.geom_contype[geom]) & _BITS, int(model.geom_conaffinity[geom]) & _BITS)
+            collisions.append(dataclasses.replace(shape, contype=bits[0], conaffinity=bits[1]))
     return visuals, collisions
 
 

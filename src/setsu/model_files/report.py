@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from setsu.errors import ModelWarning
@@ -41,6 +41,8 @@ class LoadReport:
     couplings: one text per relation between joints (URDF mimic, MJCF equality joint).
     actuators: the actuators of an MJCF file.
     reference_configuration: MJCF: the file's own starting configuration (qpos0) as a q of the mechanism.
+    given_names: MJCF: names that elements without one got, by kind ("joint", "body", "site", "tendon", "actuator",
+        "equality", "key") and MuJoCo's number: `given_names["joint"][2]`.
     notes: everything else, such as angles taken as exact right angles or bodies that were renamed.
     """
 
@@ -54,6 +56,7 @@ class LoadReport:
     couplings: tuple[str, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     reference_configuration: tuple[float, ...] = ()
+    given_names: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -65,6 +68,10 @@ class LoadReport:
             ("missing meshes", self.missing_meshes),
             ("couplings", self.couplings),
             ("actuators", self.actuators),
+            (
+                "names given",
+                (f"{kind} {k}: {name}" for kind, made in self.given_names.items() for k, name in made.items()),
+            ),
             ("notes", self.notes),
         ]
         lines = [f"{self.path} ({self.format})"]
@@ -86,6 +93,7 @@ class Notes:
     couplings: list[str] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
     reference_configuration: tuple[float, ...] = ()
+    given_names: dict[str, dict[int, str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     rounded_angles: int = 0
     rounded_angle_line: int = 0
@@ -98,6 +106,10 @@ class Notes:
         """Count an element or attribute that has no influence; line 0 means unknown."""
         entry = self._ignored.setdefault(what, [0, line])
         entry[0] += count
+
+    def name(self, kind: str, number: int, name: str) -> None:
+        """Note a name that an element without one got."""
+        self.given_names.setdefault(kind, {})[number] = name
 
     def round_angle(self, line: int) -> None:
         """Count an angle that was taken as an exact multiple of a right angle."""
@@ -147,6 +159,7 @@ class Notes:
             couplings=tuple(self.couplings),
             actuators=tuple(self.actuators),
             reference_configuration=self.reference_configuration,
+            given_names=self.given_names,
             notes=tuple(notes),
         )
 

@@ -36,7 +36,7 @@ def everything() -> Mechanism:
     shapes = [
         Shape("box", (0.1, 0.2, 0.3), Pose.of(tilted, "shape"), color=(0.1, 0.2, 0.3, 1.0)),
         Shape("mesh", (1, 1, -1), mesh="meshes/hand.stl"),
-        Shape("sphere", (0.1,)),
+        Shape("sphere", (0.1,), contype=2, conaffinity=2**31 + 1),
         Shape("capsule", (0.1, 0.2)),
     ]
     builder = MechanismBuilder('näme "quoted"\\ \n\t\x7f 節', gravity=(0.1, 0.2, -1 / 3))
@@ -54,6 +54,7 @@ def everything() -> Mechanism:
     builder.add_spring("s", "world", (0, 0, 1), "e", (0.1, 0, 0), 800.0, 0.5, 4.0)
     builder.add_contact_points("f", [(0, 0, 0), (1, 0, 0)], Material(0.9, 0.7, 0.1), radius=0.02)
     builder.add_contact_points("a", [(0, 0, 0)]).add_contact_points("f", [(2, 0, 0)])
+    builder.exclude_contact("a", "e").exclude_contact("b c", "f")
     return builder.build()
 
 
