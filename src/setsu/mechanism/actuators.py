@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.errors import InputError
+from setsu.spatial import finite_vector
+
 __all__ = ["Actuator", "Keyframe"]
 
 
@@ -31,6 +34,20 @@ class Actuator:
     control_range: tuple[float, float] = (-math.inf, math.inf)
     force_range: tuple[float, float] = (-math.inf, math.inf)
     in_parent: bool = False
+
+    def __post_init__(self) -> None:
+        what = f'actuator "{self.name}"'
+        for key, size in (("gear", len(self.gear)), ("gain", 3), ("bias", 3)):
+            values = finite_vector(getattr(self, key), size, f"{what} {key}")
+            object.__setattr__(self, key, tuple((values + 0.0).tolist()))
+        for key in ("control_range", "force_range"):
+            try:
+                low, high = (float(value) for value in getattr(self, key))
+            except (TypeError, ValueError):
+                low, high = math.nan, math.nan
+            if not low <= high:
+                raise InputError(f"{what} {key}: expected two numbers, low <= high, got {getattr(self, key)!r:.80}")
+            object.__setattr__(self, key, (low, high))
 
     def __str__(self) -> str:
         kind, target = next(
