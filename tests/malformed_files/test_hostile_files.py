@@ -38,7 +38,16 @@ def test_external_entity(file):
 
 
 def test_a_million_nested_tags(file):
-    assert "elements nested deeper than 200" in refusal(file, b"<robot>" + b"<a>" * 1_000_000)
+    assert "elements nested deeper than 500" in refusal(file, b"<robot>" + b"<a>" * 1_000_000)
+
+
+@pytest.mark.parametrize("links", [300, 490])
+def test_chains_nested_as_deep_as_mujoco_allows(tmp_path, links):
+    pytest.importorskip("mujoco")
+    body = '<body pos="0 0 .1"><joint/><geom size=".01"/>'
+    text = f"<mujoco><worldbody>{body * links}{'</body>' * links}</worldbody></mujoco>"
+    (tmp_path / "chain.xml").write_text(text)
+    assert load(tmp_path / "chain.xml").nv == links
 
 
 def test_a_hundred_megabyte_attribute(file):

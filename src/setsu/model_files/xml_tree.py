@@ -15,7 +15,8 @@ from setsu.errors import ModelFileError
 __all__ = ["MAX_FILE_BYTES", "Element", "parse_xml"]
 
 MAX_FILE_BYTES = 64 * 2**20
-MAX_DEPTH = 200
+# As deep as MuJoCo's own parser goes (TinyXML-2), so that every MJCF it takes is read.
+MAX_DEPTH = 500
 MAX_ELEMENTS = 200_000
 MAX_TEXT_LENGTH = 2**20
 
