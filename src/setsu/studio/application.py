@@ -6,8 +6,10 @@ page, and the studio goes on.
 
 from __future__ import annotations
 
+import html
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +135,7 @@ class Studio:
             assert self.opened is not None
             assert self.scene is not None
             self.recording, self.contacts = recording, tuple(contacts)
+            self._through = cache(partial(recording.wrench_at, axes="world"))
             self.scene.set_contacts(self.contacts)
             self.scene.set_environment(recording.environment)
             self._forget_replay()
@@ -221,6 +224,7 @@ class Studio:
     def _toggle(self, key: str) -> None:
         if self.scene is not None:
             self.scene.set_visible(key, bool(self._layers[key].value))
+            self._tell_scale()
 
     def _pose_button(self, choice: str) -> None:
         m = self._present()
@@ -323,7 +327,7 @@ class Studio:
             if recording is None or self.opened is None:
                 return
             index = min(index, len(recording) - 1)
-            self._show(moment_of_recording(self.opened.mechanism, recording, index, self.contacts))
+            self._show(moment_of_recording(self.opened.mechanism, recording, index, self.contacts, self._through))
             self.pose.set_pose(recording.q[index])
             self.plots.set_time(recording, index)
 
@@ -331,6 +335,9 @@ class Studio:
         assert self.scene is not None
         force, moment = self.scene.newton_per_metre
         text = f"1 m of arrow is {force:.3g} N, of double arrow {moment:.3g} N m"
+        for name, reason in list(self.scene.unknown_welds.items())[:1]:
+            others = f" and {len(self.scene.unknown_welds) - 1} more" if len(self.scene.unknown_welds) > 1 else ""
+            text += html.escape(f"; no arrow at the weld of {name}{others}: {reason}")
         self._scale_text.content = f'<div style="font:11px system-ui;color:#6b737c;padding:0 14px 6px">{text}</div>'
 
     def _look_at(self, target: Floats, radius: float) -> None:

@@ -7,7 +7,18 @@ import colorsys
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONTACT", "GROUND", "LOOP", "SURFACE", "contact_color", "hex_color", "joint_color", "linear_light", "paler"]
+__all__ = [
+    "CONTACT",
+    "GROUND",
+    "LOOP",
+    "SURFACE",
+    "WELD",
+    "contact_color",
+    "hex_color",
+    "joint_color",
+    "linear_light",
+    "paler",
+]
 
 Color = tuple[int, int, int]
 
@@ -18,6 +29,7 @@ _BASE: tuple[Color, ...] = (
 )  # fmt: skip
 CONTACT: Color = (205, 30, 100)
 LOOP: Color = (120, 30, 160)
+WELD: Color = (60, 60, 66)
 SURFACE: Color = (150, 170, 190)
 GROUND: Color = (205, 210, 216)
 

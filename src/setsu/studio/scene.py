@@ -20,10 +20,10 @@ from setsu.constraints.surfaces import Surface
 from setsu.contact import Environment
 from setsu.mechanism import Mechanism
 from setsu.spatial import axis_to_z_rotation
-from setsu.studio.colors import GROUND, LOOP, SURFACE, contact_color, joint_color, linear_light, paler
+from setsu.studio.colors import GROUND, LOOP, SURFACE, WELD, contact_color, joint_color, linear_light, paler
 from setsu.studio.geometry import Look, ellipsoid_of, look_of, size_of
 from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles, foot_on_plane, plane_axes
-from setsu.studio.state import Moment, moment_at_rest
+from setsu.studio.state import Moment, moment_at_rest, welds_of
 from setsu.studio.surface_meshes import surface_mesh
 
 __all__ = ["LAYERS", "Scene", "add_ground", "add_light"]
@@ -47,6 +47,7 @@ LAYERS = (
     ("names", "Names", False),
     ("forces", "Joint forces (arrows)", True),
     ("moments", "Joint moments (double arrows)", True),
+    ("welds", "Forces and moments through welds and mounts", False),
 )
 
 
@@ -65,6 +66,8 @@ class Scene:
         self.force_scale, self.moment_scale = self._natural_scales()
         self._factor = 1.0
         self._moment: Moment | None = None
+        self._welds = welds_of(mechanism)
+        self.unknown_welds: dict[str, str] = {}
         self._bodies: list[Any] = []
         self._build()
         self._arrows = {name: self._add_arrows(name) for name in ("forces", "moments")}
@@ -84,7 +87,7 @@ class Scene:
         with self._atomic():
             for handle in self._layers[layer]:
                 handle.visible = visible
-            if layer in ("forces", "moments") and self._moment is not None:
+            if layer in ("forces", "moments", "welds") and self._moment is not None:
                 self._show_arrows(self._moment)
             # Centres of mass and ellipsoids lie inside the links: look through them while those are shown.
             see_through = self.visible["masses"] or self.visible["inertias"]
@@ -256,6 +259,11 @@ class Scene:
             places.append(np.array(ends))
             wrenches.append(moment.loop_wrench)
             colors.append(np.tile(np.array(LOOP, dtype=np.uint8), (len(m.loops), 1)))
+        known, self.unknown_welds = moment.weld_wrenches(self._welds if self.visible["welds"] else ())
+        if known:
+            places.append(np.array([self._place(moment, name, (0.0, 0.0, 0.0)) for name in known]))
+            wrenches.append(np.array(list(known.values())))
+            colors.append(np.tile(np.array(WELD, dtype=np.uint8), (len(known), 1)))
         if len(moment.contact_force):
             places.append(moment.contact_points)
             wrenches.append(np.hstack([moment.contact_force, np.zeros_like(moment.contact_force)]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,19 @@ from setsu.dynamics import (
     kinetic_energy,
     potential_energy,
 )
-from setsu.mechanism import Mechanism
+from setsu.dynamics.wrench_at import wrench_through
+from setsu.errors import InputError
+from setsu.mechanism import Fixed, Mechanism
 from setsu.simulation import Recording
 
-__all__ = ["Moment", "contact_positions", "moment_at_rest", "moment_of_recording", "recorded_contact_positions"]
+__all__ = [
+    "Moment",
+    "contact_positions",
+    "moment_at_rest",
+    "moment_of_recording",
+    "recorded_contact_positions",
+    "welds_of",
+]
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +42,7 @@ class Moment:
     time: s. q (nq,), v, acceleration, torque (nv,). poses (n_bodies, 4, 4). joint_wrenches (n_bodies, 6): by the parent
     on the body at its origin, world axes. loop_wrench (n_loops, 6): by body_a on body_b. contact_force (n_contacts, 3)
     on the mechanism, at contact_points (n_contacts, 3); empty without contacts. energy: kinetic and potential, J.
+    through(frame): wrench (6,) through the weld or joint that carries a frame, world axes, at the frame's origin.
     """
 
     time: float
@@ -46,6 +57,27 @@ class Moment:
     contact_points: Floats
     kinetic_energy: float
     potential_energy: float
+    through: Callable[[str], Floats]
+
+    def weld_wrenches(self, welds: Sequence[str]) -> tuple[dict[str, Floats], dict[str, str]]:
+        """Return what passes through welds, (6,) each, and why not for those of which a recording cannot tell."""
+        known, unknown = {}, {}
+        for name in welds:
+            try:
+                known[name] = self.through(name)
+            except InputError as problem:
+                unknown[name] = str(problem)
+        return known, unknown
+
+
+def welds_of(mechanism: Mechanism) -> tuple[str, ...]:
+    """Names of the bodies behind welds that carry something: mounts, flanges, tools, sensors."""
+    m = mechanism
+    loaded = {body.name for body in m.bodies if body.mass or not isinstance(body.joint, Fixed)}
+    for body in reversed(m.bodies):
+        if body.name in loaded:
+            loaded.add(body.parent)
+    return tuple(body.name for body in m.bodies if isinstance(body.joint, Fixed) and body.name in loaded)
 
 
 def moment_at_rest(mechanism: Mechanism, q: Floats, *, let_go: bool = False) -> Moment:
@@ -60,23 +92,31 @@ def moment_at_rest(mechanism: Mechanism, q: Floats, *, let_go: bool = False) -> 
         if let_go:
             free = constrained_dynamics(m, q, zero, zero)
             a, torque, wrenches, loop_wrench = free.acceleration, zero, free.joint_wrenches, free.loop_wrench
+            through = partial(free.wrench_at, axes="world")
         else:
             held = constrained_inverse_dynamics(m, q, zero, zero)
             a, torque, wrenches, loop_wrench = zero, held.torque, held.joint_wrenches, held.loop_wrench
+            through = partial(held.wrench_at, axes="world")
     else:
         a = forward_dynamics(m, q, zero, zero) if let_go else zero
         torque = zero if let_go else inverse_dynamics(m, q, zero, zero)
         wrenches = joint_wrenches(m, q, zero, a, frame="world")
+        through = partial(wrench_through, m, q, zero, a, through=wrenches, attached=(), axes="world")
     return Moment(
         0.0, q, zero, a, torque, body_poses(m, q), wrenches, loop_wrench, np.zeros((0, 3)), np.zeros((0, 3)),
-        0.0, float(potential_energy(m, q)),
+        0.0, float(potential_energy(m, q)), through,
     )  # fmt: skip
 
 
 def moment_of_recording(
-    mechanism: Mechanism, recording: Recording, index: int, contacts: Sequence[SurfaceContact] = ()
+    mechanism: Mechanism,
+    recording: Recording,
+    index: int,
+    contacts: Sequence[SurfaceContact] = (),
+    through: Callable[[str], Floats] | None = None,
 ) -> Moment:
-    """Return one recorded moment."""
+    """Return one recorded moment; through(frame): (T, 6) as `recording.wrench_at(frame, axes="world")`, if kept."""
+    wrench_at = partial(recording.wrench_at, axes="world") if through is None else through
     q, v = recording.q[index], recording.v[index]
     poses = body_poses(mechanism, q)
     points = recorded_contact_positions(mechanism, recording, poses, contacts)
@@ -85,6 +125,7 @@ def moment_of_recording(
         float(recording.time[index]), q, v, recording.acceleration[index], recording.torque[index], poses,
         recording.joint_wrenches[index], recording.loop_wrench[index], force, points,
         float(kinetic_energy(mechanism, q, v)), float(potential_energy(mechanism, q)),
+        lambda frame: wrench_at(frame)[index],
     )  # fmt: skip
 
 

@@ -203,3 +203,18 @@ def test_forces_too_small_to_be_seen_have_no_arrow(studio: Studio) -> None:
     studio.set_recording(recording)
     assert studio.scene is not None
     assert not studio.scene._arrows["forces"].visible
+
+
+def test_arrows_at_welds_appear_with_their_layer(studio: Studio) -> None:
+    b = setsu.MechanismBuilder.of(setsu.sample_mechanisms.planar_arm(2))
+    b.add_body("tool", "link2", placement=setsu.placement((0.3, 0, 0)), mass=2.0, center_of_mass=(0.2, 0, 0))
+    studio.open_mechanism(b.build())
+    assert studio.scene is not None
+    before = len(studio.scene._arrows["forces"].points)
+    studio.scene.set_visible("welds", True)
+    drawn = studio.scene._arrows["forces"].points
+    assert len(drawn) == before + 1
+    force = (drawn[-1, 1] - drawn[-1, 0]) * studio.scene.newton_per_metre[0]
+    np.testing.assert_allclose(force, [0.0, 0.0, 2.0 * 9.81], atol=1e-4)
+    studio.scene.set_visible("welds", False)
+    assert len(studio.scene._arrows["forces"].points) == before

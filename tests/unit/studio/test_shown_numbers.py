@@ -17,7 +17,7 @@ from setsu.studio.mcap_file import mcap_bytes
 from setsu.studio.plots import Curve, Plot, cursor_style, legend_html, plot_svg, ticks
 from setsu.studio.readout import box, forces_table, matrix_picture
 from setsu.studio.recorded_plots import GROUPS, plots_of, zero_moment_point
-from setsu.studio.state import moment_at_rest, moment_of_recording
+from setsu.studio.state import moment_at_rest, moment_of_recording, welds_of
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,43 @@ def test_a_recorded_moment_is_the_recorded_one(recording: setsu.Recording) -> No
     assert moment.time == recording.time[7]
     np.testing.assert_array_equal(moment.joint_wrenches, recording.joint_wrenches[7])
     assert moment.kinetic_energy + moment.potential_energy == pytest.approx(recording.energy[7], abs=1e-9)
+
+
+SENSOR = """<mujoco><worldbody><body name="stand"><geom size=".1" mass="3"/>
+<body name="arm"><joint name="j" axis="0 1 0"/><geom pos=".2 0 0" size=".05" mass="2"/>
+<body name="sensor" pos=".4 0 0" euler="0 30 0"><geom size=".02" mass=".1"/><body name="tip" pos=".1 0 0"/>
+<body name="tool" pos="0 0 .1"><geom size=".03" mass=".5"/></body></body></body></body></worldbody></mujoco>"""
+
+
+def test_what_passes_through_welds_is_what_wrench_at_says() -> None:
+    """At rest, let go, and at every moment of a run; bodies without mass carry nothing and have no arrow."""
+    m = setsu.load(text=SENSOR, format="mjcf")
+    assert welds_of(m) == ("stand", "sensor", "tool")
+    q, zero = np.array([0.3]), np.zeros(1)
+    rec = setsu.simulate(m, q, zero, duration=0.05, step=0.01)
+    falling = setsu.forward_dynamics(m, q, zero, zero)
+    cases = [
+        (moment_at_rest(m, q), (q, zero, zero)),
+        (moment_at_rest(m, q, let_go=True), (q, zero, falling)),
+        (moment_of_recording(m, rec, 3), (rec.q[3], rec.v[3], rec.acceleration[3])),
+    ]
+    for moment, state in cases:
+        known, unknown = moment.weld_wrenches(welds_of(m))
+        assert not unknown
+        for name, wrench in known.items():
+            np.testing.assert_allclose(wrench, setsu.wrench_at(m, *state, name, axes="world"), atol=1e-12)
+    at_rest, _ = cases[0][0].weld_wrenches(["tool"])
+    np.testing.assert_allclose(at_rest["tool"][:3], [0.0, 0.0, 0.5 * 9.81], atol=1e-12)
+
+
+def test_loops_count_in_what_passes_through_welds() -> None:
+    m = setsu.sample_mechanisms.four_bar()
+    q = setsu.close_loops(m, m.neutral() + 0.1)
+    b = setsu.MechanismBuilder.of(m)
+    b.add_body("plate", m.body_names[-1], mass=0.4)
+    m = b.build()
+    known, _ = moment_at_rest(m, q).weld_wrenches(["plate"])
+    np.testing.assert_allclose(known["plate"][:3], -0.4 * np.array(m.gravity), atol=1e-12)
 
 
 def test_curves_are_the_recording_in_the_colours_of_their_joints(recording: setsu.Recording) -> None:
