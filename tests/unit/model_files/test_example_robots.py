@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 from unit.mechanism.kinematics_by_hand import kinetic_energy, poses_and_velocities
 
+from setsu.benchmarks.model_files import compare_urdf
 from setsu.errors import ModelFileError
 from setsu.mechanism import Free
 from setsu.model_files import load
@@ -73,3 +74,13 @@ def test_agrees_with_pinocchio(file, floating):
             np.testing.assert_allclose(poses[name], placed.homogeneous, atol=1e-9, err_msg=name)
     energy = pin.computeKineticEnergy(model, data, q_pin, v_pin)
     assert kinetic_energy(mechanism, q, v) == pytest.approx(energy, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("file", USABLE)
+def test_nothing_differs_from_pinocchio_without_a_word(file):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = compare_urdf(ROBOTS / file)
+    assert result.worst
+    assert not result.is_silent, result.worst
