@@ -12,6 +12,7 @@ the start, and is looked for from the other side of the start and from random pl
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,7 +24,7 @@ from setsu.constraints.states import checked_arrays, velocity_indices
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import difference, integrate
 from setsu.errors import InputError
-from setsu.mechanism import Mechanism
+from setsu.mechanism import WORLD, Mechanism
 from setsu.mechanism.checks import finite_number
 
 __all__ = ["ClosingError", "close_loops", "loop_error", "opening"]
@@ -35,9 +36,10 @@ _SLIDES = 60
 _LONGEST_STEP, _SHORTEST_STEP = 0.3, 1e-11
 _LOOKS = 8
 _NEAR = 0.05
-_LAST_ROUNDS = 8
+_LAST_ROUNDS = 40
 _LARGEST_LEFT_OUT = 1e-3  # lengths of the mechanism or rad, of a redundant row
 _FEW = 12  # coordinates that a message shows
+_SOME = 5  # joints that a message names
 
 
 class ClosingError(InputError):
@@ -137,7 +139,8 @@ def close_loops(
     unfit = np.abs(system.position_error(result) / system.row_units).max(axis=-1, initial=0.0) > _LARGEST_LEFT_OUT
     closed &= ~unfit | (tolerance is not None and tolerance > _LARGEST_LEFT_OUT)
     if not closed.all():
-        _refuse(system, result[int(np.argmin(closed))], batch, int(np.argmin(closed)))
+        state = int(np.argmin(closed))
+        _refuse(system, result[state], batch, state, search.limits_in_the_way(guess.reshape(-1, m.nq)[state]))
     result = search.look_around(start, search.slide_towards(start, result), seed)
     result = search.polish(search.settle(start, result))
     error = system.position_error(result)
@@ -160,6 +163,7 @@ class _Search:
         # Travel counts in lengths of the mechanism, so that metres and radians weigh alike.
         self.step_units = system.velocity_units
         self.error_units = system.row_units
+        self.curved = _curved(m)
         rounding = _TOLERANCE * max(1, m.nv)
         live_units = system.row_units[self.judged.live]
         self._tolerance = np.full(len(live_units), rounding) if tolerance is None else tolerance / live_units
@@ -215,7 +219,7 @@ class _Search:
             if not near.size:
                 break
             G, e = G[near][:, self._kept_of_live], e[near][:, self._kept_of_live]
-            x = _damped(G, e, np.zeros(len(near)))
+            x = _damped(G, e, np.zeros(len(near)), self.curved)
             q[near] = self.within_limits(integrate(self.mechanism, q[near], x * self.step_units, 1.0))
         return q, closed
 
@@ -307,7 +311,7 @@ class _Search:
     def polish(self, q: Floats) -> Floats:
         """One more Newton step, kept where it brings the error closer to rounding."""
         G, e = self._scaled(q)
-        x = _damped(G[:, self._kept_of_live], e[:, self._kept_of_live], np.zeros(len(q)))
+        x = _damped(G[:, self._kept_of_live], e[:, self._kept_of_live], np.zeros(len(q)), self.curved)
         tried = self.within_limits(integrate(self.mechanism, q, x * self.step_units, 1.0))
         better = self.size_of_error(tried) < self.size_of_error(q)
         return np.where(better[:, None], tried, q)
@@ -321,6 +325,17 @@ class _Search:
         clipped = np.clip(q[:, self.plain_q], m.lower[self.plain_v], m.upper[self.plain_v])
         q[:, self.plain_q] = np.where(self.free[self.plain_v] > 0.0, clipped, q[:, self.plain_q])
         return q
+
+    def limits_in_the_way(self, guess: Floats) -> list[str]:
+        """Joints whose limits the nearest closed configuration leaves; none when it does not close without them."""
+        if not self.limited:
+            return []
+        freely = copy.copy(self)
+        freely.limited = False
+        (q,), (closed,) = freely.close(guess[None])
+        outside = np.abs(self.within_limits(q[None])[0] - q) > _SHORTEST_STEP
+        m = self.mechanism
+        return [m.joint_names[k] for k, where in enumerate(m.q_slices) if closed and outside[where].any()]
 
     def size_of_error(self, q: Floats) -> Floats:
         """Largest error of each configuration's kept rows, in lengths of the mechanism or rad."""
@@ -345,7 +360,7 @@ class _Search:
 
     def _step(self, q: Floats, G: Floats, e: Floats, damping: Floats) -> Floats:
         """One damped step (N, nv); coordinates that would leave their limits are taken out once and it is repeated."""
-        x = _damped(G, e, damping)
+        x = _damped(G, e, damping, self.curved)
         if not self.limited:
             return x
         m = self.mechanism
@@ -353,24 +368,52 @@ class _Search:
         at[:, self.plain_v] = (
             (q[:, self.plain_q] <= m.lower[self.plain_v]) & (x[:, self.plain_v] < 0.0)
         ) | ((q[:, self.plain_q] >= m.upper[self.plain_v]) & (x[:, self.plain_v] > 0.0))  # fmt: skip
-        return _damped(G * ~at[:, None, :], e, damping) if at.any() else x
+        return _damped(G * ~at[:, None, :], e, damping, self.curved) if at.any() else x
 
     def _distance(self, start: Floats, q: Floats) -> Floats:
         return np.linalg.norm(difference(self.mechanism, start, q) / self.step_units, axis=-1)
 
 
-def _damped(G: Floats, e: Floats, damping: Floats) -> Floats:
-    """Solve (1) through the small side: x = -Gᵀ(G Gᵀ + μ)⁻¹ e, with singular values instead of the squared matrix."""
+def _curved(m: Mechanism) -> Floats:
+    """(nv,), 1 for coordinates that loops or polynomials depend on; the others, such as rotors, enter linearly."""
+    weights = np.zeros(m.nv)
+    for loop in m.loops:
+        ways = [_moved_by(m, body) for body in (loop.body_a, loop.body_b)]
+        for joint in ways[0] ^ ways[1]:
+            weights[m.v_slices[m.joint_index(joint)]] = 1.0
+    for coupling in m.couplings:
+        for joint in coupling.joints if coupling.polynomial else ():
+            weights[m.v_slices[m.joint_index(joint)]] = 1.0
+    return weights
+
+
+def _moved_by(m: Mechanism, body: str) -> set[str]:
+    """Joints that move a body."""
+    joints = set()
+    while body != WORLD:
+        one = m.bodies_by_name[body]
+        if one.joint.nv:
+            joints.add(one.joint.name)
+        body = one.parent
+    return joints
+
+
+def _damped(G: Floats, e: Floats, damping: Floats, weights: Floats) -> Floats:
+    """Solve (1) through the small side: x = -Gᵀ(G Gᵀ + μ)⁻¹ e, with singular values instead of the squared matrix.
+
+    weights: (nv,), 1 for coordinates whose steps stay short.
+    """
     U, s, Vt = np.linalg.svd(G, full_matrices=False)
     mu = damping * np.maximum(np.sum(e * e, axis=-1), 1e-30)
     cut = 1e-12 * s[..., :1]
     filtered = np.where(s > cut, s / (s * s + mu[..., None] + np.finfo(np.float64).tiny), 0.0)
     x = -transposed_times(Vt, filtered * transposed_times(U, e))
     # Short steps stay in the valley the guess lies in: the way of assembly the user meant.
-    return x * np.minimum(1.0, _LONGEST_STEP / np.maximum(np.abs(x).max(axis=-1), _LONGEST_STEP))[..., None]
+    longest = np.abs(x * weights).max(axis=-1)
+    return x * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, _LONGEST_STEP))[..., None]
 
 
-def _refuse(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], state: int) -> None:
+def _refuse(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], state: int, limits: list[str]) -> None:
     """Say which loops and couplings stay open, the widest first, and by how much."""
     error = system.position_error(q)
     where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
@@ -382,9 +425,13 @@ def _refuse(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], state: 
         if size[row] > 1e-3 * size.max():
             widest.setdefault(names[row], int(row))
     gaps = [f"{name} stays {opening(system, error, row)}" for name, row in widest.items()]
+    way_out = "expected lengths, fixed joints and limits that let it close"
+    if limits:
+        more = f" and {len(limits) - _SOME} more" if len(limits) > _SOME else ""
+        way_out = f"it closes outside the limits of {', '.join(limits[:_SOME])}{more}: respect_limits=False"
     raise ClosingError(
         f"close_loops: {system.mechanism.name} cannot be closed{where}: {', '.join(gaps)} at best, {_place(q)}; "
-        "expected lengths, fixed joints and limits that let it close",
+        f"{way_out}",
         q,
         error,
     )

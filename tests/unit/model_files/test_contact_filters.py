@@ -96,8 +96,8 @@ def test_an_srdf_beside_a_urdf_is_used(tmp_path: Path) -> None:
     m.save(again)
     assert setsu.load(again) == m
     assert m.digest != setsu.extract(m, "base").digest
+    (tmp_path / "other.srdf").write_text("<sdf/>")
     with pytest.raises(setsu.ModelFileError, match="expected <robot> of an SRDF"):
-        (tmp_path / "other.srdf").write_text("<sdf/>")
         setsu.load(tmp_path / "robot.urdf", srdf=tmp_path / "other.srdf")
 
 

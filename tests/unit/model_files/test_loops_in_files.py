@@ -1,11 +1,13 @@
 """What closes loops in URDF+, urdfdom#264, SDF and loop files, and what is added to a loaded mechanism."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import setsu
+from setsu.constraints.system import constraint_system
 
 BODY = '<inertial><mass value="1"/><inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial>'
 
@@ -137,15 +139,70 @@ def test_sdf_graphs_with_loops_gears_and_frames() -> None:
     )
 
 
-def test_the_cassies_of_example_robot_data_load_with_loops_and_gears() -> None:
-    data = pytest.importorskip("example_robot_data")
-    folder = Path(data.getModelPath("cassie_description")) / "cassie_description" / "robots"
-    found = {path.name: setsu.load(path) for path in sorted(folder.glob("cassie*.sdf"))}
-    assert len(found) == 5
-    for m in found.values():
-        assert m.loops
-        assert np.abs(setsu.loop_error(m, m.reference_configuration())[..., :]).max() < 1e-12
-    assert len(found["cassie.sdf"].couplings) == 10
+@pytest.fixture(scope="module")
+def cassies() -> dict[str, setsu.Mechanism]:
+    pinocchio = pytest.importorskip("pinocchio")
+    places = (folder / "share" / "example-robot-data" / "robots" for folder in Path(pinocchio.__file__).parents)
+    folder = next((place for place in places if place.is_dir()), None)
+    if folder is None:
+        pytest.skip("example-robot-data is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", setsu.ModelWarning)
+        found = sorted((folder / "cassie_description" / "robots").glob("cassie*.sdf"))
+        return {path.stem: setsu.load(path) for path in found}
+
+
+def test_the_cassies_of_example_robot_data_load_with_loops_and_gears(cassies: dict[str, setsu.Mechanism]) -> None:
+    assert {name: (len(m.loops), len(m.couplings)) for name, m in cassies.items()} == {
+        "cassie": (6, 10),
+        "cassie_reduced": (4, 0),
+        "cassie_simple": (4, 0),
+        "cassie_v2": (4, 0),
+        "cassie_wo_gearbox_spring": (4, 0),
+    }
+    for m in cassies.values():
+        assert not m.missing
+        assert np.abs(setsu.loop_error(m, m.reference_configuration())).max() < 1e-15
+
+
+def within_limits(m: setsu.Mechanism, q: np.ndarray) -> bool:
+    plain = [k for k, body in enumerate(m.moving) if body.joint.nq == body.joint.nv]
+    values = np.concatenate([q[m.q_slices[k]] for k in plain])
+    low, high = (np.concatenate([limit[m.v_slices[k]] for k in plain]) for limit in (m.lower, m.upper))
+    return bool(np.all((low <= values) & (values <= high)))
+
+
+@pytest.mark.parametrize(
+    "name", ["cassie_wo_gearbox_spring", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("cassie", "cassie_v2"))]
+)
+def test_cassies_close_within_their_limits(cassies: dict[str, setsu.Mechanism], name: str) -> None:
+    """They are drawn with straight feet, outside the limits; the gears of `cassie` then turn rotors by 30 rad."""
+    m = cassies[name]
+    assert not within_limits(m, m.reference_configuration())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", setsu.ModelWarning)  # redundant rows that do not fit, below 1e-8 m
+        q = setsu.close_loops(m)
+    assert within_limits(m, q)
+    assert np.abs(setsu.loop_error(m, q)).max() < 1e-8
+
+
+@pytest.mark.parametrize("name", ["cassie_reduced", "cassie_simple"])
+def test_cassies_whose_feet_are_locked_close_where_they_are_drawn(
+    cassies: dict[str, setsu.Mechanism], name: str
+) -> None:
+    """These two files give the pin of the plantar rod 0.1 rad off the axis of its crank: the foot cannot move.
+
+    Its limits leave out the place where it is drawn.
+    """
+    m = cassies[name]
+    q = setsu.close_loops(m, respect_limits=False)
+    assert np.abs(setsu.difference(m, m.reference_configuration(), q)).max() < 1e-12
+    rows = constraint_system(m).placed_jacobian_and_error(q[None])[0][0]
+    free = np.linalg.svd(rows)[2][np.linalg.matrix_rank(rows, 1e-9) :]
+    crank = m.v_slices[m.joint_index("left-tarsus-crank-joint")]
+    assert np.abs(free[:, crank]).max() < 1e-9
+    with pytest.raises(setsu.InputError, match=r"outside the limits of left-tarsus-crank-joint.*respect_limits=False"):
+        setsu.close_loops(m)
 
 
 def test_with_drives_takes_numbers_arrays_and_names() -> None:
