@@ -72,17 +72,20 @@ def settle_friction(
     mechanism: Mechanism, function: str, friction_of: Callable[[Floats], Floats], shape: tuple[int, ...]
 ) -> Floats:
     """Return the friction that repeats itself: friction_of(friction) = friction (2); InputError when it grows."""
-    friction, last = np.zeros(shape), np.inf
+    friction, last = np.zeros(shape), np.full(shape[:-1], np.inf)
+    settled = np.zeros(shape[:-1], dtype=bool)
     for count in range(_REPEATS):
         following = friction_of(friction)
-        change = float(np.abs(following - friction).max(initial=0.0))
-        friction = following
-        if change <= _SETTLED * max(1.0, float(np.abs(friction).max(initial=0.0))):
-            return friction
+        change = np.abs(following - friction).max(axis=-1, initial=0.0)
+        size = np.maximum(1.0, np.abs(following).max(axis=-1, initial=0.0))
+        # A row that has settled stays as it is: the others of a batch must not change its bits.
+        friction = np.where(settled[..., None], friction, following)
+        stuck = (change >= last) & (count > 20)
         # Near the end rounding keeps the change from falling further.
-        if count > 20 and change >= last:
-            if change <= 1e-11 * max(1.0, float(np.abs(friction).max())):
-                return friction
+        settled |= (change <= _SETTLED * size) | (stuck & (change <= 1e-11 * size))
+        if settled.all():
+            return friction
+        if (stuck & ~settled).any():
             break
         last = change
     raise InputError(

@@ -20,6 +20,7 @@ from setsu.model_files.xml_tree import Element, parse_xml
 
 __all__ = ["add_excludes", "excluded_pairs", "srdf_beside", "with_srdf"]
 
+MAX_NAMES = 5
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -93,9 +94,11 @@ def add_excludes(builder: MechanismBuilder, model: Any, names: MjcfNames, lines:
         if not (_masks_meet(model, *geoms) and frozenset(bodies) not in apart) and 0 not in bodies:
             first, second = (names.bodies[body] for body in bodies)
             kept_apart[f'"{first}" and "{second}"'] = None
-    for pair in kept_apart:
-        what = f"contact/pair: geoms of {pair} touch in the file, against their masks or an exclude, and not here"
-        reading.notes.lose(what, lines.first("pair"))
+    if kept_apart:
+        more = f"; and {len(kept_apart) - MAX_NAMES} more" if len(kept_apart) > MAX_NAMES else ""
+        some = "; ".join(list(kept_apart)[:MAX_NAMES])
+        what = "contact/pair: bodies that touch in the file, against their masks or an exclude, and not here"
+        reading.notes.lose(f"{what}: {some}{more}", lines.first("pair"))
 
 
 def _at(line: int, what: str) -> str:

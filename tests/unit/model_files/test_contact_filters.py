@@ -115,7 +115,7 @@ def test_pairs_and_excludes_that_are_not_used_are_told(tmp_path: Path) -> None:
     told = [str(warning.message) for warning in caught]
     assert len(told) == 2
     assert '"world" and "c"' in told[0]
-    assert 'geoms of "a" and "c" touch in the file' in told[1]
+    assert 'and not here: "a" and "c"' in told[1]
     assert len(m.missing) == 1
 
 
