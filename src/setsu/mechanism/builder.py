@@ -43,6 +43,8 @@ class MechanismBuilder(ConstraintMethods):
     Mechanism('pendulum', bodies=1, nq=1, nv=1, loops=0)
     """
 
+    warns_of_inertias = True  # readers of files do so themselves, with lines
+
     def __init__(self, name: str, gravity: ArrayLike = _DEFAULT_GRAVITY) -> None:
         self._name = checked_name(name, "mechanism name")
         self._gravity = vector3(gravity, f'mechanism "{name}" gravity')
@@ -139,7 +141,7 @@ class MechanismBuilder(ConstraintMethods):
         self._claim_joint_name(joint.name, "body", name)
         if any(body.inertia):
             report = inertia_report(body.mass, body.center_of_mass, body.inertia_matrix, name)
-            if not report.valid:
+            if not report.valid and self.warns_of_inertias:
                 warnings.warn(f"non-physical inertia of {report}", ModelWarning, stacklevel=2)
         self._bodies[name] = body
         return self
@@ -368,12 +370,9 @@ class MechanismBuilder(ConstraintMethods):
 
     def set_fluid(self, fluid: Fluid | None) -> MechanismBuilder:
         """Let the bodies move through a medium (see `Fluid`); None takes it away."""
-        if fluid is None:
-            self._fluid = None
-            return self
-        for box in fluid.boxes:
+        for box in () if fluid is None else fluid.boxes:
             self._check_body(box.body, "fluid box body")
-        self._fluid = checked_fluid(fluid)
+        self._fluid = None if fluid is None else checked_fluid(fluid)
         return self
 
     def add_actuator(self, actuator: Actuator) -> MechanismBuilder:

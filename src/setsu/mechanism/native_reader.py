@@ -117,6 +117,7 @@ class _Reader:
         except InputError as error:
             self._add(str(error), _NO_LINE)
             self._builder = MechanismBuilder("unnamed")
+        self._builder.warns_of_inertias = False
         self._declared = {entry.get("name") for entry in self._entries("body") if isinstance(entry.get("name"), str)}
         makers = {kind: getattr(self, f"_{kind}") for kind in BLOCKS}
         for kind, tables in blocks.items():
@@ -210,6 +211,7 @@ class _Reader:
         if not self._is_sound(table, {parent} & self._failed_bodies - {name}):
             # The body cannot be made, but its numbers may hold more to report.
             trial = MechanismBuilder("trial")
+            trial.warns_of_inertias = False
             trial.add_body(name or "unnamed", WORLD, None, pose, mass, center_of_mass, inertia)
             return
         self._builder.add_body(

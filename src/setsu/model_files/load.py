@@ -271,6 +271,8 @@ def _from_native(
         inertia_report(body.mass, body.center_of_mass, body.inertia_matrix, body.name) for body in mechanism.bodies
     ]
     doubtful = [report for report in reports if not report.valid]
+    for one in doubtful if not repair else ():
+        warn(f"{path}{_line_of_name(text, one.name)}: non-physical inertia of {one}")
     report = LoadReport(
         path,
         "native",
@@ -278,6 +280,13 @@ def _from_native(
         repaired=tuple(report.name for report in doubtful) if repair else (),
     )
     return repaired(mechanism).mechanism if repair else mechanism, report
+
+
+def _line_of_name(text: str, name: str) -> str:
+    """ ":LINE" of a body of a native file, where its name stands as it is."""
+    wanted = f'name = "{name}"'
+    found = next((number for number, line in enumerate(text.split("\n"), start=1) if line.strip() == wanted), 0)
+    return f":{found}" if found else ""
 
 
 def _check_magnitudes(mechanism: Mechanism, path: str) -> None:

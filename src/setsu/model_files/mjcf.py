@@ -63,6 +63,7 @@ def mechanism_from_mjcf(
     flags = _disabled(model)
     own_gravity = [0.0, 0.0, 0.0] if "gravity" in flags else model.opt.gravity.tolist()
     builder = MechanismBuilder(name, own_gravity if gravity is None else gravity)
+    builder.warns_of_inertias = False
     lines = Lines(root)
     switches = Switches("spring" not in flags, "damper" not in flags, "frictionloss" not in flags)
     names = name_all(model)

@@ -110,11 +110,11 @@ def add_bodies(
         visuals, collisions = shapes_of_body(model, body, folder, mesh_folder, reading.notes)
         rotation = mjcf_placement(np.zeros(3), model.body_iquat[body])[:3, :3]
         inertia = rotation @ np.diag(model.body_inertia[body]) @ rotation.T
-        center = model.body_ipos[body].copy()
+        center, mass = model.body_ipos[body].copy(), float(model.body_mass[body])
         content = {
-            "mass": float(model.body_mass[body]),
+            "mass": mass,
             "center_of_mass": center,
-            "inertia": checked_inertia(name, float(model.body_mass[body]), center, inertia, reading),
+            "inertia": checked_inertia(name, mass, center, inertia, reading, lines.of("body", name)),
             "visuals": visuals,
             "collisions": collisions,
             "gravity_compensation": float(model.body_gravcomp[body]),

@@ -63,9 +63,14 @@ def read_origin(element: Element | None, reading: Reading) -> NDArray[np.float64
 
 
 def checked_inertia(
-    name: str, mass: float, center_of_mass: NDArray[np.float64], inertia: NDArray[np.float64], reading: Reading
+    name: str,
+    mass: float,
+    center_of_mass: NDArray[np.float64],
+    inertia: NDArray[np.float64],
+    reading: Reading,
+    line: int,
 ) -> NDArray[np.float64]:
-    """Note a non-physical inertia (3x3 about the center of mass, kg m²), and repair it where that is wanted."""
+    """Warn of a non-physical inertia (3x3 about the center of mass, kg m²), or repair it where that is wanted."""
     inertia = 0.5 * (inertia + inertia.T)
     if not inertia.any():
         return inertia
@@ -74,6 +79,8 @@ def checked_inertia(
         return inertia
     reading.notes.inertia_problems.append(str(report))
     if not reading.repair:
+        what = f"non-physical inertia of {report}"
+        reading.notes.doubt(f"line {line}: {what}" if line else what)
         return inertia
     reading.notes.repaired.append(name)
     return repair_inertia(mass, center_of_mass, inertia)

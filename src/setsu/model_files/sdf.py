@@ -59,6 +59,7 @@ def mechanism_from_sdf(
     base, _ = read_pose(model, reading)
     reference: list[float] = []
     builder = MechanismBuilder(name_of(model, reading.problems), own_gravity if gravity is None else gravity)
+    builder.warns_of_inertias = False
     try:
         reference = content.build(builder, base, child_flag(model, "static", reading))
     except InputError as error:

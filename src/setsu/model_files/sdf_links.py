@@ -47,7 +47,7 @@ def read_link(element: Element, name: str, reading: Reading) -> SdfLink:
     xy, xz, yz = (child_number(moments, key, reading, 0.0) for key in ("ixy", "ixz", "iyz"))
     given = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     center = T[:3, 3]
-    inertia = checked_inertia(name, mass, center, T[:3, :3] @ given @ T[:3, :3].T, reading)
+    inertia = checked_inertia(name, mass, center, T[:3, :3] @ given @ T[:3, :3].T, reading, inertial.line)
     shapes = {
         tag: tuple(shape for part in element.take(tag) for shape in _read_shape(part, reading))
         for tag in ("visual", "collision")

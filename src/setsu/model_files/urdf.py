@@ -69,6 +69,7 @@ def mechanism_from_urdf(
     problems.check()
 
     builder = MechanismBuilder(name, gravity)
+    builder.warns_of_inertias = False
     names = _add_bodies(builder, ordered, floating_base, reading)
     problems.check()
     _add_couplings(builder, ordered, reading)

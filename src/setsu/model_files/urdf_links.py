@@ -81,7 +81,8 @@ def read_link(element: Element, colors: Colors, reading: Reading) -> UrdfLink:
             )
             given = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             # Given in the inertial frame; wanted in the axes of the link.
-            inertia = checked_inertia(name, mass, center, matmul(T[:3, :3], given, T[:3, :3].T), reading)
+            turned = matmul(T[:3, :3], given, T[:3, :3].T)
+            inertia = checked_inertia(name, mass, center, turned, reading, inertial.line)
     visuals = tuple(shape for part in element.take("visual") for shape in _read_shape(part, colors, reading))
     collisions = tuple(shape for part in element.take("collision") for shape in _read_shape(part, colors, reading))
     return UrdfLink(name, element.line, mass, center, inertia, visuals, collisions)

@@ -1,6 +1,7 @@
 """Dispatch on extension and content, and clear refusal of what is no model file."""
 
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,12 @@ def test_native_inertias_are_reported_and_repaired(tmp_path):
     path.write_text(
         'format = 1\nname = "m"\n[[body]]\nname = "a"\nmass = 1.0\ninertia = [0.1, 0.0, 0.0, 0.2, 0.0, 0.4]\n'
     )
-    with pytest.warns(match="non-physical inertia"):
+    with pytest.warns(match=r"a\.toml:4: non-physical inertia") as caught:
+        load(path)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         mechanism, report = load_with_report(path, repair=True)
     assert report.repaired == ("a",)
     assert mechanism.bodies[0].inertia == pytest.approx((0.15, 0, 0, 0.25, 0, 0.4))

@@ -1,6 +1,7 @@
 """The URDF reader keeps what the file says: tree, inertias, friction, limits, shapes, mimics, and reports the rest."""
 
 import math
+import re
 import warnings
 from pathlib import Path
 
@@ -182,6 +183,8 @@ def test_non_physical_inertia_is_kept_with_a_warning_that_names_link_and_inequal
     with pytest.warns(ModelWarning, match=r'body "a": Ixx \+ Iyy >= Izz violated: 0\.1 \+ 0\.2 < 0\.4') as caught:
         mechanism, report = load_with_report(write(BAD_INERTIA))
     assert len(caught) == 1
+    assert re.match(r".*\.urdf:\d+: non-physical", str(caught[0].message))
+    assert caught[0].filename == __file__
     assert mechanism.bodies[0].inertia == (0.1, 0.0, 0.0, 0.2, 0.0, 0.4)
     assert report.inertia_problems == ('body "a": Ixx + Iyy >= Izz violated: 0.1 + 0.2 < 0.4',)
 
