@@ -24,7 +24,10 @@ MODEL = """
    <inertial pos="0.2 0 0.05" mass="1" diaginertia="0.02 0.01 0.01"/>
    <body name="hand" pos="0.3 0 0" euler="0 0.3 0.2"><joint name="slide" type="slide" axis="1 0 0"/>
     <inertial pos="0.05 0.02 0" mass="0.5" diaginertia="0.002 0.001 0.001"/>
-    <site name="tip" pos="0.1 0.02 0" euler="0.3 0 0.1"/></body></body></body></worldbody></mujoco>
+    <site name="tip" pos="0.1 0.02 0" euler="0.3 0 0.1"/></body></body></body></worldbody>
+<actuator><motor name="drive" joint="shoulder" gear="3" ctrlrange="-1 1"/>
+ <general name="pull" joint="slide" gainprm="2 0 0" biastype="affine" biasprm="0 0 0"/></actuator>
+<keyframe><key name="home" qpos="0.1 0.2 0.03" ctrl="0.5 -0.4"/></keyframe></mujoco>
 """
 
 
@@ -85,6 +88,6 @@ def test_row_of_mujoco(theirs: str, ours: str, tmp_path: Path) -> None:
     mujoco.mj_forward(model, data)
     jacp, jacr, six, step = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(6), np.zeros(3)
     names |= {"mujoco": mujoco, "model": model, "data": data, "jacp": jacp, "jacr": jacr, "six": six, "step": step}
-    names |= {"M": np.zeros((3, 3)), "qpos2": names["q2"].copy(), "zero": np.zeros(3), "push": np.arange(6.0)}
+    names |= {"M": np.zeros((3, 3)), "qpos2": names["q2"].copy(), "zero": np.zeros(3), "push": np.arange(6.0), "u": np.array([1.7, -0.3])}
     names |= {"b": model.body("hand").id, "s": model.site("tip").id, "there": setsu.interop.mujoco(m, model)}
     assert_same(theirs, ours, names)

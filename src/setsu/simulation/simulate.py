@@ -76,7 +76,7 @@ def simulate(
         baumgarte: rate (1/s) of Baumgarte's stabilisation instead of projection, for comparison; constraints drift.
         prescribed: setsu.Prescribed records: joints that are driven along a given motion; q0 and v0 agree with it.
             `torque` of the recording includes what the drives take, and limits do not stop them.
-        exclude: with an environment, pairs of names of bodies that never touch each other.
+        exclude: with an environment, pairs of names of bodies that never touch each other, beside `mechanism.excluded`.
 
     Raises:
         InputError: bad arguments, before any work.

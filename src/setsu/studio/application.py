@@ -199,6 +199,9 @@ class Studio:
             with folder:
                 reset = gui.add_button_group("Pose", ("Neutral", "Random"))
                 reset.on_click(lambda event: self._carefully(lambda: self._pose_button(reset.value)))
+                if m.keys:
+                    self._keyframe = gui.add_dropdown("Keyframe of the file", (CHOOSE, *m.keyframes))
+                    self._keyframe.on_update(lambda event: self._carefully(self._keyframe_chosen))
                 self.pose = PosePanel(gui, m, self.scene.radius, lambda name, q: self._carefully(
                     lambda: self._pose_by_hand(name, q)))  # fmt: skip
         with self._scenario_tab:
@@ -234,6 +237,10 @@ class Studio:
             q = m.random_configuration(np.random.default_rng())
             q = close_loops(m, q) if m.loops or m.couplings else q
         self._pose_by_hand("", q)
+
+    def _keyframe_chosen(self) -> None:
+        if self._keyframe.value != CHOOSE:
+            self._pose_by_hand("", self._present().keyframe(self._keyframe.value).q)
 
     def _pose_by_hand(self, joint: str, q: Floats) -> None:
         self._pose_changed(joint, q)

@@ -218,3 +218,13 @@ def test_arrows_at_welds_appear_with_their_layer(studio: Studio) -> None:
     np.testing.assert_allclose(force, [0.0, 0.0, 2.0 * 9.81], atol=1e-4)
     studio.scene.set_visible("welds", False)
     assert len(studio.scene._arrows["forces"].points) == before
+
+
+def test_a_keyframe_of_the_file_is_a_pose_to_choose(studio: Studio) -> None:
+    m = setsu.sample_mechanisms.planar_arm(2)
+    m = setsu.MechanismBuilder.of(m).add_keyframe("home", [0.1, 0.2]).add_keyframe("bent", [0.5, -0.7]).build()
+    studio.open_mechanism(m)
+    np.testing.assert_allclose(studio.pose.q, [0.1, 0.2])  # what the file calls home is where it starts
+    studio._keyframe.value = "bent"
+    studio._keyframe_chosen()
+    np.testing.assert_allclose(studio.pose.q, [0.5, -0.7])
