@@ -88,6 +88,7 @@ def test_row_of_mujoco(theirs: str, ours: str, tmp_path: Path) -> None:
     mujoco.mj_forward(model, data)
     jacp, jacr, six, step = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros(6), np.zeros(3)
     names |= {"mujoco": mujoco, "model": model, "data": data, "jacp": jacp, "jacr": jacr, "six": six, "step": step}
-    names |= {"M": np.zeros((3, 3)), "qpos2": names["q2"].copy(), "zero": np.zeros(3), "push": np.arange(6.0), "u": np.array([1.7, -0.3])}
+    names |= {"M": np.zeros((3, 3)), "qpos2": names["q2"].copy(), "zero": np.zeros(3)}
+    names |= {"push": np.arange(6.0), "u": np.array([1.7, -0.3])}
     names |= {"b": model.body("hand").id, "s": model.site("tip").id, "there": setsu.interop.mujoco(m, model)}
     assert_same(theirs, ours, names)

@@ -170,7 +170,8 @@ def compare_urdf(path: Path, states: int = 3, seed: int = 0) -> Comparison:
         model = pinocchio.buildModelFromUrdf(str(path))
     except (ValueError, RuntimeError) as error:
         raise FragmentError(str(error)) from None
-    data, there = model.createData(), setsu.interop.pinocchio(m, model)
+    # Of the same layer: asked for when it is needed.
+    data, there = model.createData(), import_module("setsu.interop").pinocchio(m, model)
     rng = np.random.default_rng(seed)
     worst: dict[str, float] = dict.fromkeys(("mass", "bias", "acceleration"), 0.0)
     for _ in range(states):

@@ -52,10 +52,12 @@ def _bearings(m: Mechanism, q: Array, v: Array, a: Array) -> Array:
         joint: Any = body.joint
         if not joint.has_bearing:
             continue
+        options = (joint.bearing_friction, joint.bearing_radius, joint.preload)
+        friction, radius, preload = (float(np.ravel(value)[0]) for value in options)
         axis, force = np.array(joint.axis), wrenches[:, index, :3]
-        load = np.linalg.norm(force - (force @ axis)[:, None] * axis, axis=1) + joint.preload[0]
-        arm = joint.bearing_radius[0] if isinstance(joint, Revolute) else 1.0
-        power += joint.bearing_friction[0] * arm * load * np.abs(v[:, where.start])
+        load = np.linalg.norm(force - (force @ axis)[:, None] * axis, axis=1) + preload
+        arm = radius if isinstance(joint, Revolute) else 1.0
+        power += friction * arm * load * np.abs(v[:, where.start])
     return power
 
 
