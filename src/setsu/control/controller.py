@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.control.arguments import nonnegative
+from setsu.control.memory import RunningIntegral
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.symbolic.tracing import holds_symbols
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from setsu.control.law import TracedLaw
     from setsu.control.sampled import Sampled
 
-__all__ = ["Controller", "Law", "Limited", "Sum", "seeds"]
+__all__ = ["Controller", "Law", "Limited", "Sum", "fingerprint", "forget", "seeds"]
 
 Floats = NDArray[np.float64]
 Law = Callable[[float, Floats, Floats], ArrayLike]
@@ -73,7 +74,7 @@ class Controller(ABC):
         from setsu.control.law import traced_law
         from setsu.symbolic.tracing import Untraceable
 
-        numbers = (m.digest, _fingerprint(self))
+        numbers = (m.digest, fingerprint(self))
         if self._traced_for != numbers:
             try:
                 self._code = traced_law(self, m)
@@ -209,18 +210,35 @@ def _reseed(value: Any, number: int, done: set[int]) -> None:
             _reseed(getattr(value, name), number, done)
 
 
+def _is_law(value: Any) -> bool:
+    return hasattr(value, "memory") or isinstance(value, tuple) or (callable(value) and not hasattr(value, "set_state"))
+
+
+def forget(value: Any) -> None:
+    """Let a law, and the laws it is made of, begin as if they had not been asked."""
+    if isinstance(value, tuple):
+        for part in value:
+            forget(part)
+    elif isinstance(value, RunningIntegral):
+        value.set_state([])
+    elif hasattr(value, "memory"):
+        for name in value.memory:
+            forget(getattr(value, name))
+
+
 def seeds(seed: int | tuple[int, ...]) -> tuple[int, ...]:
     """A seed as whole numbers."""
     return seed if isinstance(seed, tuple) else (seed,)
 
 
-def _fingerprint(value: Any) -> Any:
+def fingerprint(value: Any) -> Any:
     """Something that differs when the numbers of a law have changed."""
     if isinstance(value, np.ndarray):
         return value.tobytes()
-    if isinstance(value, Controller) or getattr(value, "traceable", False) is True:
-        own = value.__dict__.items()
-        return tuple((name, _fingerprint(part)) for name, part in own if name not in ("_code", "_traced_for", "_codes"))
+    if hasattr(value, "memory") or getattr(value, "traceable", False) is True:
+        changing = [name for name in getattr(value, "memory", ()) if not _is_law(getattr(value, name))]
+        left_out = ("_code", "_traced_for", "_codes", "_answers", *changing)
+        return tuple((name, fingerprint(part)) for name, part in value.__dict__.items() if name not in left_out)
     if isinstance(value, tuple | list):
-        return tuple(map(_fingerprint, value))
+        return tuple(map(fingerprint, value))
     return value if isinstance(value, float | int | str) else id(value)

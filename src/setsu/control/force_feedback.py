@@ -19,9 +19,12 @@ from setsu.constraints.contact import checked_contacts
 from setsu.control.arguments import driven_mask, function_of_time, gains
 from setsu.control.controller import Controller, seeds
 from setsu.control.memory import RunningIntegral
+from setsu.control.tables import graph_of
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.noise import noise_key, standard_normal
+from setsu.symbolic.tracing import Number
 
 __all__ = ["ForceDirections", "ForceFeedback", "ForceSensor"]
 
@@ -88,9 +91,8 @@ class ForceSensor:
         value = result.normal_force if self.measure is None else self.measure(result, q)
         reading = np.atleast_1d(np.asarray(value, dtype=np.float64))
         if self.noise:
-            reading = reading + self.noise * np.random.default_rng((*seeds(self.seed), sample)).standard_normal(
-                reading.shape
-            )
+            drawn = standard_normal(noise_key(*seeds(self.seed)), sample, reading.size)
+            reading = reading + self.noise * drawn.reshape(reading.shape)
         self.reading = reading
 
 
@@ -126,6 +128,11 @@ class ForceFeedback(Controller):
 
     memory = ("sensor", "_integral")
 
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether it reads a ForceSensor, and the wanted force is no function of the user's that is not."""
+        return isinstance(self.sensor, ForceSensor) and self.force.traceable
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,) (1); zero until a first reading is there."""
         measured = self._measured(t, q, v)
@@ -139,6 +146,8 @@ class ForceFeedback(Controller):
 
     def _measured(self, t: float, q: Floats, v: Floats) -> Floats | None:
         sensor: Any = self.sensor
+        if isinstance(t, Number) and isinstance(sensor, ForceSensor):
+            return graph_of(t).sensed(sensor, self.directions.size)
         value = sensor.reading if isinstance(sensor, ForceSensor) else sensor(t, q, v)
         if value is None:
             return None

@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.control.arguments import gains
 from setsu.control.controller import Controller
 from setsu.control.force_directions import point_position
-from setsu.control.targets import Still
+from setsu.control.targets import Moving, Still
 from setsu.dynamics import bias_torque, point_jacobian
 from setsu.dynamics.catalogue import require_mechanism
-from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.spatial import finite_vector
 
@@ -79,14 +78,4 @@ def place_and_velocity(place: Place, what: str) -> Callable[[float], tuple[Float
     if not callable(place):
         fixed, still = finite_vector(place, 3, what), np.zeros(3)
         return Still((fixed, still, still))
-    function = place
-
-    def state(t: float) -> tuple[Floats, Floats, Floats]:
-        answer = function(t)
-        parts = list(answer) if isinstance(answer, tuple) else [answer]
-        x, dx, ddx = (np.asarray(part, dtype=np.float64) for part in (parts + [np.zeros(3)] * 2)[:3])
-        if not x.shape == dx.shape == ddx.shape == (3,):
-            raise InputError(f"{what} at t = {t:.9g} s: expected vectors (3,), got {x.shape}, {dx.shape}, {ddx.shape}")
-        return x, dx, ddx
-
-    return state
+    return Moving(place, (3, 3, 3), what)

@@ -31,6 +31,7 @@ from setsu.contact.step import accept, begin, take_step
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.clock import READY, WANTS, Ask, Clock, Drive, asks_now, begins_step, counts_step, drive
+from setsu.simulation.sampling import Sampling, samples
 from setsu.simulation.stages import Rows
 
 __all__ = ["EVENT_KINDS", "DriveTables", "Records", "make_records", "run_contact"]
@@ -125,7 +126,7 @@ def _is_full(c, scene, problem, records, log):
 
 @compiled
 def run_contact(
-    c: Clock, y: Rows, d: Drive, scene: Scene, tree: Tree, problem: Problem, motion: Motion, tables: DriveTables,
+    c: Clock, y: Rows, d: Drive, p: Sampling, scene: Scene, tree: Tree, problem: Problem, motion: Motion, tables: DriveTables,
     records: Records, shapes: ConvexShapes, log: PairLog, held: HeldRows,
 ):  # fmt: skip
     """Take steps until something is to be asked; return an Ask, with the status of a failure in c.failure.
@@ -148,6 +149,7 @@ def run_contact(
             return _RECORDS_FULL
         if asks_now(c):
             return _NEED_TORQUE
+        samples(p, d, y)
         drive(d, y, c)
         if c.frozen[0] != 0:
             return _FAILED

@@ -97,7 +97,7 @@ class Simulator:
         m = self.mechanism = self.settings.mechanisms[0]
         self._arrays = Arrays(self._count, m.nq, m.nv)
         self._torque_shapes = ((self._count, m.nv), (m.nv,))[0 if self._batched else 1 :]
-        self._source = Source(m, self._count, not self._batched, [self.settings.function_or_array])
+        self._source = self._make_source([self.settings.function_or_array])
         self._blocks: list[Block] = make_blocks(self.settings, self._arrays, self._batched, self._answer_one)
         self._stops: dict[int, tuple[float, str]] = {}
         self._present: Recording | None = None
@@ -125,6 +125,7 @@ class Simulator:
         for block in self._blocks:
             inside = np.array([k - block.first for k in sorted(chosen) if block.first <= k < block.first + block.count])
             if inside.size:
+                block.forget_samples(inside.astype(np.int64))
                 block.reset(inside.astype(np.int64))
         self._stops = {k: why for k, why in self._stops.items() if k not in chosen}
         self._present, self._started = None, True
@@ -238,7 +239,7 @@ class Simulator:
         self._present = None
         law = self.settings.function_or_array
         given = [law] if torque is None else [law, torque]
-        source = Source(self.mechanism, self._count, not self._batched, given)
+        source = self._make_source(given)
         refuse_memory(self.mechanism, self._count, steps // record_every + 2)
         times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
         try:
@@ -334,6 +335,10 @@ class Simulator:
 
     # Running -------------------------------------------------------------------------------------------------------
 
+    def _make_source(self, given: list[TorqueInput]) -> Source:
+        sensed = self.settings.contacts if self.settings.environment is None else ()
+        return Source(self.mechanism, self._count, not self._batched, given, sensed)
+
     def _use(self, source: Source) -> None:
         """Let a source drive the worlds."""
         self._acting = source
@@ -342,7 +347,7 @@ class Simulator:
         self._sampled = asks and source.period > 0.0
         for block in self._blocks:
             block.clock.asks[0] = int(asks and not self._sampled)
-            block.use_codes(source.codes)
+            block.use_codes(source.codes, len(self.settings.contacts), self._batched)
             if self._started:
                 block.new_torque()
 
