@@ -5,6 +5,7 @@ setsu.simulate(arm, q0, v0, 2.0, torque=law.sampled(0.001, delay=0.002))
 """
 
 from setsu.control import humanoid
+from setsu.control.compensation import FrictionCompensation, GravityCompensation, JointImpedance
 from setsu.control.computed_torque import ComputedTorque
 from setsu.control.controller import Controller, Limited, Sum
 from setsu.control.feed_forward import FeedForward
@@ -15,6 +16,7 @@ from setsu.control.impedance import Impedance
 from setsu.control.joint_feedback import JointFeedback
 from setsu.control.law import law
 from setsu.control.mismatch import mismatched
+from setsu.control.operational_space import OperationalSpace, pose_error
 from setsu.control.sampled import Sampled
 from setsu.control.targets import SampledMotion
 from setsu.symbolic.tracing import where
@@ -25,10 +27,14 @@ __all__ = [
     "FeedForward",
     "ForceFeedback",
     "ForceSensor",
+    "FrictionCompensation",
+    "GravityCompensation",
     "HybridControl",
     "Impedance",
     "JointFeedback",
+    "JointImpedance",
     "Limited",
+    "OperationalSpace",
     "PointForce",
     "Sampled",
     "SampledMotion",
@@ -38,5 +44,6 @@ __all__ = [
     "humanoid",
     "law",
     "mismatched",
+    "pose_error",
     "where",
 ]

@@ -18,13 +18,17 @@ from setsu.symbolic.tracing import holds_symbols
 
 if TYPE_CHECKING:
     from setsu.control.force_feedback import ForceSensor
-    from setsu.control.law import TracedLaw
+    from setsu.control.law import CompiledLaw, TracedLaw
     from setsu.control.sampled import Sampled
 
 __all__ = ["Controller", "Law", "Limited", "Sum", "fingerprint", "forget", "seeds"]
 
 Floats = NDArray[np.float64]
 Law = Callable[[float, Floats, Floats], ArrayLike]
+
+
+# Attributes that hold code made for this process.
+_CODES = ("_code", "_traced_for", "_codes", "_answers", "_sampled_code")
 
 
 class Controller(ABC):
@@ -83,8 +87,26 @@ class Controller(ABC):
             self._traced_for = numbers
         return self._code
 
+    def compile(self, mechanism: Mechanism) -> CompiledLaw:
+        """Return the law (t, q, v) -> torque (nv,) as code, for a control loop of one's own: some microseconds a call.
+
+        mechanism: the one that is driven; its coordinates are what the law gets.
+
+        Raises:
+            InputError: the law has a memory, reads a sensor or calls functions that are no `control.law`.
+        """
+        from setsu.control.law import CompiledLaw
+
+        code = self.traced(mechanism)
+        if code is None or hasattr(code, "period"):
+            raise InputError(
+                f"{type(self).__name__}.compile: the law remembers, senses or calls functions of Python; expected a law "
+                "of t, q and v alone, functions decorated by setsu.control.law"
+            )
+        return CompiledLaw(code, mechanism)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_code", "_traced_for")}
+        return {name: value for name, value in self.__dict__.items() if name not in _CODES}
 
     def __add__(self, other: Law) -> Sum:
         return Sum(self, other)
@@ -237,7 +259,7 @@ def fingerprint(value: Any) -> Any:
         return value.tobytes()
     if hasattr(value, "memory") or getattr(value, "traceable", False) is True:
         changing = [name for name in getattr(value, "memory", ()) if not _is_law(getattr(value, name))]
-        left_out = ("_code", "_traced_for", "_codes", "_answers", *changing)
+        left_out = (*_CODES, *changing)
         return tuple((name, fingerprint(part)) for name, part in value.__dict__.items() if name not in left_out)
     if isinstance(value, tuple | list):
         return tuple(map(fingerprint, value))

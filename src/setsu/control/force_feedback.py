@@ -53,6 +53,8 @@ class ForceSensor:
     Args:
         mechanism: the real one, as simulated.
         contacts: as given to `simulate`.
+        body: instead, in runs with an environment: the force (3,) that this body exerts on all it touches, world axes,
+            over the step before. The law that uses it has to run without Python.
         measure: function (ConstrainedDynamics, q) -> numbers to read; the normal forces of the contacts by default.
         noise: standard deviation of each reading, N. seed: of the noise.
 
@@ -65,13 +67,17 @@ class ForceSensor:
         contacts: Iterable[SurfaceContact] = (),
         measure: Measure | None = None,
         *,
+        body: str | None = None,
         noise: float = 0.0,
         seed: int | tuple[int, ...] = 0,
     ) -> None:
         require_mechanism(mechanism, "ForceSensor")
         self.mechanism, self.contacts = mechanism, checked_contacts(mechanism, contacts, "ForceSensor")
-        if measure is None and not self.contacts:
-            raise InputError("ForceSensor: expected contacts, or a function that measures something else")
+        if [measure is not None or bool(self.contacts), body is not None].count(True) != 1:
+            raise InputError("ForceSensor: expected contacts, a function that measures something else, or a body")
+        self.body = None if body is None else mechanism.frame(body).body
+        if self.body is not None and self.body < 0:
+            raise InputError(f"ForceSensor body: {body!r} is fixed to the world; expected a body that moves")
         self.measure, self.noise, self.seed = measure, float(gains(noise, 1, "ForceSensor noise")[0]), seed
         self.reading: Floats | None = None
 
@@ -87,6 +93,11 @@ class ForceSensor:
 
     def look(self, sample: int, q: Floats, v: Floats, torque: Floats) -> None:
         """Read the forces at a state under a torque; the number of the sample picks the noise."""
+        if self.body is not None:
+            raise InputError(
+                "ForceSensor of a body: it reads contact forces of a run with an environment, by a law that runs "
+                "without Python; this one calls functions that are no setsu.control.law, or the run has no environment"
+            )
         result = constrained_dynamics(self.mechanism, q, v, torque, contacts=self.contacts)
         value = result.normal_force if self.measure is None else self.measure(result, q)
         reading = np.atleast_1d(np.asarray(value, dtype=np.float64))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from setsu.control.controller import Controller, forget, seeds
 from setsu.control.tables import LawGraph, Table
@@ -20,7 +22,7 @@ from setsu.symbolic import evaluate
 from setsu.symbolic.graph import Expression, Graph, Scalar
 from setsu.symbolic.tracing import Number, Untraceable, scalars, symbols
 
-__all__ = ["SampledLaw", "TracedFunction", "TracedLaw", "law", "sampled_law", "traced_law"]
+__all__ = ["CompiledLaw", "SampledLaw", "TracedFunction", "TracedLaw", "law", "sampled_law", "traced_law"]
 
 Floats = NDArray[np.float64]
 
@@ -102,6 +104,36 @@ def sampled_law(sampled: Any, m: Mechanism, sensors: tuple[int, ...]) -> Sampled
         seeds=(seeds(sampled.seed), () if sensor is None else seeds(sensor.seed)),
         initial=np.zeros(m.nv) if sampled.initial is None else sampled.initial,
     )
+
+
+class CompiledLaw:
+    """A law (t, q, v) -> torque (nv,) of one state, as code; called from Python in about two microseconds.
+
+    One thread at a time: its numbers stand in one place.
+    """
+
+    def __init__(self, code: TracedLaw, m: Mechanism) -> None:
+        self.code, self._shapes = code, ((m.nq,), (m.nv,))
+        values = sum(table.coefficients.shape[1] for table in code.tables)
+        self._inputs, self._output = np.zeros(1 + m.nq + m.nv + values), np.zeros(m.nv)
+        self._q, self._v = self._inputs[1 : 1 + m.nq], self._inputs[1 + m.nq : 1 + m.nq + m.nv]
+        self._values = self._inputs[1 + m.nq + m.nv :]
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)
+        places = ctypes.c_void_p(self._inputs.ctypes.data), ctypes.c_void_p(self._output.ctypes.data)
+        self._go = partial(call, *places)
+
+    def __call__(self, t: float, q: ArrayLike, v: ArrayLike) -> Floats:
+        """Return the torque (nv,)."""
+        if (np.shape(q), np.shape(v)) != self._shapes:
+            raise InputError(f"compiled law: expected q, v of shapes {self._shapes}, got {np.shape(q)}, {np.shape(v)}")
+        self._inputs[0], self._q[:], self._v[:] = t, q, v
+        place = 0
+        for table in self.code.tables:
+            found = table(t)
+            self._values[place : place + len(found)] = found
+            place += len(found)
+        self._go()
+        return self._output.copy()
 
 
 def _traced(function: Callable[..., Any], m: Mechanism, graph: LawGraph) -> tuple[LawGraph, list[Scalar], list[str]]:

@@ -73,11 +73,15 @@ class Sampled(Controller):
         self._torques: list[Floats] = []
 
     memory = ("law", "sensor", "_numbers", "_torques")
+    _sampled_code: SampledLaw | None = None
 
-    def traced(self, m: Mechanism, contacts: Sequence[SurfaceContact] = ()) -> SampledLaw | None:
+    def traced(
+        self, m: Mechanism, contacts: Sequence[SurfaceContact] = (), environment: bool = False
+    ) -> SampledLaw | None:
         """Return the law as code that the steps themselves sample, or None where it has to be called.
 
-        contacts: of the run; a sensor of others, or one that measures something else, is asked in Python.
+        contacts: of a run without environment; a sensor of others, or one that measures something else, is asked in
+        Python. environment: whether the run has one.
         """
         from setsu.control.law import sampled_law
 
@@ -87,15 +91,19 @@ class Sampled(Controller):
         if sensor is not None and (sensor.measure is not None or sensor.mechanism.digest != m.digest):
             return None
         looked_at = () if sensor is None else sensor.contacts
-        numbers = (m.digest, tuple(contacts), fingerprint(self))
+        numbers = (m.digest, tuple(contacts), environment, fingerprint(self))
         if self._traced_for != numbers:
-            self._traced_for, self._code = numbers, None
+            self._traced_for, self._sampled_code = numbers, None
             try:
                 places = tuple(list(contacts).index(contact) for contact in looked_at)
-                self._code = sampled_law(self, m, places)
+                if sensor is not None and sensor.body is not None:
+                    if not environment:
+                        raise Untraceable("its sensor needs an environment")
+                    places = tuple(3 * sensor.body + k for k in range(3))
+                self._sampled_code = sampled_law(self, m, places)
             except (ValueError, Untraceable):
                 pass
-        return self._code
+        return self._sampled_code
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque that acts at time t (2)."""

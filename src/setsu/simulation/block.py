@@ -61,6 +61,8 @@ class Block(ABC):
     mechanism: Mechanism
     _pushed: list[int]
     sampling: Sampling
+    sensed = 0
+    """How many forces a sampled law may sense."""
     _codes: tuple[Any, ...] = ()
 
     def __init__(self) -> None:
@@ -182,10 +184,10 @@ class Block(ABC):
         """Forget the pushes."""
         self.drive.push[:] = 0.0
 
-    def use_codes(self, codes: Sequence[Any], contacts: int, batched: bool) -> None:
+    def use_codes(self, codes: Sequence[Any], batched: bool) -> None:
         """Let laws without Python act, those of the simulator first, and no others.
 
-        contacts: of the run, whose normal forces sampled laws may sense. batched: noise depends on a world's number.
+        batched: noise depends on a world's number.
         """
         if [*map(id, self._codes)] == [*map(id, codes)]:
             return
@@ -213,17 +215,17 @@ class Block(ABC):
         )
         for array in (self.drive.tables, self.drive.knots, self.drive.coefficients):
             array.flags.writeable = False  # no part of the state
-        self._use_sampled(sampled, contacts if any(code.sensors for code in sampled) else 0, batched)
+        self._use_sampled(sampled, self.sensed if any(code.sensors for code in sampled) else 0, batched)
         self._codes = tuple(codes)
         self.rebind()
 
-    def _use_sampled(self, laws: list[Any], contacts: int, batched: bool) -> None:
+    def _use_sampled(self, laws: list[Any], sensed: int, batched: bool) -> None:
         """Let these sampled laws act; what those that acted before remember is kept for when they come again."""
         before = [code for code in self._codes if hasattr(code, "period")]
         for k, law in enumerate(before):
             self._sampled_before[id(law)] = (law, self.sampling, k)
         worlds = range(self.first, self.first + self.count) if batched else None
-        made = make_sampling(laws, self.count, self.mechanism.nv, contacts, worlds)
+        made = make_sampling(laws, self.count, self.mechanism.nv, sensed, worlds)
         for k, law in enumerate(laws):
             if id(law) in self._sampled_before:
                 _, old, j = self._sampled_before[id(law)]

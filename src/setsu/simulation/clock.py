@@ -92,7 +92,8 @@ class Drive(NamedTuple):
     code: Handle  # (2,) addresses of laws without Python: the simulator's, and one of the present run; 0 without
     inputs: Floats  # of such a law: t, q, v, values of its tables; of a sampled one also its memory and readings
     output: Floats  # (nv,)
-    tables: Ints  # (tables, 6): law (sampled ones from LAWS on), first knot, knots, values, coefficients of each, first coefficient
+    tables: Ints  # (tables, 6): law, first knot, knots, values, coefficients of each, first coefficient; sampled laws
+    # count from LAWS on
     knots: Floats  # s, of all tables
     coefficients: Floats  # of all tables: piece by piece, value by value, rising powers
     push: Floats  # (slots, n_rows * 6) wrenches on bodies at their origins, world axes

@@ -102,7 +102,7 @@ class ConstrainedWorld(Block):
             step=step,
             drives=len(self._drives),
         )
-        self._settings = settings
+        self._settings, self.sensed = settings, len(settings.contacts)
         self._blocks: list[Any] = []
         self._room = 1
         self._take_motion(self.motion)

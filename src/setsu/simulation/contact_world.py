@@ -101,7 +101,7 @@ class ContactWorld(Block):
         self.tables = DriveTables(*none, first=np.zeros(1, dtype=np.int64), solver=solver)
         self.point_names = point_names(m)
         self._pushed, self._finder, self._room = [], finder, 1
-        self.sampling = make_sampling((), 1, m.nv, 0, None)
+        self.sampling, self.sensed = make_sampling((), 1, m.nv, 0, None), 3 * m.n_bodies
         self._before_last: dict[str, Any] | None = None
         self.begin_records(1)
         memory = (self.scene, self.tree, self.problem, self.motion, self.shapes, self.pair_log)

@@ -40,17 +40,17 @@ class Sampling(NamedTuple):
     noise: Floats  # (K, 3) standard deviations of coordinates, velocities, readings
     keys: Ints  # (K, N, 2) of the noise of the state and of the sensor
     initial: Floats  # (K, nv) torque before the first sample
-    sensors: Ints  # (K, S) contacts whose normal forces are sensed; -1: none
+    sensors: Ints  # (K, S) which of the forces `sensed` a law reads; -1: none
     taken: Ints  # (K, N) number of the last sample
     first: Ints  # (K, N) number of the first one
     acts: Ints  # (K, N) number of the one whose torque acts
     under_way: Floats  # (K, N, D nv) torques of the last D samples, sample number j in place j modulo D
     memory: Floats  # (K, N, M)
-    sensed: Floats  # (N, contacts) N, normal forces of the contacts of the evaluation at hand
+    sensed: Floats  # (N, forces) N: normal forces of surface contacts, or, with an environment, what each body exerts
     output: Floats  # torque and memory of one sample
 
 
-def make_sampling(laws: Sequence[Any], rows: int, nv: int, contacts: int, worlds: Sequence[int] | None) -> Sampling:
+def make_sampling(laws: Sequence[Any], rows: int, nv: int, forces: int, worlds: Sequence[int] | None) -> Sampling:
     """Return sampled laws (control.law.SampledLaw) for so many rows; worlds: their numbers, where there are many."""
     rings = [math.ceil(law.delay / law.period) + 2 for law in laws]
     memory = max((law.memory for law in laws), default=0)
@@ -73,7 +73,7 @@ def make_sampling(laws: Sequence[Any], rows: int, nv: int, contacts: int, worlds
         acts=np.full((len(laws), rows), _NONE + 1),
         under_way=np.zeros((len(laws), rows, max(rings, default=0) * nv)),
         memory=np.zeros((len(laws), rows, memory)),
-        sensed=np.zeros((rows, contacts)),
+        sensed=np.zeros((rows, forces)),
         output=np.zeros(nv + memory),
     )
     for array in (made.sizes, made.times, made.noise, made.keys, made.initial, made.sensors):
@@ -84,6 +84,7 @@ def make_sampling(laws: Sequence[Any], rows: int, nv: int, contacts: int, worlds
 def forget_samples(p: Sampling, rows: Any) -> None:
     """Let the laws of some rows begin anew."""
     p.taken[:, rows], p.first[:, rows], p.acts[:, rows], p.memory[:, rows] = _NONE, _NONE, _NONE + 1, 0.0
+    p.sensed[rows] = 0.0
 
 
 @part

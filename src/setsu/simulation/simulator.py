@@ -234,7 +234,7 @@ class Simulator:
         """
         self._require_state("run")
         steps, last = split_duration(positive(duration, "duration"), self.settings.step)
-        if isinstance(record_every, bool) or not isinstance(record_every, int) or record_every < 1:
+        if type(record_every) is not int or record_every < 1:
             raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
         self._present = None
         law = self.settings.function_or_array
@@ -336,8 +336,9 @@ class Simulator:
     # Running -------------------------------------------------------------------------------------------------------
 
     def _make_source(self, given: list[TorqueInput]) -> Source:
-        sensed = self.settings.contacts if self.settings.environment is None else ()
-        return Source(self.mechanism, self._count, not self._batched, given, sensed)
+        s = self.settings
+        sensed = s.contacts if s.environment is None else ()
+        return Source(self.mechanism, self._count, not self._batched, given, sensed, s.environment is not None)
 
     def _use(self, source: Source) -> None:
         """Let a source drive the worlds."""
@@ -347,7 +348,7 @@ class Simulator:
         self._sampled = asks and source.period > 0.0
         for block in self._blocks:
             block.clock.asks[0] = int(asks and not self._sampled)
-            block.use_codes(source.codes, len(self.settings.contacts), self._batched)
+            block.use_codes(source.codes, self._batched)
             if self._started:
                 block.new_torque()
 
