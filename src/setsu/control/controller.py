@@ -100,8 +100,8 @@ class Controller(ABC):
         code = self.traced(mechanism)
         if code is None or hasattr(code, "period"):
             raise InputError(
-                f"{type(self).__name__}.compile: the law remembers, senses or calls functions of Python; expected a law "
-                "of t, q and v alone, functions decorated by setsu.control.law"
+                f"{type(self).__name__}.compile: the law remembers, senses or calls functions of Python; expected a "
+                "law of t, q and v alone, functions decorated by setsu.control.law"
             )
         return CompiledLaw(code, mechanism)
 

@@ -113,7 +113,7 @@ class CompiledLaw:
     """
 
     def __init__(self, code: TracedLaw, m: Mechanism) -> None:
-        self.code, self._shapes = code, ((m.nq,), (m.nv,))
+        self.code = code
         values = sum(table.coefficients.shape[1] for table in code.tables)
         self._inputs, self._output = np.zeros(1 + m.nq + m.nv + values), np.zeros(m.nv)
         self._q, self._v = self._inputs[1 : 1 + m.nq], self._inputs[1 + m.nq : 1 + m.nq + m.nv]
@@ -124,9 +124,14 @@ class CompiledLaw:
 
     def __call__(self, t: float, q: ArrayLike, v: ArrayLike) -> Floats:
         """Return the torque (nv,)."""
-        if (np.shape(q), np.shape(v)) != self._shapes:
-            raise InputError(f"compiled law: expected q, v of shapes {self._shapes}, got {np.shape(q)}, {np.shape(v)}")
-        self._inputs[0], self._q[:], self._v[:] = t, q, v
+        q, v = np.asarray(q), np.asarray(v)
+        if q.shape != self._q.shape or v.shape != self._v.shape:
+            raise InputError(
+                f"compiled law: expected q, v of shapes {self._q.shape}, {self._v.shape}, got {q.shape}, {v.shape}"
+            )
+        self._inputs[0] = t
+        self._q[:] = q
+        self._v[:] = v
         place = 0
         for table in self.code.tables:
             found = table(t)

@@ -122,10 +122,8 @@ class OperationalSpace(Controller):
         if not self.rows.size:
             raise InputError("OperationalSpace axes: expected at least one")
         self.moved = np.array([0.0 if AXES[k] in force_axes else 1.0 for k in self.rows])
-        nq = mechanism.nq
-        self.posture = (
-            mechanism.neutral() if posture is None else finite_vector(posture, nq, "OperationalSpace posture")
-        )
+        given = mechanism.neutral() if posture is None else posture
+        self.posture = finite_vector(given, mechanism.nq, "OperationalSpace posture")
         numbers = {"posture_gain": posture_gain, "posture_damping": posture_damping, "damping": damping}
         numbers["singular"] = singular
         self.posture_gain, self.posture_damping, self.damping, self.singular = (
