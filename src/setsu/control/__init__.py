@@ -12,11 +12,12 @@ from setsu.control.feed_forward import FeedForward
 from setsu.control.force_directions import PointForce, Squeeze, SurfacePress
 from setsu.control.force_feedback import ForceFeedback, ForceSensor
 from setsu.control.hybrid import HybridControl
-from setsu.control.impedance import Impedance
+from setsu.control.impedance import Impedance, PoseImpedance
 from setsu.control.joint_feedback import JointFeedback
 from setsu.control.law import law
 from setsu.control.mismatch import mismatched
-from setsu.control.operational_space import OperationalSpace, pose_error
+from setsu.control.operational_space import OperationalSpace
+from setsu.control.pose_targets import pose_error
 from setsu.control.sampled import Sampled
 from setsu.control.targets import SampledMotion
 from setsu.symbolic.tracing import where
@@ -36,6 +37,7 @@ __all__ = [
     "Limited",
     "OperationalSpace",
     "PointForce",
+    "PoseImpedance",
     "Sampled",
     "SampledMotion",
     "Squeeze",

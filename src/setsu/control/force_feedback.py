@@ -115,6 +115,7 @@ class ForceFeedback(Controller):
         force: wanted components F_E, N; numbers or a function of time.
         sensor: a ForceSensor, or any function (t, q, v) -> components.
         gain, integral_gain: K_F (-) and K_I (1/s); numbers or one per component.
+        integral_limit: largest |K_I ∫|, N: what it may wind up to while nothing is touched.
         joints: names of the joints with a motor; all by default.
     """
 
@@ -126,6 +127,7 @@ class ForceFeedback(Controller):
         gain: ArrayLike,
         integral_gain: ArrayLike = 0.0,
         *,
+        integral_limit: ArrayLike = 1e300,
         joints: Sequence[str] | None = None,
     ) -> None:
         self.directions, self.sensor = directions, sensor
@@ -135,7 +137,7 @@ class ForceFeedback(Controller):
         self.gain = gains(gain, directions.size, "ForceFeedback gain")
         self.integral_gain = gains(integral_gain, directions.size, "ForceFeedback integral_gain")
         self._mask = driven_mask(directions.mechanism, joints)
-        self._integral = RunningIntegral()
+        self._integral = RunningIntegral(gains(integral_limit, directions.size, "ForceFeedback integral_limit"))
 
     memory = ("sensor", "_integral")
 

@@ -29,8 +29,9 @@ from setsu.simulation.recording import Recording, SimulationStopped
 from setsu.simulation.recording_set import make_recording, recorded_times, refuse_memory
 from setsu.simulation.saved_simulators import read_simulator, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
+from setsu.simulation.stability import unstable_loop
 from setsu.simulation.step_derivatives import StepDerivatives, refuse_derivatives, step_derivatives
-from setsu.simulation.torques import Source, TorqueInput
+from setsu.simulation.torques import Source, TorqueInput, law_name
 
 __all__ = ["Simulator"]
 
@@ -238,8 +239,7 @@ class Simulator:
             raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
         self._present = None
         law = self.settings.function_or_array
-        given = [law] if torque is None else [law, torque]
-        source = self._make_source(given)
+        source = self._make_source([law] if torque is None else [law, torque])
         refuse_memory(self.mechanism, self._count, steps // record_every + 2)
         times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
         try:
@@ -356,10 +356,8 @@ class Simulator:
         """The torque of the acting functions, for decisions of one world between steps."""
         if self._sampled:
             return self._arrays.asked[0]
-        if not self._batched:
-            return self._acting.answer(np.array([t]), q[None], v[None])[0]
         a = self._arrays
-        return self._acting.answer(a.t, a.q, a.v)[0]
+        return self._acting.answer(*((a.t, a.q, a.v) if self._batched else (np.array([t]), q[None], v[None])))[0]
 
     def _record(self, steps: int, last: float, every: int, progress: Progress) -> None:
         """Take all steps of a run, with records, in pieces between which Ctrl-C and progress have their turn."""
@@ -397,9 +395,8 @@ class Simulator:
     def _advance(self, steps: int, last: float, every: int, *, final: bool, before: int = 0) -> None:
         """Let all worlds that move take steps; answer what they ask."""
         if not self._batched and not self._stops:
-            block = self._blocks[0]
-            block.set_run(before, steps, last, every, final)
-            self._advance_one(block)
+            self._blocks[0].set_run(before, steps, last, every, final)
+            self._advance_one(self._blocks[0])
             return
         waiting = []
         for block in self._blocks:
@@ -482,8 +479,6 @@ class Simulator:
         values = getattr(self._present, name)
         return values[:, -1] if self._batched else values[-1]
 
-    # Checks --------------------------------------------------------------------------------------------------------
-
     def _require_state(self, what: str) -> None:
         if not self._started:
             raise InputError(f"Simulator.{what}: expected a state first: call reset(q, v)")
@@ -491,11 +486,14 @@ class Simulator:
     def _raise_stopped(self, times: Floats | None) -> None:
         _, why = self._stops[0]
         recording = self._recording(times) if times is not None else None
+        laws = [*self._acting.functions, *(code.function for code in self._acting.codes)]
+        if recording is not None and laws:
+            why += unstable_loop(recording.q, recording.v, " + ".join(map(law_name, laws)))
         raise SimulationStopped(f"simulate: {why}", recording)  # type: ignore[arg-type]
 
 
+# Quantities of the present state that a simulator offers, named as in a recording.
 PRESENT = (
     "acceleration", "energy", "constraint_error", "contact_force", "joint_wrenches", "normal_force", "friction_force",
     "loop_wrench", "torque",
 )  # fmt: skip
-"""Quantities of the present state that a simulator offers, named as in a recording."""

@@ -167,3 +167,31 @@ def test_a_joint_impedance_is_a_spring_about_its_target() -> None:
     )
     with pytest.raises(setsu.InputError, match="remembers, senses or calls"):
         control.JointFeedback(arm, [0, 0], 1.0, integral_gain=1.0).compile(arm)
+
+
+def test_a_pose_impedance_is_a_spring_in_position_and_orientation() -> None:
+    """Energy of the spring and of the arm without gravity is kept, and the frame swings about its pose."""
+    arm = replace(PANDA, gravity=(0.0, 0.0, 0.0))
+    T = setsu.frame_pose(arm, Q, TOOL)
+    K = np.array([200.0, 200.0, 200.0, 10.0, 10.0, 10.0])
+    law = control.PoseImpedance(arm, TOOL, T, K, 0.0)
+
+    def spring(q: np.ndarray) -> float:
+        e = control.pose_error(setsu.frame_pose(arm, q, TOOL), T)
+        angle = 2.0 * np.arcsin(0.5 * np.linalg.norm(e[3:]))
+        return float(0.5 * K[0] * e[:3] @ e[:3] + 4.0 * K[3] * (1.0 - np.cos(0.5 * angle)))
+
+    # Coriolis torques are taken away by `bias`, which does no work on the whole: check virtual work instead.
+    rng = np.random.default_rng(5)
+    q, dq = Q + 0.1 * rng.standard_normal(7), 1e-5 * rng.standard_normal(7)
+    work = law(0.0, q, np.zeros(7)) @ (2.0 * dq)
+    assert work == pytest.approx(spring(q - dq) - spring(q + dq), rel=1e-7)
+    damped = control.PoseImpedance(arm, TOOL, T, K, [30.0] * 3 + [2.0] * 3, joint_damping=0.5)
+    run = setsu.simulate(arm, Q + 0.1, np.zeros(7), 3.0, 2e-3, torque=damped, record_every=100)
+    assert np.abs(control.pose_error(setsu.frame_pose(arm, run.q[-1], TOOL), T)).max() < 1e-2
+
+
+def test_an_unstable_loop_is_called_so() -> None:
+    law = control.JointFeedback(PANDA, Q, 20_000.0, 50.0).sampled(1e-3, delay=5e-3)
+    with pytest.raises(setsu.SimulationStopped, match=r"the loop closed by Sampled is unstable: \|v\| grows from"):
+        setsu.simulate(PANDA, Q + 0.1, np.zeros(7), 1.0, 1e-3, torque=law)

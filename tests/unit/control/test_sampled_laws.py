@@ -157,3 +157,26 @@ def test_noise_is_gaussian_and_depends_on_all_its_words() -> None:
     assert abs(np.corrcoef(drawn[:-1, 0], drawn[1:, 0])[0, 1]) < 0.08
     others = [noise_key(3), noise_key(4), noise_key(3, 0), noise_key(0, 3), noise_key(2**60)]
     assert len({float(standard_normal(key, 0, 1)[0]) for key in others}) == len(others)
+
+
+def test_force_on_a_compliant_wall_by_a_sensor_of_a_body() -> None:
+    """A cart against a soft wall: the set force comes, both give way by F/k, and a wound-up sum has its limit."""
+    soft = setsu.Material(0.0, 0.0, stiffness=2e4, damping=300.0)
+    b = setsu.MechanismBuilder("cart", gravity=(0, 0, 0))
+    b.add_body("cart", joint=setsu.Prismatic((1, 0, 0), "rail"), mass=2.0, inertia=0.1 * np.eye(3))
+    b.add_contact_points("cart", [(0.1, 0, 0)], material=soft)
+    cart = b.build()
+    wall = setsu.Polygon([[0.1, -1, -1], [0.1, -1, 1], [0.1, 1, 1], [0.1, 1, -1]], material=soft)
+    sensor = control.ForceSensor(cart, body="cart", noise=0.05, seed=3)
+    press = control.ForceFeedback(
+        control.PointForce(cart, "cart", (0.1, 0, 0)), (8.0, 0.0, 0.0), sensor, 0.0, 20.0, integral_limit=30.0
+    )
+    law = (press + control.law(lambda t, q, v: -20.0 * v)).sampled(1e-3, delay=1e-3, sensor=sensor)
+    options = {"torque": law, "environment": setsu.Environment([wall])}
+    run = setsu.simulate(cart, [-0.02], [0.0], 2.0, 1e-3, **options)
+    assert run.torque[-500:, 0].mean() == pytest.approx(8.0, abs=0.05)
+    assert run.q[-500:, 0].mean() == pytest.approx(2 * 8.0 / 2e4, rel=0.02)
+    far = setsu.simulate(cart, [-30.0], [0.0], 0.3, 1e-3, **options)
+    assert far.torque.max() <= 30.0 + 1e-9
+    with pytest.raises(setsu.InputError, match="ForceSensor of a body"):
+        setsu.simulate(cart, [-0.02], [0.0], 0.01, 1e-3, torque=law)
