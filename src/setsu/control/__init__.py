@@ -5,7 +5,7 @@ setsu.simulate(arm, q0, v0, 2.0, torque=law.sampled(0.001, delay=0.002))
 """
 
 from setsu.control import humanoid
-from setsu.control.compensation import FrictionCompensation, GravityCompensation, JointImpedance
+from setsu.control.compensation import Actuators, FrictionCompensation, GravityCompensation, JointImpedance
 from setsu.control.computed_torque import ComputedTorque
 from setsu.control.controller import Controller, Limited, Sum
 from setsu.control.feed_forward import FeedForward
@@ -23,6 +23,7 @@ from setsu.control.targets import SampledMotion
 from setsu.symbolic.tracing import where
 
 __all__ = [
+    "Actuators",
     "ComputedTorque",
     "Controller",
     "FeedForward",

@@ -1,24 +1,54 @@
-"""Laws that take away what disturbs: gravity, friction of the joints; and springs in the joints on top of them."""
+"""Laws of the drives: a mechanism's own actuators, compensation of gravity and friction, springs in the joints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.control.arguments import driven_mask, gains
+from setsu.control.arguments import driven_mask, function_of_time, gains
 from setsu.control.controller import Controller
 from setsu.control.targets import Target, as_target
-from setsu.dynamics import bias_torque, difference, gravity_torque
+from setsu.dynamics import actuator_torque, bias_torque, difference, gravity_torque
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism
 
-__all__ = ["FrictionCompensation", "GravityCompensation", "JointImpedance"]
+__all__ = ["Actuators", "FrictionCompensation", "GravityCompensation", "JointImpedance"]
 
 Floats = NDArray[np.float64]
+
+
+class Actuators(Controller):
+    """Torques of a mechanism's own actuators (MJCF's motors and servos) under controls; see setsu.actuator_torque.
+
+    control: one number per actuator of `mechanism.actuators`, (n_actuators,), or a function of time that gives them.
+
+    >>> import setsu
+    >>> b = setsu.MechanismBuilder("arm").add_body("link", joint=setsu.Revolute(name="j"), mass=1.0, inertia=np.eye(3))
+    >>> m = b.add_actuator(setsu.Actuator("servo", joint="j", gain=(50.0, 0.0, 0.0), bias=(0.0, -50.0, -20.0))).build()
+    >>> run = setsu.simulate(m, [0.0], [0.0], 5.0, torque=Actuators(m, [0.3]), record_every=100)
+    >>> round(float(run.q[-1, 0]), 4)
+    0.3
+    """
+
+    def __init__(self, mechanism: Mechanism, control: ArrayLike | Callable[[float], ArrayLike]) -> None:
+        require_mechanism(mechanism, "Actuators")
+        if not mechanism.actuators:
+            raise InputError(f"Actuators: {mechanism.name} has none; expected a mechanism with actuators")
+        self.mechanism = mechanism
+        self.control = function_of_time(control, "Actuators control", len(mechanism.actuators))
+
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether the controls are no function of the user's that is not."""
+        return self.control.traceable
+
+    def __call__(self, t: Any, q: Any, v: Any) -> Any:
+        """Return the torque (nv,)."""
+        return actuator_torque(self.mechanism, q, v, self.control(t))
 
 
 class GravityCompensation(Controller):

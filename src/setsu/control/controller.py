@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.control.arguments import nonnegative
 from setsu.control.memory import RunningIntegral
+from setsu.dynamics.actuators import effort_limits
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.symbolic.tracing import holds_symbols
@@ -114,8 +115,11 @@ class Controller(ABC):
     def __radd__(self, other: Law) -> Sum:
         return Sum(other, self)
 
-    def limited(self, torque_limit: ArrayLike) -> Limited:
-        """Return the controller with torques cut off at ± torque_limit, a number or (nv,)."""
+    def limited(self, torque_limit: ArrayLike | Mechanism) -> Limited:
+        """Return the controller with torques cut off at ± torque_limit, a number or (nv,).
+
+        A mechanism stands for the effort limits of its joints.
+        """
         return Limited(self, torque_limit)
 
     def sampled(
@@ -169,9 +173,11 @@ class Sum(Controller):
 
 
 class Limited(Controller):
-    """A law whose torques are cut off at ± torque_limit, a number or (nv,), N m or N."""
+    """A law whose torques are cut off at ± torque_limit, a number or (nv,), N m or N, or a mechanism's effort limits."""
 
-    def __init__(self, law: Law, torque_limit: ArrayLike) -> None:
+    def __init__(self, law: Law, torque_limit: ArrayLike | Mechanism) -> None:
+        if isinstance(torque_limit, Mechanism):
+            torque_limit = np.minimum(effort_limits(torque_limit), 1e300)
         self.law, self.torque_limit = law, nonnegative(torque_limit, "Limited torque_limit")
 
     memory = ("law",)
