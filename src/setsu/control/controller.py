@@ -173,7 +173,7 @@ class Sum(Controller):
 
 
 class Limited(Controller):
-    """A law whose torques are cut off at ± torque_limit, a number or (nv,), N m or N, or a mechanism's effort limits."""
+    """A law whose torques are cut off at ± torque_limit, a number or (nv,), N m or N, or effort limits."""
 
     def __init__(self, law: Law, torque_limit: ArrayLike | Mechanism) -> None:
         if isinstance(torque_limit, Mechanism):

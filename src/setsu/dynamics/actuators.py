@@ -75,7 +75,7 @@ def effort_limits(mechanism: Mechanism) -> Floats:
 
     >>> import setsu
     >>> effort_limits(setsu.sample_mechanisms.seven_joint_arm()).tolist()[:2]
-    [87.0, 87.0]
+    [90.0, 90.0]
     """
     limits = np.full(mechanism.nv, np.inf)
     for body, where in zip(mechanism.moving, mechanism.v_slices, strict=True):
