@@ -13,7 +13,7 @@ import setsu
 from setsu.spatial import quaternion_from_rotation
 
 
-def _cut(m: setsu.Mechanism, frame: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[Any, list, int]:
+def cut(m: setsu.Mechanism, frame: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[Any, list, int]:
     """The far side on a Free joint, in the same motion, and the number of the body it begins with."""
     far = setsu.extract(m, frame, base="floating", drop=True)
     T = setsu.frame_pose(m, q, frame)
@@ -42,7 +42,7 @@ def test_wrench_at_is_the_wrench_by_cutting_there(name: str) -> None:
     pushes = {frame: rng.standard_normal((STATES, 6)) for frame in m.frame_names[1:]}
     for frame in m.frame_names[1:]:
         wrench = setsu.wrench_at(m, q, v, a, frame, pushes)
-        far, state, index = _cut(m, frame, q, v, a)
+        far, state, index = cut(m, frame, q, v, a)
         given = {key: push for key, push in pushes.items() if key in far.frame_names}
         expected = setsu.joint_wrenches(far, state[0], state[1], state[2], given)[:, index]
         everything = setsu.joint_wrenches(m, q, v, a, pushes)

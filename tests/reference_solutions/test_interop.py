@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from identities.test_wrench_at import cut
 from reference_solutions.pinocchio_twin import ROBOTS
 from reference_solutions.test_robots_against_pinocchio import USED
 
@@ -107,6 +108,22 @@ def test_wrench_at_every_fixed_joint_is_pinocchios_supported_force(file: str) ->
                     force -= model.frames[number].placement.actInv(near)
             force = force.vector
             assert np.abs(setsu.wrench_at(m, q[k], v[k], a[k], body.name) - force).max() < 1e-12 * scale
+
+
+@pytest.mark.parametrize("file", [pytest.param(f, marks=() if f in FEW[:1] else pytest.mark.nightly) for f in USED])
+def test_wrench_at_every_fixed_joint_is_the_wrench_by_cutting_there(file: str) -> None:
+    """The far side alone, on a free joint in the same motion, needs that wrench: 1e-12 of the weight or the motion."""
+    m, _, _ = loaded(file)
+    q, v, a, _, _ = states(m, 2)
+    scale = max(m.total_mass * 9.81, np.abs(setsu.joint_wrenches(m, q, v, a)).max(initial=0.0))
+    for body in m.bodies:
+        if not isinstance(body.joint, setsu.Fixed):
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", setsu.ModelWarning)
+            far, state, index = cut(m, body.name, q, v, a)
+        expected = setsu.joint_wrenches(far, *state)[:, index]
+        assert np.abs(setsu.wrench_at(m, q, v, a, body.name) - expected).max() < 1e-12 * scale
 
 
 def _far_side(m: setsu.Mechanism, body: str) -> set[str]:
