@@ -115,6 +115,10 @@ def test_a_start_inside_is_refused_by_name_and_pairs_can_be_left_out() -> None:
         m, q, np.zeros(12), 0.1, STEP, environment=floor, body_contacts=True, exclude=[("box0", "box1")]
     )
     assert run.q[-1, 9] < 0.1
+    # What a model file excludes needs no word in the run.
+    own = b.exclude_contact("box1", "box0").build()
+    again = setsu.simulate(own, q, np.zeros(12), 0.1, STEP, environment=floor, body_contacts=True)
+    assert np.array_equal(again.q, run.q)
     with pytest.raises(setsu.InputError, match="box2"):
         setsu.simulate(m, q, np.zeros(12), 0.1, STEP, environment=floor, body_contacts=True, exclude=[("box0", "box2")])
     with pytest.raises(setsu.InputError, match=r'"block" starts 0.05 m inside the ground'):
