@@ -414,8 +414,8 @@ def write_study(outcomes: list[Outcome], path: Path = STUDY) -> None:
     path.write_text(
         "# Minimum parameters of random spatial loops\n\n"
         "Written by `python tests/unit/minimum_parameters/spatial_loops.py`, which ends with exit code 1 when a count "
-        "is not the\nrank of an independent computation with 120 digits, a torque error is above 1e-11, more than 5 % are "
-        "refused, or one of\nRSCR, RSSR, RCCC is. Times are processor seconds of `setsu.minimum_parameters`.\n\n"
+        "is not the\nrank of an independent computation with 120 digits, a torque error is above 1e-11, more than 5 % "
+        "are refused, or one of\nRSCR, RSSR, RCCC is. Times are processor seconds of `setsu.minimum_parameters`.\n\n"
         + table(outcomes)
         + "\n",
         encoding="utf-8",
