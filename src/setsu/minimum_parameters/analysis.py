@@ -152,7 +152,7 @@ def _numeric(mechanism: Mechanism, reference: Floats, W: ClosedRegressor, order:
         }
         result = _record(mechanism, reference, Relations(independent, dependent, factors), (), K, "numeric")
         error, allowed = _torque_error(result, W)
-        if error <= allowed:
+        if error <= allowed or mechanism.n_bodies > _LARGEST_EXTENDED:
             return result
     # Columns that hang together by a small pivot only: K needs more digits than floating point has.
     found = _extended(mechanism, reference, order)

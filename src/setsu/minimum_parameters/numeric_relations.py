@@ -42,6 +42,8 @@ _LARGEST_FACTOR = 100.0
 _STANDS_FOR = (1e-6, 1e-3, 0.3, np.inf)
 """Factors from which on a column may stand for another; the next one where too little of the digits is left."""
 
+_FEW = 120
+_CLEAN = 1e-14
 _EXACT_PIVOT = 1e-3
 """Factors below which an exchange costs digits."""
 
@@ -119,7 +121,10 @@ def numeric_relations(W: ClosedRegressor, order: Sequence[int], rank: int) -> tu
     """
     independent, K = _chosen_columns(W, order, order, rank)
     dependent = _others(independent, order)
-    K = np.where(np.abs(K) < 1e-9 * max(1.0, float(np.abs(K).max(initial=0.0))), 0.0, K)
+    # Rounding becomes zero, column by column where that leaves the column as it was.
+    clean = np.where(np.abs(K) < 1e-9 * max(1.0, float(np.abs(K).max(initial=0.0))), 0.0, K)
+    rest = np.abs(W.rows[:, independent] @ clean - W.rows[:, dependent]).max(axis=0, initial=0.0)
+    K = np.where(rest <= _CLEAN, clean, K)
     return independent, K * W.units[dependent] / W.units[independent][:, None]
 
 
@@ -142,7 +147,8 @@ def _chosen_columns(
     """Return well-conditioned columns, as many of the first in `wish` as leave W_dependent = W_independent K."""
     independent: list[int] = []
     K = np.zeros((0, len(order)))
-    for least in _STANDS_FOR:
+    # Factors below 1e-3 have K solved anew for each: too long for hundreds of columns.
+    for least in _STANDS_FOR if rank <= _FEW else _STANDS_FOR[1:]:
         independent, K = _well_conditioned(W, _preferred_columns(W, wish, rank, least), order)
         rest = W.rows[:, independent] @ K - W.rows[:, _others(independent, order)]
         if np.abs(rest).max(initial=0.0) <= _LARGEST_LEFT:
