@@ -27,10 +27,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.constraints.system import constraint_system
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 from setsu.mechanism.native_text import named_symbols
-from setsu.minimum_parameters.assembly_branch import linear_closure, reference_configuration
+from setsu.minimum_parameters.assembly_branch import (
+    free_velocities,
+    independent_velocities,
+    linear_closure,
+    reference_configuration,
+)
 from setsu.minimum_parameters.coordinates import LinearClosure
 from setsu.minimum_parameters.energy_rows import polynomial_rows, residue_rows
 from setsu.minimum_parameters.exact_geometry import rational
@@ -43,6 +49,7 @@ from setsu.minimum_parameters.linear_relations import (
     rational_relations,
     symbolic_relations,
 )
+from setsu.minimum_parameters.named_loops import named_factors
 from setsu.minimum_parameters.numeric_relations import (
     ClosedRegressor,
     closed_regressor,
@@ -116,7 +123,12 @@ def _exact(mechanism: Mechanism, reference: Floats, W: ClosedRegressor, order: l
     found = field_relations(mechanism, reference, W, order, _LIMIT, wanted)
     if found is not None:
         K = refine(W, found.independent, found.dependent, _floats(mechanism, found, ()))
-        return _record(mechanism, reference, found, (), K, "field")
+        dofs = independent_velocities(free_velocities(constraint_system(mechanism), reference)[0])
+        named = named_factors(mechanism, dofs, found)
+        if named is None:
+            _warn_of_special_values(mechanism)
+        relations, symbols = named or (found, ())
+        return _record(mechanism, reference, relations, symbols, K, "field")
     # No second method has agreed with a rank in floating point: extended precision decides.
     extended = extended or _extended(mechanism, reference, order)
     return _record(mechanism, reference, extended.relations, (), extended.K, "extended")
@@ -176,6 +188,15 @@ def _compare(mechanism: Mechanism, numeric: int, exact: int) -> None:
             ModelWarning,
             stacklevel=5,
         )
+
+
+def _warn_of_special_values(mechanism: Mechanism) -> None:
+    warnings.warn(
+        f'minimum parameters of "{mechanism.name}": the values of its named lengths have a special relation on this '
+        "assembly branch, or several branches meet for others: factors are numbers, not names",
+        ModelWarning,
+        stacklevel=5,
+    )
 
 
 def _exact_relations(

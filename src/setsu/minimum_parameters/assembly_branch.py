@@ -53,6 +53,7 @@ __all__ = [
     "RESIDUALS",
     "branch_points",
     "free_velocities",
+    "independent_velocities",
     "linear_closure",
     "loop_residuals",
     "reference_configuration",

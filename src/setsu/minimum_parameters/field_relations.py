@@ -31,7 +31,7 @@ from setsu.minimum_parameters.linear_relations import PRIME, Relations, pivot_co
 from setsu.minimum_parameters.numeric_relations import ClosedRegressor, numeric_columns
 from setsu.symbolic.flint_package import flint
 
-__all__ = ["PRIMES", "SPARE", "field_relations", "rational_from_residue", "relations_from_residues"]
+__all__ = ["PRIMES", "SPARE", "field_relations", "rational_from_residue", "relations_from_residues", "solved_residues"]
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ def relations_from_residues(
     modulus = 1
     for number, prime in enumerate(PRIMES):
         inverse = pow(modulus, -1, prime)
-        found = _solve(rows(number), independent, dependent, prime)
+        found = solved_residues(rows(number), independent, dependent, prime)
         for place in residues.keys() | found.keys():
             old = residues.get(place, 0)
             residues[place] = old + modulus * ((found.get(place, 0) - old) * inverse % prime)
@@ -106,9 +106,10 @@ def relations_from_residues(
     return Relations(independent, dependent, _factors(residues, modulus, K, independent, dependent))
 
 
-def _solve(
+def solved_residues(
     rows: list[list[int]], independent: Sequence[int], dependent: Sequence[int], prime: int
 ) -> dict[tuple[int, int], int]:
+    """Return the entries of K modulo a prime that are not zero; UnsolvedLoopsError for another rank."""
     columns = [*independent, *dependent]
     matrix = flint().nmod_mat(len(rows), len(columns), [row[c] for row in rows for c in columns], prime)
     reduced, rank = matrix.rref()
