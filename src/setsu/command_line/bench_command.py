@@ -32,7 +32,7 @@ def bench(
     So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
     sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
     random poses beside Pink and mink; simulator, one world driven from Python or not, and rollout, many at once, beside
-    MuJoCo.
+    MuJoCo; and control_laws, one call of each law beside Pinocchio in Python, and arms that press on walls at 1 kHz.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def bench(
         Fewer rounds and sizes: about a minute.
     only
         Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep,
-        inverse_kinematics, simulator or rollout; may be given several times. Without it, all but the last seven.
+        inverse_kinematics, simulator, rollout or control_laws; may be given several times. Without it, all but the last
+        eight.
     out
         Folder for JSON and plots.
     json
@@ -167,6 +168,15 @@ def _inverse_kinematics(quick: bool, out: Path) -> _Outcome:
     return _Outcome(inverse_kinematics_as_json(study), inverse_kinematics_tables(study), [])
 
 
+def _control_laws(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import control_laws
+
+    with ProgressBar("measuring") as progress:
+        study = control_laws.measure_control_laws(quick=quick, progress=progress)
+    control_laws.write_control_laws_json(study, out / "control_laws.json")
+    return _Outcome(control_laws.control_laws_as_json(study), control_laws.control_laws_tables(study), [])
+
+
 def _stepping(name: str) -> Callable[[bool, Path], _Outcome]:
     def measure(quick: bool, out: Path) -> _Outcome:
         from setsu.benchmarks import simulator
@@ -196,5 +206,6 @@ _APART: dict[str, Callable[[bool, Path], _Outcome]] = {
     "inverse_kinematics": _inverse_kinematics,
     "simulator": _stepping("simulator"),
     "rollout": _stepping("rollout"),
+    "control_laws": _control_laws,
 }
 """Studies that run only where they are asked for."""
