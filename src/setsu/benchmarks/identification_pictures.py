@@ -56,7 +56,7 @@ def two_fits(seed: int = 1) -> TwoFits:
     truth = drawn_mechanism(nominal, rng)
     q, tau = measured(truth, motion, rng)
     before = motion.time - DELAY
-    late = inverse_dynamics(truth, *(f(before) for f in (motion.position, motion.velocity, motion.acceleration)))
+    late = inverse_dynamics(truth, motion.position(before), motion.velocity(before), motion.acceleration(before))
     now = inverse_dynamics(truth, motion.q, motion.v, motion.a)
     rates = motion.velocity(before)
     stribeck = 0.04 * np.abs(now).max(axis=0) * np.sign(rates)
@@ -74,11 +74,11 @@ def two_fits(seed: int = 1) -> TwoFits:
 def spectrum(residual: Floats, step: float, pieces: int = 8) -> tuple[Floats, Floats]:
     """Return frequencies (Hz) and the residual's spectral density over that of white noise of the same variance."""
     length = 2 * len(residual) // (pieces + 1)
-    window = np.hanning(length)
+    window: Floats = np.hanning(length)
     starts = [k * length // 2 for k in range(pieces)]
     parts = [np.abs(np.fft.rfft(window * residual[k : k + length])) ** 2 for k in starts if k + length <= len(residual)]
-    power = np.mean(parts, axis=0) / (np.sum(window**2) * np.var(residual))
-    return np.fft.rfftfreq(length, step)[1:], power[1:]
+    power = np.asarray(parts, dtype=np.float64).mean(axis=0) / float(np.sum(window**2) * np.var(residual))
+    return np.asarray(np.fft.rfftfreq(length, step), dtype=np.float64)[1:], power[1:]
 
 
 def write_pictures(fits: TwoFits, folder: Path) -> list[Path]:
@@ -103,8 +103,8 @@ def _panels(figure: Any, fits: TwoFits) -> list[tuple[int, str, Any]]:
     return [(j, joint, panel) for j, (joint, panel) in enumerate(zip(fits.plain.model.rows, axes, strict=True))]
 
 
-def _legend(figure: Any, panel: Any) -> None:
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+def _legend(figure: Any) -> None:
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
 
 
 def _fit(figure: Any, fits: TwoFits) -> None:
@@ -114,7 +114,7 @@ def _fit(figure: Any, fits: TwoFits) -> None:
             panel.plot(fit.motion.time, fit.predicted[:, j], color=colour, linewidth=1.0, label=label)
         r2 = " and ".join(f"{fit.r2[j]:.4f}" for _, _, fit in fits.both)
         panel.set(xlim=(2.0, 5.0), xlabel="time (s)", ylabel="torque (N m)", title=f"{joint}: R² {r2}")
-    _legend(figure, panel)
+    _legend(figure)
 
 
 def _residual(figure: Any, fits: TwoFits) -> None:
@@ -125,7 +125,7 @@ def _residual(figure: Any, fits: TwoFits) -> None:
         sigma = fits.modelled.noise[j]
         panel.axhspan(-2.0 * sigma, 2.0 * sigma, color=_MODELLED, alpha=0.15)
         panel.set(xlabel="time (s)", ylabel="measured - predicted (N m)", title=f"{joint}: noise σ = {sigma:.3g} N m")
-    _legend(figure, panel)
+    _legend(figure)
 
 
 def _spectrum(figure: Any, fits: TwoFits) -> None:
@@ -135,7 +135,7 @@ def _spectrum(figure: Any, fits: TwoFits) -> None:
             panel.loglog(*spectrum(rest, float(np.diff(fit.motion.time).mean())), color=colour, label=label)
         panel.axhline(1.0, color="black", linewidth=0.8, label="white noise")
         panel.set(xlabel="frequency (Hz)", ylabel="spectral density / that of white noise", title=joint)
-    _legend(figure, panel)
+    _legend(figure)
 
 
 def _intervals(figure: Any, fits: TwoFits) -> None:

@@ -186,7 +186,7 @@ def _exchange(K: Floats, a: int, b: int) -> None:
     """Let d_b = Σ i_k K[k, b] and i_a change places, in place."""
     pivot = float(K[a, b])
     column, row = K[:, b].copy(), K[a] / pivot
-    K -= np.outer(column, row)
+    K -= column[:, None] * row
     K[:, b] = -column / pivot
     K[a] = row
     K[a, b] = 1.0 / pivot
