@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,6 +122,7 @@ def generate(
     precision: str = "double",
     actuated: Sequence[str] | None = None,
     body: str | None = None,
+    progress: Callable[[str, float], None] = lambda text, part: None,
 ) -> GeneratedCode:
     """Return source code of a function of the library for this mechanism alone.
 
@@ -136,6 +137,7 @@ def generate(
         actuated: for mechanisms with loops or couplings, the joints that drive them, in the order of the arguments; as
             many as there are degrees of freedom, the first independent joints when not given.
         body: for Jacobians, the body the point belongs to.
+        progress: called with what is being done and the part of the search for few operations that is done.
 
     Inverse dynamics is written with the minimum parameters and as few operations as were found. Where loops close
     linearly (parallelograms, couplings), arguments and results are those of the actuated joints alone; for other loops
@@ -176,7 +178,7 @@ def generate(
     if language == "fmu" and (mechanism.loops or mechanism.couplings):
         traced, closed = traced_unit(mechanism, actuated)
     else:
-        traced = traced_function(mechanism, program, actuated, body)
+        traced = traced_function(mechanism, program, actuated, body, progress)
     signature = _signature(mechanism, function, traced, precision == "single")
     trace = traced.trace
     if language == "python":

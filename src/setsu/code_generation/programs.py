@@ -88,7 +88,11 @@ class TracedFunction:
 
 
 def traced_function(
-    mechanism: Mechanism, function: str, actuated: Sequence[str] | None, body: str | None
+    mechanism: Mechanism,
+    function: str,
+    actuated: Sequence[str] | None,
+    body: str | None,
+    progress: Callable[[str, float], None] = lambda text, part: None,
 ) -> TracedFunction:
     """Return the program of a function; refuses what has none before any work is done."""
     frame = _frame(mechanism, function, body)
@@ -99,7 +103,7 @@ def traced_function(
     else:
         if actuated is not None:
             raise InputError(f"generate: actuated: {mechanism.name} has no loops or couplings: every joint is driven")
-        traced = _tree(mechanism, function, -1 if frame is None else frame.body)
+        traced = _tree(mechanism, function, -1 if frame is None else frame.body, progress)
     return traced if frame is None else _in_frame(traced, frame.pose.matrix)
 
 
@@ -137,7 +141,12 @@ def _refuse_springs(m: Mechanism) -> None:
         )
 
 
-def _tree(mechanism: Mechanism, function: str, target: int) -> TracedFunction:
+def _tree(
+    mechanism: Mechanism,
+    function: str,
+    target: int,
+    progress: Callable[[str, float], None] = lambda text, part: None,
+) -> TracedFunction:
     variant = f"{function} springs" if mechanism.has_force_elements and f"{function} springs" in KERNELS else function
     native = native_function(mechanism, variant, target=target)
     kernel, tables = STRAIGHT_KERNELS.get(variant, KERNELS[variant])(), mechanism.tables
@@ -148,7 +157,7 @@ def _tree(mechanism: Mechanism, function: str, target: int) -> TracedFunction:
     )
     if variant in PROGRAMS:
         bias = variant == "bias_torque"
-        program = inverse_dynamics_program(tables, tables.regrouped, tree_drives(tables), bias=bias)
+        program = inverse_dynamics_program(tables, tables.regrouped, tree_drives(tables), bias=bias, progress=progress)
         found = Trace(program.graph, {"tau": program.torques})
     else:
         found = trace(kernel, tables, mechanism.nq, target=target)

@@ -113,7 +113,7 @@ def _print(certificate: Certificate, report: LoadReport, seed: int, speeds: tupl
     screen.print()
     table = Table()
     for title in ("check", "law"):
-        table.add_column(title)
+        table.add_column(title, overflow="fold")
     for title in ("worst error", "tolerance"):
         table.add_column(title, justify="right")
     table.add_column("")

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from setsu.command_line.model_argument import load_model
-from setsu.command_line.output import print_json
+from setsu.command_line.output import ProgressBar, print_json
 from setsu.errors import InputError
 
 __all__ = ["generate"]
@@ -64,15 +64,17 @@ def generate(
     mechanism, _ = load_model(file, floating_base, package)
     moving = "constrained_dynamics" if mechanism.loops or mechanism.couplings else "forward_dynamics"
     chosen = function or (moving if language == "fmu" else "inverse_dynamics")
-    code = generate_code(
-        mechanism,
-        chosen,
-        language,
-        fmi_version=fmi_version,
-        precision=precision,
-        actuated=list(actuated) or None,
-        body=body,
-    )
+    with ProgressBar("generating") as progress:
+        code = generate_code(
+            mechanism,
+            chosen,
+            language,
+            fmi_version=fmi_version,
+            precision=precision,
+            actuated=list(actuated) or None,
+            body=body,
+            progress=progress,
+        )
     paths = code.write(out) if out is not None else []
     count = code.operations
     if json:

@@ -157,7 +157,7 @@ def _show(fit: Fit, validation: Validation | None) -> None:
     )
     screen.print()
     joints = Table()
-    joints.add_column("joint")
+    joints.add_column("joint", overflow="fold")
     heads = ["R²", "R² of left out fifths", "R² of real bodies", "σ of the residual"]
     heads += ["R² unseen log"] if validation else []
     for head in heads:

@@ -192,7 +192,7 @@ def _show(data: dict[str, Any]) -> None:
         f"time), {data['integrator']}, step {data['step']:g} s, {data['recorded_states']} states recorded"
     )
     table = Table(box=None, pad_edge=False)
-    table.add_column("velocity")
+    table.add_column("velocity", overflow="fold")
     for head in ("largest speed", "final speed", "largest torque"):
         table.add_column(head, justify="right")
     for row in data["velocities"]:

@@ -100,7 +100,7 @@ def _show(found: dict[str, Any]) -> None:
           f"{found['seconds']:.3g} s{rate}, {found['failed']} failed")  # fmt: skip
     table = Table(box=None, pad_edge=False)
     for head in ("variable", "unit"):
-        table.add_column(head)
+        table.add_column(head, overflow="fold")
     for head in ("least", "mean", "most"):
         table.add_column(head, justify="right")
     for row in sorted(found["ranges"], key=lambda row: not row["parameter"]):

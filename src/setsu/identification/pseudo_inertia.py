@@ -193,7 +193,11 @@ class _Problem:
         """Take Newton steps (2) until the decrement is below the tolerance; return the point and their number."""
         f = self.value(pi, share)
         for step in range(_STEPS):
-            move, decrement = self.newton_step(pi, share)
+            try:
+                move, decrement = self.newton_step(pi, share)
+            except np.linalg.LinAlgError:
+                # At the edge of what can exist to rounding, which only data lead to that no bodies explain.
+                return pi, _STEPS
             t = 1.0
             while (trial := self.value(pi + t * move, share)) > f - 1e-4 * t * decrement and t > _SHORTEST:
                 t *= 0.5

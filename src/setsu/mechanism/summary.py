@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from setsu.mechanism.elements import Body, Coupling
 from setsu.mechanism.joints import Fixed
@@ -27,7 +28,7 @@ def summary(mechanism: Mechanism) -> str:
     """
     gravity = ", ".join(_short(entry) for entry in mechanism.gravity)
     parts = [
-        f"{_cut(mechanism.name, _WIDTH)}\n"
+        "\n".join(_folded(mechanism.name, _WIDTH)) + "\n"
         f"{_count(mechanism.n_bodies, 'moving body', 'moving bodies')}, nq = {mechanism.nq}, nv = {mechanism.nv}, "
         f"{_short(mechanism.total_mass)} kg\n"
         f"gravity ({gravity}) m/s²"
@@ -107,19 +108,23 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
-def _cut(text: str, width: int) -> str:
+def _folded(text: str, width: int) -> list[str]:
+    """A cell as lines of a width, whole."""
     visible = "".join(character if character.isprintable() else "?" for character in text)
-    return visible if len(visible) <= width else visible[: max(width - 1, 0)] + "…"
+    return [visible[k : k + width] for k in range(0, len(visible), width)] or [""]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out columns two blanks apart; the widest are cut, one column at a time, until a line fits the page."""
+    """Lay out columns two blanks apart; the widest are folded, one column at a time, until a line fits the page."""
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     while sum(widths) + 2 * (len(widths) - 1) > _WIDTH:
         widths[widths.index(max(widths))] -= 1
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    lines = [
-        "  ".join(_cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [head, *rows]
-    ]
-    return "\n".join([lines[0], rule, *lines[1:]])
+    lines = []
+    for number, row in enumerate([head, *rows]):
+        cells = [_folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for line in zip_longest(*cells, fillvalue=""):
+            lines.append("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        if number == 0:
+            lines.append(rule)
+    return "\n".join(lines)

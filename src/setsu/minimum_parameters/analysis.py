@@ -27,10 +27,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.constraints.system import constraint_system
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 from setsu.mechanism.native_text import named_symbols
-from setsu.minimum_parameters.assembly_branch import linear_closure, reference_configuration
+from setsu.minimum_parameters.assembly_branch import (
+    free_velocities,
+    independent_velocities,
+    linear_closure,
+    reference_configuration,
+)
 from setsu.minimum_parameters.coordinates import LinearClosure
 from setsu.minimum_parameters.energy_rows import polynomial_rows, residue_rows
 from setsu.minimum_parameters.exact_geometry import rational
@@ -43,6 +49,7 @@ from setsu.minimum_parameters.linear_relations import (
     rational_relations,
     symbolic_relations,
 )
+from setsu.minimum_parameters.named_loops import named_factors
 from setsu.minimum_parameters.numeric_relations import (
     ClosedRegressor,
     closed_regressor,
@@ -62,6 +69,12 @@ Floats = NDArray[np.float64]
 
 _LIMIT = 60_000
 """Terms of a polynomial beyond which the mechanism is taken joint by joint."""
+
+_LONGEST_PATH = 10
+"""Velocities along a path from which on these polynomials are too long for certain: they are not tried."""
+
+_LARGEST_EXTENDED = 20
+"""Bodies up to which the proof is compared with the rank of the values in extended precision, if floats do not tell."""
 
 _SEED = 1995
 
@@ -97,8 +110,11 @@ def _exact(mechanism: Mechanism, reference: Floats, W: ClosedRegressor, order: l
         relations, symbols, method = _exact_relations(mechanism, closure, order, W)
         K = refine(W, relations.independent, relations.dependent, _floats(mechanism, relations, symbols))
         decided = numeric_rank(W)
-        values = decided[0] if decided else len(_extended(mechanism, reference, order).relations.independent)
-        _compare(mechanism, values, len(relations.independent))
+        if decided is not None:
+            _compare(mechanism, decided[0], len(relations.independent))
+        elif mechanism.n_bodies <= _LARGEST_EXTENDED:
+            values = len(_extended(mechanism, reference, order).relations.independent)
+            _compare(mechanism, values, len(relations.independent))
         return _record(mechanism, reference, relations, symbols, K, method)
     decided, extended = numeric_rank(W), None
     if decided is None:
@@ -107,7 +123,12 @@ def _exact(mechanism: Mechanism, reference: Floats, W: ClosedRegressor, order: l
     found = field_relations(mechanism, reference, W, order, _LIMIT, wanted)
     if found is not None:
         K = refine(W, found.independent, found.dependent, _floats(mechanism, found, ()))
-        return _record(mechanism, reference, found, (), K, "field")
+        dofs = independent_velocities(free_velocities(constraint_system(mechanism), reference)[0])
+        named = named_factors(mechanism, dofs, found)
+        if named is None:
+            _warn_of_special_values(mechanism)
+        relations, symbols = named or (found, ())
+        return _record(mechanism, reference, relations, symbols, K, "field")
     # No second method has agreed with a rank in floating point: extended precision decides.
     extended = extended or _extended(mechanism, reference, order)
     return _record(mechanism, reference, extended.relations, (), extended.K, "extended")
@@ -133,8 +154,8 @@ def _numeric(mechanism: Mechanism, reference: Floats, W: ClosedRegressor, order:
     if decided is None:
         found = _extended(mechanism, reference, order)
         return _record(mechanism, reference, found.relations, (), found.K, "extended")
-    rank, kept, left = decided
-    independent, K = numeric_relations(W, order, rank, math.sqrt(min(kept, 1.0) * max(left, 1e-16)))
+    rank = decided[0]
+    independent, K = numeric_relations(W, order, rank)
     if len(independent) == rank:
         chosen = set(independent)
         dependent = [column for column in order if column not in chosen]
@@ -143,7 +164,7 @@ def _numeric(mechanism: Mechanism, reference: Floats, W: ClosedRegressor, order:
         }
         result = _record(mechanism, reference, Relations(independent, dependent, factors), (), K, "numeric")
         error, allowed = _torque_error(result, W)
-        if error <= allowed:
+        if error <= allowed or mechanism.n_bodies > _LARGEST_EXTENDED:
             return result
     # Columns that hang together by a small pivot only: K needs more digits than floating point has.
     found = _extended(mechanism, reference, order)
@@ -169,10 +190,21 @@ def _compare(mechanism: Mechanism, numeric: int, exact: int) -> None:
         )
 
 
+def _warn_of_special_values(mechanism: Mechanism) -> None:
+    warnings.warn(
+        f'minimum parameters of "{mechanism.name}": the values of its named lengths have a special relation on this '
+        "assembly branch, or several branches meet for others: factors are numbers, not names",
+        ModelWarning,
+        stacklevel=5,
+    )
+
+
 def _exact_relations(
     mechanism: Mechanism, closure: LinearClosure, order: list[int], W: ClosedRegressor
 ) -> tuple[Relations, tuple[str, ...], str]:
     n = 10 * mechanism.n_bodies
+    if _longest_path(mechanism) > _LONGEST_PATH:
+        return _large(mechanism, closure, order, W)
     try:
         B = polynomial_rows(mechanism, closure, _LIMIT)
     except TooManyTermsError:
@@ -180,6 +212,15 @@ def _exact_relations(
     if not B.symbols:
         return _as_fractions(rational_relations(B.rows, n, order)), (), "identity"
     return symbolic_relations(B.rows, n, order, _SEED), B.symbols, "identity"
+
+
+def _longest_path(mechanism: Mechanism) -> int:
+    """Most velocities between the world and a body."""
+    depth = [0] * mechanism.n_bodies
+    for body, declared in enumerate(mechanism.moving):
+        parent = mechanism.frame(declared.parent).body
+        depth[body] = declared.joint.nv + (depth[parent] if parent >= 0 else 0)
+    return max(depth, default=0)
 
 
 def _large(
@@ -202,7 +243,7 @@ def _large(
     if set(independent) == set(kept):
         factors: dict[tuple[int, int], Any] = {(i, j): k for j in dependent for i, k in expressions[j].items()}
         return Relations(independent, dependent, factors), (), "identity"
-    found = relations_from_residues(lambda number: first if number == 0 else rows(number), independent, dependent, W)
+    found = relations_from_residues(lambda number: first if number == 0 else rows(number), independent, order, W)
     return found, (), "points"
 
 

@@ -53,6 +53,7 @@ __all__ = [
     "RESIDUALS",
     "branch_points",
     "free_velocities",
+    "independent_velocities",
     "linear_closure",
     "loop_residuals",
     "reference_configuration",
@@ -93,6 +94,12 @@ def branch_points(mechanism: Mechanism, start: Floats, count: int, seed: int) ->
         spread = np.pi * rng.uniform(-1.0, 1.0, (count, mechanism.nv))
         return np.array([integrate(mechanism, mechanism.neutral(), step, 1.0) for step in spread])
     J, distance, rank = free_velocities(system, start)
+    if not mechanism.loops and not any(coupling.polynomial for coupling in mechanism.couplings):
+        # Linear relations of coordinates hold everywhere: no need to walk.
+        spread = np.pi * rng.uniform(-1.0, 1.0, (count, mechanism.nv)) @ (J @ np.linalg.pinv(J)).T
+        closed = [_closed_nearby(system, integrate(mechanism, start, step, 1.0)) for step in spread]
+        if all(point is not None for point in closed):
+            return np.array(closed)
     q, points = start, []
     heading = rng.standard_normal(mechanism.nv)
     for _ in range(40 * count):

@@ -132,7 +132,10 @@ def _with_half_tangents(row: dict[int, dict[tuple, Any]], symbols: tuple[str, ..
 
 
 def residue_rows(mechanism: Mechanism, closure: LinearClosure, count: int, prime: int, seed: int) -> list[list[int]]:
-    """Return the rows of (3) modulo a prime at random states, all at once; named geometry by its values."""
+    """Return rows of (3) modulo a prime at random states, all at once; named geometry by its values.
+
+    One row per state, T + w (V - V0) with a random weight w: what is zero for all states and weights is zero in both.
+    """
     ring = PrimeVectors(prime)
     constants = exact_constants(mechanism, ring, {}, {})
     generator = random.Random(seed)
@@ -142,7 +145,8 @@ def residue_rows(mechanism: Mechanism, closure: LinearClosure, count: int, prime
 
     kinetic, potential = energies(mechanism, constants, *random_state(mechanism, closure, ring, draw))
     T, V = (np.stack([ring.broadcast(value, count) for value in values], axis=1) for values in (kinetic, potential))
-    return [*T.tolist(), *((V[1:] - V[:1]) % prime).tolist()]
+    weights = np.array([generator.randrange(1, prime) for _ in range(count)], dtype=object)
+    return ((T + weights[:, None] * (V - V[:1])) % prime).tolist()
 
 
 def random_state(

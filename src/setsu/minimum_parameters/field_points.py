@@ -21,6 +21,7 @@ Cost: nine evaluations of the kinematics per loop and attempt.
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 from setsu.kernels.interpreter import run
@@ -50,14 +51,22 @@ class FieldSampler:
     Args:
         independent: velocities that determine the others.
         excluded: linear closures of other assembly branches; points on them are drawn again.
+        lengths: residues of named lengths; the others stand for their values.
     """
 
     def __init__(
-        self, mechanism: Mechanism, independent: list[int], excluded: list[LinearClosure], prime: int, seed: int
+        self,
+        mechanism: Mechanism,
+        independent: list[int],
+        excluded: list[LinearClosure],
+        prime: int,
+        seed: int,
+        lengths: Mapping[str, int] | None = None,
     ) -> None:
         self.mechanism, self.excluded = mechanism, excluded
         self.ring = PrimeField(prime)
-        self.constants = exact_constants(mechanism, self.ring, {}, {})
+        residues = {name: self.ring.wrap(residue) for name, residue in (lengths or {}).items()}
+        self.constants = exact_constants(mechanism, self.ring, residues, {})
         self.freedom = len(independent)
         self._random = random.Random(seed)
         self._links = {int(mechanism.tables.v_index[k]): k for k in range(mechanism.tables.n_links)}

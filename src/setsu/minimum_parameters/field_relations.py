@@ -28,10 +28,10 @@ from setsu.minimum_parameters.assembly_branch import free_velocities, independen
 from setsu.minimum_parameters.coordinates import LinearClosure
 from setsu.minimum_parameters.field_points import FieldSampler, UnsolvedLoopsError
 from setsu.minimum_parameters.linear_relations import PRIME, Relations, pivot_columns
-from setsu.minimum_parameters.numeric_relations import ClosedRegressor
+from setsu.minimum_parameters.numeric_relations import ClosedRegressor, numeric_columns
 from setsu.symbolic.flint_package import flint
 
-__all__ = ["PRIMES", "SPARE", "field_relations", "rational_from_residue", "relations_from_residues"]
+__all__ = ["PRIMES", "SPARE", "field_relations", "rational_from_residue", "relations_from_residues", "solved_residues"]
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +39,8 @@ Floats = NDArray[np.float64]
 PRIMES = (PRIME, 2**61 - 45)
 SPARE = 8
 _OTHER_STARTS = 24
+_AGREES = 1e-6
+"""Relative difference of a fraction modulo primes and its floating-point twin."""
 
 
 def field_relations(
@@ -78,54 +80,68 @@ def _relations(
     independent = pivot_columns(first, n, order, PRIMES[0])
     if len(independent) != wanted:
         return None
-    dependent = [column for column in order if column not in set(independent)]
-    return relations_from_residues(lambda number: first if number == 0 else rows(number), independent, dependent, W)
+    return relations_from_residues(lambda number: first if number == 0 else rows(number), independent, order, W)
 
 
 def relations_from_residues(
-    rows: Callable[[int], list[list[int]]], independent: list[int], dependent: list[int], W: ClosedRegressor
+    rows: Callable[[int], list[list[int]]], preferred: list[int], order: Sequence[int], W: ClosedRegressor
 ) -> Relations:
-    """Return K from rows modulo every prime (given by its number), joined and turned into fractions (step 3)."""
+    """Return K from rows modulo every prime (given by its number), joined and turned into fractions (step 3).
+
+    preferred: columns that are independent; others take their place where floating point finds these dependent (exact
+    geometry is a nearby one, without relations that hold for the floats alone) or K would have large entries.
+    """
+    independent, K = numeric_columns(W, preferred, order)
+    dependent = [column for column in order if column not in set(independent)]
     residues: dict[tuple[int, int], int] = {}
     modulus = 1
     for number, prime in enumerate(PRIMES):
-        for place, value in _solve(rows(number), independent, dependent, prime).items():
+        inverse = pow(modulus, -1, prime)
+        found = solved_residues(rows(number), independent, dependent, prime)
+        for place in residues.keys() | found.keys():
             old = residues.get(place, 0)
-            residues[place] = old + modulus * ((value - old) * pow(modulus, -1, prime) % prime)
+            residues[place] = old + modulus * ((found.get(place, 0) - old) * inverse % prime)
         modulus *= prime
-    return Relations(independent, dependent, _factors(residues, modulus, W, independent, dependent))
+    K = K * W.units[list(dependent)] / W.units[list(independent)][:, None]
+    return Relations(independent, dependent, _factors(residues, modulus, K, independent, dependent))
 
 
-def _solve(
+def solved_residues(
     rows: list[list[int]], independent: Sequence[int], dependent: Sequence[int], prime: int
 ) -> dict[tuple[int, int], int]:
+    """Return the entries of K modulo a prime that are not zero; UnsolvedLoopsError for another rank."""
     columns = [*independent, *dependent]
     matrix = flint().nmod_mat(len(rows), len(columns), [row[c] for row in rows for c in columns], prime)
     reduced, rank = matrix.rref()
     if rank != len(independent):
         raise UnsolvedLoopsError("the rank differs between primes")
     r = len(independent)
-    return {(i, j): int(reduced[a, r + b]) for a, i in enumerate(independent) for b, j in enumerate(dependent)}
+    entries = reduced.entries()
+    width = len(columns)
+    return {
+        (i, j): int(entry)
+        for a, i in enumerate(independent)
+        for j, entry in zip(dependent, entries[a * width + r : (a + 1) * width], strict=True)
+        if entry != 0
+    }
 
 
 def _factors(
     residues: dict[tuple[int, int], int],
     modulus: int,
-    W: ClosedRegressor,
+    K: Floats,
     independent: Sequence[int],
     dependent: Sequence[int],
 ) -> dict[tuple[int, int], Any]:
-    left, right = W.rows[:, list(independent)], W.rows[:, list(dependent)]
-    size = np.linalg.norm(left, axis=0)
-    K = np.linalg.lstsq(left / size, right, rcond=None)[0] / size[:, None]
-    K = K * W.units[list(dependent)] / W.units[list(independent)][:, None]
     factors: dict[tuple[int, int], Any] = {}
     for a, i in enumerate(independent):
         for b, j in enumerate(dependent):
-            value = rational_from_residue(residues[i, j], modulus)
-            agrees = value is not None and abs(float(value) - K[a, b]) <= 1e-6 * max(1.0, abs(K[a, b]))
-            if value != 0 or not agrees:
-                factors[i, j] = value if agrees else float(K[a, b])
+            residue, number = residues.get((i, j), 0), float(K[a, b])
+            if residue == 0 and abs(number) <= _AGREES:
+                continue
+            value = rational_from_residue(residue, modulus)
+            agrees = value is not None and abs(float(value) - number) <= _AGREES * max(1.0, abs(number))
+            factors[i, j] = value if agrees else number
     return factors
 
 

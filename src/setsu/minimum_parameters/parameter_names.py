@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from setsu.mechanism import Mechanism, Prismatic
+from setsu.minimum_parameters.named_angles import with_cosines_and_sines
 
 __all__ = ["KINDS", "body_suffixes", "combination", "factor_text", "latex", "parameter_names", "preferred_order"]
 
@@ -86,7 +87,7 @@ def _number_text(value: Fraction) -> str:
 
 
 def _fraction_text(numerator: Any, denominator: Any, symbols: tuple[str, ...]) -> str:
-    terms, below = _terms(numerator), _terms(denominator)
+    terms, below, symbols = with_cosines_and_sines(_terms(numerator), _terms(denominator), symbols)
     negative = all(coefficient < 0 for _, coefficient in terms)
     if negative:
         terms = [(exponents, -coefficient) for exponents, coefficient in terms]
@@ -97,7 +98,7 @@ def _fraction_text(numerator: Any, denominator: Any, symbols: tuple[str, ...]) -
         above = _sum_text(terms, symbols)
         return _signed(above if len(terms) == 1 else f"({above})", negative)
     under = _sum_text(below, symbols)
-    simple = len(below) == 1 and sum(below[0][0]) == 1 and below[0][1] == 1
+    simple = len(below) == 1 and sum(map(bool, below[0][0])) == 1 and below[0][1] == 1
     above = above if len(terms) == 1 else f"({above})"
     return _signed(f"{above}/{under if simple else f'({under})'}", negative)
 
@@ -137,7 +138,9 @@ def latex(text: str) -> str:
     )
     text = re.sub(r"(?<![\w{,])([A-Za-z])(\d\w*)", r"\1_{\2}", text)
     text = re.sub(r"\*\*(\d+)", r"^{\1}", text)
-    text = re.sub(r"(\([^()]*\)|[\w{}^.*]+)/(\([^()]*\)|[\w{}^.]+)", _as_fraction, text)
+    text = re.sub(r"\b(cos|sin)\(([^()]*)\)", r"\\\1{\2}", text)
+    text = re.sub(r"(\([^()]*\)|[\\\w{}^.*]+)/(\([^()]*\)|[\\\w{}^.]+)", _as_fraction, text)
+    text = re.sub(r"\\(cos|sin)\{([^{}]*)\}(\^\{\d+\})?", r"\\\1\3(\2)", text)
     return text.replace("*", r"\,")
 
 

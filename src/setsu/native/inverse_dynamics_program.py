@@ -32,6 +32,7 @@ shared sums wait long (`docs/generated_code.md` has the times).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,6 +131,9 @@ class _Way:
 
 
 _SHORT = [_Way(absolute, turn) for absolute in (True, False) for turn in (True, False)]
+_SEARCHED = 3000
+"""Operations up to which every way is simplified; of longer programs the shortest one as written is."""
+
 _QUICK = _Way(absolute=False, turn=False, together=True)
 
 
@@ -141,12 +145,13 @@ def inverse_dynamics_program(
     passive: bool = True,
     bias: bool = False,
     shortest: bool = True,
+    progress: Callable[[str, float], None] = lambda text, part: None,
 ) -> Program:
     """Return a program for the torques of the drives.
 
     inertias: regrouped ones, or others with the same torques. passive: with drive inertia, friction, joint springs.
     bias: with all accelerations zero. shortest: with the fewest operations that were found; else as compiled code runs
-    quickest.
+    quickest. progress: told what is being done, and the part of it that is.
     """
 
     def written(way: _Way) -> Program:
@@ -160,8 +165,12 @@ def inverse_dynamics_program(
         return written(_QUICK)
     best: Program | None = None
     least = math.inf
-    for way in _SHORT:
-        program = written(way)
+    programs = [written(way) for way in _SHORT]
+    fewest = min(program.operations.total for program in programs)
+    if fewest > _SEARCHED:
+        programs = [min(programs, key=lambda program: program.operations.total)]
+    for number, program in enumerate(programs):
+        progress("fewest operations", number / len(programs))
         if program.operations.total > 1.25 * least:
             continue
         program = Program(*simplified(program.graph, program.torques))

@@ -1,8 +1,9 @@
 """LLVM text to machine code, with a cache on disk.
 
 The cache key is a hash of the kernel sources, the caller's own key (kernel, mechanism, lanes), the processor, LLVM's
-version and the options, so that code made from other sources or for another processor can never be picked up. LLVM
-links cached code too: its loading costs a process some 20 ms.
+version and the options, so that code made from other sources or for another processor can never be picked up. A file
+is sealed with its key: under another name, copied there or renamed, it is no cached code. LLVM links cached code too:
+its loading costs a process some 20 ms.
 """
 
 from __future__ import annotations
@@ -151,18 +152,23 @@ def load_native(key: str, make: Callable[[], str], *, optimise: int = 1, passes:
 
 # Files -----------------------------------------------------------------------------------------------------------
 
-_MAGIC = b"setsu-object-2\n"
+_MAGIC = b"setsu-object-3\n"
+
+
+def _seal(path: Path, image: bytes) -> bytes:
+    """Checksum of code and key together: a whole file in another's place does not pass for it."""
+    return hashlib.sha256(path.stem.encode() + b"\0" + image).digest()
 
 
 def _read_image(path: Path) -> bytes | None:
-    """Return cached code, or None when absent or damaged (a checksum guards against truncated files)."""
+    """Return cached code, or None when absent, damaged or stored under another key."""
     try:
         content = path.read_bytes()
     except OSError:
         return None
     head = len(_MAGIC) + 32
     image = content[head:]
-    if content[: len(_MAGIC)] != _MAGIC or hashlib.sha256(image).digest() != content[len(_MAGIC) : head]:
+    if content[: len(_MAGIC)] != _MAGIC or _seal(path, image) != content[len(_MAGIC) : head]:
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # used just now: the last to be forgotten
@@ -179,7 +185,7 @@ def _write_image(path: Path, image: bytes) -> None:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(image).digest() + image)
+                file.write(_MAGIC + _seal(path, image) + image)
             os.replace(temporary, path)
         except OSError:  # a full disk, or Windows while another process reads the file
             os.unlink(temporary)

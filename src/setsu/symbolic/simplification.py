@@ -272,12 +272,12 @@ class _Forms:
         for node, factor in inner:
             if abs(terms.get(node, 0)) != 1:
                 continue
-            tried = dict(terms)
-            del tried[node]
-            for term, s in self.nodes[node][1]:
-                tried[term] = tried.get(term, 0) + s * factor
-            if _length(tried) < _length(terms):
-                terms = tried
+            inside = [(term, s * factor) for term, s in self.nodes[node][1]]
+            change = sum(_cost(terms.get(term, 0) + s) - _cost(terms.get(term, 0)) for term, s in inside)
+            if change < _cost(terms[node]):
+                del terms[node]
+                for term, s in inside:
+                    terms[term] = terms.get(term, 0) + s
         return self.combined(terms)
 
     def factor(self, rng: random.Random) -> None:
@@ -365,12 +365,14 @@ class _Forms:
                 bag = bags[user]
                 if user == made or made in bag:
                     continue
-                for old in self._pairs(kind, bag):
+                changed = (first, second) if kind == "sum" else None
+                for old in self._pairs(kind, bag, changed):
                     pairs.remove(old, user)
                 if kind == "sum":
                     sign = bag.pop(first)
                     del bag[second]
                     bag[made] = bag.get(made, 0) + sign
+                    changed = (made,)
                 else:
                     bag[first] -= 1
                     bag[second] -= 1
@@ -378,14 +380,20 @@ class _Forms:
                     for part in (first, second):
                         if bag[part] <= 0:
                             del bag[part]
-                for fresh in self._pairs(kind, bag):
+                for fresh in self._pairs(kind, bag, changed):
                     pairs.add(fresh, user)
             pairs.forget(pair)
         self._replace(kind, bags)
 
-    def _pairs(self, kind: str, bag: dict[int, int] | Counter[int]) -> list[tuple[int, int, int]]:
+    def _pairs(
+        self, kind: str, bag: dict[int, int] | Counter[int], holding: tuple[int, ...] | None = None
+    ) -> list[tuple[int, int, int]]:
+        """Pairs of a bag; of a sum only those that hold one of some terms, if these are given."""
         if len(bag) > _LONGEST:
             return []
+        if kind == "sum" and holding is not None:
+            found = [(min(a, b), max(a, b), bag[a] * bag[b]) for a in holding for b in bag if b not in holding]
+            return found if len(holding) < 2 else [*found, (*sorted(holding), bag[holding[0]] * bag[holding[1]])]  # type: ignore[list-item]
         parts = sorted(bag)
         if kind == "sum":
             return [(a, b, bag[a] * bag[b]) for k, a in enumerate(parts) for b in parts[k + 1 :]]
@@ -428,6 +436,6 @@ class _Forms:
         return graph, [sign * values[node] for sign, node in self.outputs]
 
 
-def _length(terms: Terms) -> int:
-    """Additions of a sum, multiples counted as one more each."""
-    return sum(1 + (abs(factor) != 1) for factor in terms.values() if factor)
+def _cost(factor: float) -> int:
+    """Additions by a term of a sum, a multiple counted as one more."""
+    return 0 if factor == 0 else 1 + (abs(factor) != 1)

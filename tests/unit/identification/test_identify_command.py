@@ -105,6 +105,26 @@ def test_bad_input_is_one_message(
     assert "Traceback" not in captured.err
 
 
+def test_alarms_decide_the_exit_code(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Negated torques, with and without noise: 1, and 0 once every alarm is accepted by name."""
+    table = np.loadtxt(folder / "log.csv", delimiter=",")
+    table[:, 3:] *= -1.0
+    np.savetxt(folder / "negated.csv", table, delimiter=",")
+    motion = setsu.excitation_trajectory(planar_arm(2), duration=4.0, trials=10)
+    tau = setsu.inverse_dynamics(planar_arm(2), motion.q, motion.v, motion.a)
+    np.savetxt(folder / "exact.csv", np.column_stack([motion.time, motion.q, -tau]), delimiter=",")
+    for log in ("negated.csv", "exact.csv"):
+        words = ["identify", str(folder / "arm.toml"), str(folder / log)]
+        assert main([*words, "--json"]) == 1
+        kinds = [alarm["kind"] for alarm in json.loads(capsys.readouterr().out)["alarms"]]
+        assert "sign" in kinds
+        assert main([*words, *(word for kind in kinds for word in ("--accept", kind))]) == 0
+        assert "note: sign" in capsys.readouterr().out
+        if len(kinds) > 1:
+            assert main([*words, "--accept", "sign"]) == 1
+            capsys.readouterr()
+
+
 def test_logs_in_other_units_are_suspected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Degrees in place of radians leave torques unexplained; a few samples are refused by the name of their file."""
     table = np.loadtxt(folder / "log.csv", delimiter=",")

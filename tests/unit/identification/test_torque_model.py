@@ -76,3 +76,17 @@ def test_friction_that_depends_on_load_is_refused_by_joint() -> None:
     b.add_body("bob", joint=joint, mass=1.0, center_of_mass=(0.3, 0, 0))
     with pytest.raises(setsu.InputError, match=r'identify: joint "crank" .* depends on its load'):
         torque_model(b.build(), "viscous", True)
+
+
+def test_kept_models_know_names() -> None:
+    """Equal numbers with other names of bodies and joints, one after the other: each has its own names."""
+
+    def arm(name: str) -> setsu.Mechanism:
+        builder = setsu.MechanismBuilder("arm")
+        builder.add_body(name, joint=setsu.Revolute((0, 1, 0), f"{name}_joint"), mass=1.0, center_of_mass=(0.1, 0, 0))
+        return builder.build()
+
+    for name in ("upper", "lower", "upper"):
+        model = torque_model(arm(name), "viscous", False)
+        assert all(name in text for text in model.names)
+        assert model.rows == (f"{name}_joint",)

@@ -9,21 +9,41 @@ numbers of 120 digits, and the rank is that of an elimination with complete pivo
 
 Families: RSCR, RSSR, RCCC, 7R with random placements; spherical four-bars (axes through one point); Bennett's linkage
 (equal opposite sides, a / sin α = b / sin β), which moves only because its lengths and angles fit.
+
+    python tests/unit/minimum_parameters/spatial_loops.py       writes benchmarks/parameters/spatial_loops.md
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import mpmath as mp
 import numpy as np
 
 import setsu
 
-__all__ = ["FAMILIES", "Linkage", "Outcome", "high_precision_rank", "random_linkage", "study", "table"]
+__all__ = [
+    "FAMILIES",
+    "Linkage",
+    "Outcome",
+    "faults_of_the_study",
+    "high_precision_rank",
+    "random_linkage",
+    "run_study",
+    "study",
+    "table",
+    "write_study",
+]
 
 FAMILIES = ("RSCR", "RSSR", "RCCC", "7R", "spherical", "Bennett")
+NEVER_REFUSED = ("RSCR", "RSSR", "RCCC")
+"""Families that close for any geometry: a refusal of one of these is a fault."""
+
+LARGEST_TORQUE_ERROR = 1e-11
+STUDY = Path(__file__).parents[3] / "benchmarks" / "parameters" / "spatial_loops.md"
 DIGITS = 120
 _GRAVITY = (0.0, 0.0, -9.81)
 
@@ -337,9 +357,45 @@ def study(family: str, seed: int) -> Outcome:
     return Outcome(family, seed, found.count, rank, found.torque_error(seed=3), found.method, seconds)
 
 
+def run_study(loops: int = 200) -> Iterator[Outcome]:
+    """Families take turns, so that a study that is cut short is one of all families."""
+    for number in range(loops):
+        yield study(FAMILIES[number % len(FAMILIES)], number // len(FAMILIES))
+
+
+def faults_of_the_study(outcomes: list[Outcome]) -> list[str]:
+    """Return what contradicts the claim: no silent failure, few refusals, each with a reason, none of some families."""
+    refused = [o for o in outcomes if o.count is None]
+    faults = [f"wrong count: {o}" for o in outcomes if o.count is not None and o.count != o.rank]
+    faults += [f"torque error: {o}" for o in outcomes if o.count is not None and not _small(o)]
+    faults += [f"refused: {o}" for o in refused if o.family in NEVER_REFUSED or not o.reason]
+    if len(refused) > 0.05 * len(outcomes):
+        faults.append(f"{len(refused)} of {len(outcomes)} refused")
+    return faults
+
+
+def _small(outcome: Outcome) -> bool:
+    return outcome.torque_error < LARGEST_TORQUE_ERROR
+
+
 def table(outcomes: list[Outcome]) -> str:
-    """The study as a Markdown table."""
+    """The study as two Markdown tables: families, then every loop."""
     lines = [
+        "| family | loops | count = high-precision rank | counts | refused | largest torque error | median s |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for family in FAMILIES:
+        those = [o for o in outcomes if o.family == family]
+        if not those:
+            continue
+        right = sum(o.count == o.rank for o in those)
+        counts = ", ".join(map(str, sorted({o.count for o in those if o.count is not None})))
+        refused = sum(o.count is None for o in those)
+        worst = max(o.torque_error for o in those)
+        seconds = np.median([o.seconds for o in those])
+        lines.append(f"| {family} | {len(those)} | {right} | {counts} | {refused} | {worst:.1e} | {seconds:.1f} |")
+    lines += [
+        "",
         "| family | seed | count | high-precision rank | torque error | method | s |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -348,4 +404,35 @@ def table(outcomes: list[Outcome]) -> str:
         lines.append(
             f"| {o.family} | {o.seed} | {count} | {o.rank} | {o.torque_error:.1e} | {o.method} | {o.seconds:.1f} |"
         )
-    return "\n".join(lines)
+    lines += ["", *(f"{o.family} {o.seed} refused: {o.reason}" for o in outcomes if o.count is None)]
+    return "\n".join(lines).rstrip()
+
+
+def write_study(outcomes: list[Outcome], path: Path = STUDY) -> None:
+    """Write the tables with what made them."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(
+        "# Minimum parameters of random spatial loops\n\n"
+        "Written by `python tests/unit/minimum_parameters/spatial_loops.py`, which ends with exit code 1 when a count "
+        "is not the\nrank of an independent computation with 120 digits, a torque error is above 1e-11, more than 5 % "
+        "are refused, or one of\nRSCR, RSSR, RCCC is. Times are processor seconds of `setsu.minimum_parameters`.\n\n"
+        + table(outcomes)
+        + "\n",
+        encoding="utf-8",
+    )
+
+
+def main() -> int:
+    """Run the whole study; the file grows as it goes."""
+    outcomes: list[Outcome] = []
+    for outcome in run_study():
+        outcomes.append(outcome)
+        print(f"{len(outcomes):3d}  {outcome}", flush=True)
+        write_study(outcomes)
+    faults = faults_of_the_study(outcomes)
+    print("\n".join(faults) or f"{len(outcomes)} loops, no fault")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from unit.minimum_parameters.robots import dh_robot
+from unit.minimum_parameters.robots import HUMANOIDS, dh_robot, example_robot
 
 import setsu
 from setsu.minimum_parameters.parameter_names import parameter_names, preferred_order
@@ -52,6 +53,20 @@ def test_floating_tree_is_proved_joint_by_joint(monkeypatch: pytest.MonkeyPatch)
     assert p.method == "identity"
     assert p.count == numeric.count
     assert p.torque_error() <= 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Talos with grippers", "G1 with hands", "Romeo with hands"])
+def test_humanoids(name: str) -> None:
+    """Hands whose fingers are coupled have nearly dependent columns: both methods choose well-conditioned ones."""
+    path, count = HUMANOIDS[name]
+    m = example_robot(path, floating_base=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", setsu.ModelWarning)
+        for exact in (True, False):
+            p = setsu.minimum_parameters(m, exact=exact)
+            assert p.count == count
+            assert p.torque_error(seed=5) <= 1e-11
 
 
 def test_nothing_that_moves_has_no_parameters() -> None:

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from unit.minimum_parameters.spatial_loops import FAMILIES, Outcome, random_linkage, study, table
+from unit.minimum_parameters.spatial_loops import (
+    FAMILIES,
+    Outcome,
+    faults_of_the_study,
+    random_linkage,
+    run_study,
+    study,
+    write_study,
+)
 
 import setsu
 
 samples = setsu.sample_mechanisms
-STUDY = Path(__file__).parents[3] / "benchmarks" / "parameters" / "spatial_loops.md"
-NEVER_REFUSED = ("RSCR", "RSSR", "RCCC")
-
-
-def _assert_right(outcome: Outcome) -> None:
-    assert outcome.count == outcome.rank, outcome
-    assert outcome.torque_error < 1e-11, outcome
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_count_is_the_high_precision_rank(family: str) -> None:
-    _assert_right(study(family, seed=0))
+    assert faults_of_the_study([study(family, seed=0)]) == []
 
 
 @pytest.mark.nightly
 def test_study_of_200_loops() -> None:
     """No silent failure; at most 5 % refused, none of the families that close for any geometry."""
     outcomes: list[Outcome] = []
-    STUDY.parent.mkdir(exist_ok=True)
-    # Families take turns, and the table grows as it goes: a study that is cut short leaves its part behind.
-    for seed in range(34):
-        for family in FAMILIES if seed < 33 else FAMILIES[:2]:
-            outcomes.append(study(family, seed))
-        text = "# Minimum parameters of random spatial loops\n\nWritten by `pytest -m nightly {}`.\n\n{}\n"
-        STUDY.write_text(text.format("tests/unit/minimum_parameters/test_spatial_loops.py", table(outcomes)))
+    # The table grows as it goes: a study that is cut short leaves its part behind.
+    for outcome in run_study(200):
+        outcomes.append(outcome)
+        write_study(outcomes)
     assert len(outcomes) == 200
-    refused = [outcome for outcome in outcomes if outcome.count is None]
-    assert all(outcome.reason for outcome in refused)
-    assert len(refused) <= 10
-    assert not [outcome for outcome in refused if outcome.family in NEVER_REFUSED]
-    for outcome in outcomes:
-        if outcome.count is not None:
-            _assert_right(outcome)
+    assert faults_of_the_study(outcomes) == []
+
+
+def test_study_sees_faults() -> None:
+    """A wrong count, a torque error, a refusal without a reason, and too many refusals each count."""
+    right = Outcome("7R", 0, 29, 29, 1e-15, "extended", 1.0)
+    refused = dataclasses.replace(right, count=None, method="refused", reason="no gap")
+    assert faults_of_the_study([right] * 19 + [refused]) == []
+    for wrong in (
+        dataclasses.replace(right, count=28),
+        dataclasses.replace(right, torque_error=1e-8),
+        dataclasses.replace(right, torque_error=float("nan")),
+        dataclasses.replace(refused, reason=""),
+        dataclasses.replace(refused, family="RSCR"),
+    ):
+        assert len(faults_of_the_study([right] * 19 + [wrong])) == 1
+    assert len(faults_of_the_study([right] * 18 + [refused] * 2)) == 1
 
 
 def test_jansen_leg_is_solved_exactly() -> None:

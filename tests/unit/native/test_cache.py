@@ -1,5 +1,6 @@
 """Compiled code on disk: never stale, never trusted when damaged, never in the way."""
 
+import ctypes
 import hashlib
 import os
 import shutil
@@ -172,6 +173,26 @@ def test_damaged_files_are_ignored(tmp_path: Path, answer: str) -> None:
     for path, damage in zip(sorted(tmp_path.glob("*.o")), [*damages, *damages], strict=False):
         path.write_bytes(damage(path.read_bytes()))
     assert ask(tmp_path) == answer
+    assert checksum(tmp_path) == good
+
+
+def test_a_file_under_the_name_of_another_is_no_cached_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two whole files exchanged: each key still gives its own numbers, made anew."""
+    monkeypatch.setenv("SETSU_CACHE_DIR", str(tmp_path))
+    texts = {f"answer {k}": f"define i64 @answer() {{\n ret i64 {k}\n}}" for k in (1, 2)}
+
+    def answers() -> list[int]:
+        monkeypatch.setattr(toolchain, "_LOADED", {})
+        modules = [toolchain.load_native(key, lambda text=text: text) for key, text in texts.items()]
+        return [ctypes.CFUNCTYPE(ctypes.c_int64)(module.addresses("answer")[0])() for module in modules]
+
+    assert answers() == [1, 2]
+    good = checksum(tmp_path)
+    first, second = sorted(tmp_path.glob("*.o"))
+    contents = first.read_bytes(), second.read_bytes()
+    first.write_bytes(contents[1])
+    second.write_bytes(contents[0])
+    assert answers() == [1, 2]
     assert checksum(tmp_path) == good
 
 

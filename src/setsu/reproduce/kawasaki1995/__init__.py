@@ -176,13 +176,14 @@ def _operations(counted: tuple[Counted, ...]) -> Table:
 
 def _dense_table() -> Table:
     rows = [
-        Row(f"{found.lengths}: inertias of the sample, with zeros and equal entries", "-", None, found.sample,
-            others=(float(found.dense),))
+        Row(f"{found.arm}: inertias of the sample", "-", None, found.sample, others=(float(found.dense),))
         for found in dense_totals()
-    ]  # fmt: skip
-    return Table(
-        "Operations of our shortest program with σ, by how full the inertias are", tuple(rows), ("dense inertias",)
+    ]
+    title = (
+        "Operations of our shortest inverse dynamics, by how full the inertias are: those of the samples, which may "
+        "have zeros and equal entries, and dense random ones"
     )
+    return Table(title, tuple(rows), ("dense random inertias",))
 
 
 def _serial_arms() -> Table:

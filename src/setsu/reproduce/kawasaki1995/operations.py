@@ -21,14 +21,24 @@ from setsu.constraints import constrained_inverse_dynamics
 from setsu.mechanism import Mechanism
 from setsu.minimum_parameters import minimum_parameters
 from setsu.native.inverse_dynamics_program import Program, inverse_dynamics_program
-from setsu.native.linear_coordinates import Drives
+from setsu.native.linear_coordinates import Drives, tree_drives
 from setsu.reproduce.kawasaki1995.luh import numeric_count, symbolic_count
-from setsu.sample_mechanisms import six_joint_parallelogram_arm
+from setsu.sample_mechanisms import iiwa, panda_arm, puma560, rx90, six_joint_parallelogram_arm, stanford_arm, ur10
 from setsu.symbolic import OperationCount, evaluate
 
-__all__ = ["DRIVES", "Counted", "Totals", "count_operations", "dense_totals"]
+__all__ = ["DRIVES", "SERIAL_ARMS", "Counted", "Totals", "count_operations", "dense_totals", "with_dense_inertias"]
 
 DRIVES = ("joint1", "joint2", "joint2p", "joint4", "joint5", "joint6")
+
+
+SERIAL_ARMS = {
+    "PUMA 560": puma560,
+    "RX-90": rx90,
+    "Stanford arm": stanford_arm,
+    "UR10": ur10,
+    "Panda": panda_arm,
+    "LBR iiwa": iiwa,
+}
 
 
 @dataclass(frozen=True)
@@ -47,9 +57,9 @@ class Counted:
 
 @dataclass(frozen=True)
 class Totals:
-    """Operations of the shortest program with σ: lengths a2 and a4, inertias of the sample or dense ones."""
+    """Operations of the shortest program of an arm: with the inertias of the sample, and with dense random ones."""
 
-    lengths: str
+    arm: str
     sample: int
     dense: int
 
@@ -83,15 +93,18 @@ def count_operations(a2: float = 0.0, a4: float = 0.0) -> tuple[Counted, ...]:
 
 
 def dense_totals() -> tuple[Totals, ...]:
-    """Count with inertias without a zero or two equal entries beside those of the sample, for both kinds of lengths."""
-    found = []
-    for lengths, a2, a4 in (("a2 = a4 = 0", 0.0, 0.0), ("a2, a4 ≠ 0", 0.15, 0.05)):
-        sample = six_joint_parallelogram_arm(a2=a2, a4=a4, named=False)
-        found.append(Totals(lengths, _total(sample), _total(_dense(sample))))
-    return tuple(found)
+    """Count with inertias without a zero or two equal entries beside those of the sample: example 3 and serial arms."""
+    samples = {
+        "example 3, a2 = a4 = 0": six_joint_parallelogram_arm(a2=0.0, a4=0.0, named=False),
+        "example 3, a2, a4 ≠ 0": six_joint_parallelogram_arm(a2=0.15, a4=0.05, named=False),
+        **{name: make() for name, make in SERIAL_ARMS.items()},
+    }
+    return tuple(Totals(name, _total(arm), _total(with_dense_inertias(arm))) for name, arm in samples.items())
 
 
 def _total(arm: Mechanism) -> int:
+    if not arm.loops:
+        return inverse_dynamics_program(arm.tables, arm.tables.regrouped, tree_drives(arm.tables)).operations.total
     sigma = minimum_parameters(arm)
     drives = linear_drives(arm, sigma.reference, actuated_rates(arm, DRIVES))
     assert drives is not None
@@ -99,8 +112,8 @@ def _total(arm: Mechanism) -> int:
     return program.operations.total
 
 
-def _dense(arm: Mechanism) -> Mechanism:
-    """The arm with links of any shape: every mass, centre and inertia different."""
+def with_dense_inertias(arm: Mechanism) -> Mechanism:
+    """Return the arm with links of any shape: every mass, centre and inertia different, none zero."""
     rng = np.random.default_rng(1)
     bodies = []
     for body in arm.bodies:
