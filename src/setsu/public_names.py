@@ -250,6 +250,7 @@ PARTS = frozenset(
         "identification",
         "interop",
         "kernels",
+        "learning",
         "lie_groups",
         "mechanism",
         "model_files",
