@@ -32,7 +32,7 @@ def bench(
     So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
     sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
     random poses beside Pink and mink; simulator, one world driven from Python or not, and rollout, many at once, beside
-    MuJoCo.
+    MuJoCo; and learning, environments for agents beside Gymnasium's own.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ def bench(
         Fewer rounds and sizes: about a minute.
     only
         Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep,
-        inverse_kinematics, simulator or rollout; may be given several times. Without it, all but the last seven.
+        inverse_kinematics, simulator, rollout or learning; may be given several times. Without it, all but the last
+        eight.
     out
         Folder for JSON and plots.
     json
@@ -188,6 +189,15 @@ def _if_possible(write: Callable[[], list[Path]]) -> list[Path] | None:
         return None
 
 
+def _learning(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import learning
+
+    with ProgressBar("measuring") as progress:
+        study = learning.measure_learning(quick=quick, progress=progress)
+    learning.write_learning_json(study, out / "learning.json")
+    return _Outcome(learning.learning_as_json(study), learning.learning_tables(study), [])
+
+
 _APART: dict[str, Callable[[bool, Path], _Outcome]] = {
     "contact": _contact,
     "loops": _loops,
@@ -196,5 +206,6 @@ _APART: dict[str, Callable[[bool, Path], _Outcome]] = {
     "inverse_kinematics": _inverse_kinematics,
     "simulator": _stepping("simulator"),
     "rollout": _stepping("rollout"),
+    "learning": _learning,
 }
 """Studies that run only where they are asked for."""

@@ -25,7 +25,8 @@ Bools = NDArray[np.bool_]
 class TaskState:
     """N worlds after an action: time (N,) s since their reset, q (N, nq), v (N, nv), the action (N, n) in [-1, 1].
 
-    contact_force (N, n_points, 3), N, world axes: only for tasks with `feels_forces`, else empty.
+    contact_force (N, n_points, 3), N, world axes, in the last step before: only for tasks with `feels_forces`, else
+    empty.
     """
 
     time: Floats
@@ -51,7 +52,7 @@ class Task:
         script: state -> actions (N, n) of a law without learning, None where there is none.
         step, control_steps: step of the simulator (s), and how many of them an action is held.
         duration: s, after which an episode is truncated.
-        feels_forces: whether contact forces are part of the state; they cost about one more step each time.
+        feels_forces: whether contact forces are part of the state; needs an environment.
         options: further ones of the `Simulator`: environment, torque (a JointServo), ...
     """
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from setsu.errors import InputError
 from setsu.learning.task import Task, TaskState
+from setsu.simulation.contact_world import ContactWorld
 from setsu.simulation.simulator import Simulator
 
 __all__ = ["TaskWorlds"]
@@ -20,6 +21,9 @@ class TaskWorlds:
     def __init__(self, task: Task, count: int, threads: int | None = None) -> None:
         self.task, self.count = task, count
         self.sim = Simulator(task.mechanism, task.step, count=count, threads=threads, **task.options)
+        self._contact_worlds = [block for block in self.sim._blocks if isinstance(block, ContactWorld)]
+        if task.feels_forces and len(self._contact_worlds) != count:
+            raise InputError(f"Task {task.name}: feels_forces: expected an environment among its options")
         self.begun = np.zeros(count)
         self.action = np.zeros((count, task.n_actions))
 
@@ -49,7 +53,9 @@ class TaskWorlds:
     def state(self) -> TaskState:
         """The worlds as the functions of the task see them."""
         sim = self.sim
-        force = sim.contact_force if self.task.feels_forces else np.zeros((self.count, 0, 3))
+        force = np.zeros((self.count, 0, 3))
+        if self.task.feels_forces:
+            force = np.stack([block.last_point_forces() for block in self._contact_worlds])
         return TaskState(sim.time - self.begun, sim.q, sim.v, self.action.copy(), force)
 
     @property
