@@ -32,7 +32,8 @@ def bench(
     So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
     sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
     random poses beside Pink and mink; simulator, one world driven from Python or not, and rollout, many at once, beside
-    MuJoCo; and learning, environments for agents beside Gymnasium's own.
+    MuJoCo; learning, environments for agents beside Gymnasium's own; and derivatives, through loops beside Pinocchio
+    and through contact beside MuJoCo's finite differences.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ def bench(
         Fewer rounds and sizes: about a minute.
     only
         Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep,
-        inverse_kinematics, simulator, rollout or learning; may be given several times. Without it, all but the last
-        eight.
+        inverse_kinematics, simulator, rollout, learning or derivatives; may be given several times. Without it, all
+        but the last nine.
     out
         Folder for JSON and plots.
     json
@@ -198,6 +199,16 @@ def _learning(quick: bool, out: Path) -> _Outcome:
     return _Outcome(learning.learning_as_json(study), learning.learning_tables(study), [])
 
 
+def _derivatives(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import derivatives
+
+    with ProgressBar("measuring") as progress:
+        study = derivatives.measure_derivatives(quick=quick, progress=progress)
+    derivatives.write_derivatives_json(study, out / "derivatives.json")
+    code = 0 if study.agrees else 1
+    return _Outcome(derivatives.derivatives_as_json(study), derivatives.derivatives_tables(study), [], code)
+
+
 _APART: dict[str, Callable[[bool, Path], _Outcome]] = {
     "contact": _contact,
     "loops": _loops,
@@ -207,5 +218,6 @@ _APART: dict[str, Callable[[bool, Path], _Outcome]] = {
     "simulator": _stepping("simulator"),
     "rollout": _stepping("rollout"),
     "learning": _learning,
+    "derivatives": _derivatives,
 }
 """Studies that run only where they are asked for."""

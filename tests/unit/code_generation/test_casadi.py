@@ -55,10 +55,8 @@ def test_a_tree_with_a_quaternion(function: str, tmp_path: Path) -> None:
     b.add_body(
         "a", joint=setsu.Spherical(name="ball"), mass=1.0, center_of_mass=(0.1, 0, -0.3), inertia=0.1 * np.eye(3)
     )
-    b.add_body(
-        "b", "a", setsu.Revolute((0, 1, 0), name="hinge", damping=0.3), setsu.placement((0, 0, -0.5)), 0.5, (0, 0, -0.2),
-        0.02 * np.eye(3),
-    )  # fmt: skip
+    hinge = setsu.Revolute((0, 1, 0), name="hinge", damping=0.3)
+    b.add_body("b", "a", hinge, setsu.placement((0, 0, -0.5)), 0.5, (0, 0, -0.2), 0.02 * np.eye(3))
     m = b.build()
     rng = np.random.default_rng(1)
     q, v, third = m.random_configuration(2), rng.standard_normal(m.nv), rng.standard_normal(m.nv)

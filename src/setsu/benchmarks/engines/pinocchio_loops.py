@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from setsu.benchmarks.loops_problems import SAMPLING, Motion, Problem, loop_offsets, motion_of_states
 from setsu.mechanism import Joint, Mechanism, Prismatic, Revolute, Universal
 
-__all__ = ["WAYS", "acceleration", "run", "version"]
+__all__ = ["WAYS", "acceleration", "derivatives", "run", "version"]
 
 Floats = NDArray[np.float64]
 
@@ -67,18 +67,35 @@ def acceleration(problem: Problem, q: Floats, v: Floats) -> Callable[[], object]
     return lambda: solve(q, v)
 
 
+def derivatives(m: Mechanism) -> Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
+    """Return a function of q, v, tau: derivatives (nv, nv) of the accelerations by each, without feedback."""
+    model, data, constraints, constraint_data, settings = _prepared(m, 0.0)
+
+    def found(q: Floats, v: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
+        pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings)
+        pin.computeConstraintDynamicsDerivatives(model, data, constraints, constraint_data, settings)
+        return data.ddq_dq, data.ddq_dv, data.ddq_dtau
+
+    return found
+
+
 def _solver(m: Mechanism, rate: float) -> Callable[[Floats, Floats], Floats]:
     """Prepare model, constraints and memory; return acceleration(q, v)."""
+    model, data, constraints, constraint_data, settings = _prepared(m, rate)
+    tau = np.zeros(model.nv)
+    return lambda q, v: pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings).copy()
+
+
+def _prepared(m: Mechanism, rate: float) -> tuple[Any, ...]:
+    """Model, data, constraints with their data, settings."""
     model = _model(m)
     data = model.createData()
     constraints = _constraints(m, model, rate)
     constraint_data = pin.StdVec_RigidConstraintData()
     for constraint in constraints:
         constraint_data.append(constraint.createData())
-    settings = pin.ProximalSettings(*PROXIMAL)
     pin.initConstraintDynamics(model, data, constraints, constraint_data)
-    tau = np.zeros(model.nv)
-    return lambda q, v: pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings).copy()
+    return model, data, constraints, constraint_data, pin.ProximalSettings(*PROXIMAL)
 
 
 def _model(m: Mechanism) -> Any:
