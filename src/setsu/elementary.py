@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LARGEST_ANGLE", "arctan2", "cos_sin", "exp", "length", "matmul", "reduced_angle", "solve_positive"]
+__all__ = ["LARGEST_ANGLE", "arctan2", "cos_sin", "exp", "length", "log", "matmul", "reduced_angle", "solve_positive"]
 
 # Below it the quarter turns in an angle have 20 bits at most, and their products with parts of pi/2 are exact.
 LARGEST_ANGLE = 1.6e6
@@ -129,6 +129,28 @@ def exp(x: float) -> float:
     p = 1.66666666666666019037e-01 + t * p
     c = r - t * p
     return math.ldexp(1.0 - ((low - (r * c) / (2.0 - c)) - high), int(n))
+
+
+def log(x: float) -> float:
+    """Return the natural logarithm of a positive number.
+
+    >>> log(1.0)
+    0.0
+    """
+    # x = 2^k (1 + f), sqrt(1/2) < 1 + f < sqrt(2)
+    part, k = math.frexp(x)
+    if part < 0.70710678118654752440:
+        part, k = 2.0 * part, k - 1
+    f = part - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01))
+    odd = 1.818357216161805012e-01 + w * 1.479819860511658591e-01
+    odd = z * (6.666666666666735130e-01 + w * (2.857142874366239149e-01 + w * odd))
+    half = 0.5 * f * f
+    rest = s * (half + (even + odd)) + k * 1.90821492927058770002e-10
+    return k * 6.93147180369123816490e-01 - ((half - rest) - f)
 
 
 def reduced_angle(x: float) -> float:

@@ -12,6 +12,7 @@ LINES: dict[str, int] = {
     "elementary": 0,
     "errors": 0,
     "interruption": 0,
+    "noise": 0,
     "lie_groups": 0,
     "named_numbers": 0,
     "public_names": 0,
@@ -49,6 +50,7 @@ LINES: dict[str, int] = {
 # shows one, reads them.
 SAME_LINE_ALLOWED = {
     ("spatial", "elementary"),
+    ("noise", "elementary"),
     ("named_numbers", "elementary"),
     ("spatial", "errors"),
     ("named_numbers", "errors"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from setsu.mechanism.inertia import inertia_report, repair_inertia
 
-__all__ = ["ROBOTS", "SERIES", "Subject", "chain", "robot", "robot_file", "tree"]
+__all__ = ["ROBOTS", "SERIES", "Subject", "chain", "plain_urdf", "robot", "robot_file", "tree"]
 
 ROBOTS = ("two_link", "ur5", "panda", "anymal", "talos")
 SERIES = ("chain", "tree")
@@ -56,7 +56,7 @@ def robot(name: str) -> Subject | None:
     path = robot_file(name)
     if path is None:
         return None
-    return Subject(name, "robot", _plain_urdf(path.read_text(encoding="utf-8")), _FILES[name][1])
+    return Subject(name, "robot", plain_urdf(path.read_text(encoding="utf-8")), _FILES[name][1])
 
 
 def chain(joints: int) -> Subject:
@@ -70,7 +70,7 @@ def tree(joints: int) -> Subject:
     return Subject(f"tree_{joints}", "tree", _series_urdf(f"tree_{joints}", parents))
 
 
-def _plain_urdf(text: str) -> str:
+def plain_urdf(text: str) -> str:
     """Keep links with their inertias and joints with their geometry; everything else is not dynamics."""
     root = ElementTree.fromstring(text)
     for child in list(root):

@@ -32,8 +32,9 @@ def bench(
     So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
     sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
     random poses beside Pink and mink; simulator, one world driven from Python or not, and rollout, many at once, beside
-    MuJoCo; learning, environments for agents beside Gymnasium's own; and derivatives, through loops beside Pinocchio
-    and through contact beside MuJoCo's finite differences.
+    MuJoCo; control_laws, one call of each law beside Pinocchio in Python, and arms that press on walls at 1 kHz;
+    learning, environments for agents beside Gymnasium's own; and derivatives, through loops beside Pinocchio and
+    through contact beside MuJoCo's finite differences.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ def bench(
         Fewer rounds and sizes: about a minute.
     only
         Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep,
-        inverse_kinematics, simulator, rollout, learning or derivatives; may be given several times. Without it, all
-        but the last nine.
+        inverse_kinematics, simulator, rollout, control_laws, learning or derivatives; may be given several times.
+        Without it, all but the last ten.
     out
         Folder for JSON and plots.
     json
@@ -169,6 +170,15 @@ def _inverse_kinematics(quick: bool, out: Path) -> _Outcome:
     return _Outcome(inverse_kinematics_as_json(study), inverse_kinematics_tables(study), [])
 
 
+def _control_laws(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import control_laws
+
+    with ProgressBar("measuring") as progress:
+        study = control_laws.measure_control_laws(quick=quick, progress=progress)
+    control_laws.write_control_laws_json(study, out / "control_laws.json")
+    return _Outcome(control_laws.control_laws_as_json(study), control_laws.control_laws_tables(study), [])
+
+
 def _stepping(name: str) -> Callable[[bool, Path], _Outcome]:
     def measure(quick: bool, out: Path) -> _Outcome:
         from setsu.benchmarks import simulator
@@ -217,6 +227,7 @@ _APART: dict[str, Callable[[bool, Path], _Outcome]] = {
     "inverse_kinematics": _inverse_kinematics,
     "simulator": _stepping("simulator"),
     "rollout": _stepping("rollout"),
+    "control_laws": _control_laws,
     "learning": _learning,
     "derivatives": _derivatives,
 }

@@ -233,6 +233,10 @@ class ImplicitSurface(Surface):
         second = differentiate(graph, slopes, inputs)
         return [value, *slopes, *(entry for row in second for entry in row)]
 
+    def derivatives(self, *point: Any) -> list[Any]:
+        """Return value, 3 slopes and 9 second derivatives at a point x, y, z of numbers or symbols."""
+        return evaluate(self._graph, self._derivatives, dict(zip(COORDINATES, point, strict=True)))
+
     @cached_property
     def _native(self) -> tuple[Any, int]:
         return expression_code(f"surface {self.expression}", self._graph, COORDINATES, self._derivatives)

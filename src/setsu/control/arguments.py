@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.symbolic.tracing import Symbols, holds_symbols
 
-__all__ = ["driven_mask", "function_of_time", "gains", "nonnegative", "positive"]
+__all__ = ["FunctionOfTime", "driven_mask", "function_of_time", "gains", "nonnegative", "plain_or_symbols", "positive"]
 
 Floats = NDArray[np.float64]
 
@@ -60,12 +61,33 @@ def driven_mask(m: Mechanism, joints: Sequence[str] | None) -> Floats:
     return mask
 
 
-def function_of_time(value: Any, what: str, length: int) -> Callable[[float], Floats]:
+def plain_or_symbols(value: Any) -> Any:
+    """Return numbers as an array; symbols, while a law is being traced, as they are."""
+    if isinstance(value, list | tuple | np.ndarray) and not holds_symbols(value):
+        entries = np.empty(len(value), dtype=object) if any(map(holds_symbols, value)) else None
+        if entries is not None:
+            entries[:] = list(value)
+            return entries.view(Symbols)
+    return value if holds_symbols(value) else np.asarray(value, dtype=np.float64)
+
+
+class FunctionOfTime:
+    """Numbers (length,) by time: a user's function, or the same ones always."""
+
+    def __init__(self, value: Any, length: int) -> None:
+        self.value, self.length = value, length
+        self.traceable = not callable(value) or getattr(value, "traceable", False) is True
+
+    def __call__(self, t: Any) -> Any:
+        """Return the numbers at time t (s)."""
+        return np.reshape(plain_or_symbols(self.value(t)), (self.length,)) if callable(self.value) else self.value
+
+
+def function_of_time(value: Any, what: str, length: int) -> FunctionOfTime:
     """Return a function t -> (length,) from numbers or from a function of time."""
     if callable(value):
-        return lambda t: np.reshape(np.asarray(value(t), dtype=np.float64), (length,))
+        return FunctionOfTime(value, length)
     numbers = _numbers(value, what)
     if numbers.size != length:
         raise InputError(f"{what}: expected {length} numbers or a function of time, got shape {numbers.shape}")
-    constant = numbers.reshape(length)
-    return lambda t: constant
+    return FunctionOfTime(numbers.reshape(length), length)

@@ -11,19 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.control.arguments import nonnegative
+from setsu.control.memory import RunningIntegral
+from setsu.dynamics.actuators import effort_limits
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.symbolic.tracing import holds_symbols
 
 if TYPE_CHECKING:
     from setsu.control.force_feedback import ForceSensor
-    from setsu.control.law import TracedLaw
+    from setsu.control.law import CompiledLaw, TracedLaw
     from setsu.control.sampled import Sampled
 
-__all__ = ["Controller", "Law", "Limited", "Sum", "seeds"]
+__all__ = ["Controller", "Law", "Limited", "Sum", "fingerprint", "forget", "seeds"]
 
 Floats = NDArray[np.float64]
 Law = Callable[[float, Floats, Floats], ArrayLike]
+
+
+# Attributes that hold code made for this process.
+_CODES = ("_code", "_traced_for", "_codes", "_answers", "_sampled_code")
 
 
 class Controller(ABC):
@@ -73,7 +79,7 @@ class Controller(ABC):
         from setsu.control.law import traced_law
         from setsu.symbolic.tracing import Untraceable
 
-        numbers = (m.digest, _fingerprint(self))
+        numbers = (m.digest, fingerprint(self))
         if self._traced_for != numbers:
             try:
                 self._code = traced_law(self, m)
@@ -82,8 +88,26 @@ class Controller(ABC):
             self._traced_for = numbers
         return self._code
 
+    def compile(self, mechanism: Mechanism) -> CompiledLaw:
+        """Return the law (t, q, v) -> torque (nv,) as code, for a control loop of one's own: some microseconds a call.
+
+        mechanism: the one that is driven; its coordinates are what the law gets.
+
+        Raises:
+            InputError: the law has a memory, reads a sensor or calls functions that are no `control.law`.
+        """
+        from setsu.control.law import CompiledLaw
+
+        code = self.traced(mechanism)
+        if code is None or hasattr(code, "period"):
+            raise InputError(
+                f"{type(self).__name__}.compile: the law remembers, senses or calls functions of Python; expected a "
+                "law of t, q and v alone, functions decorated by setsu.control.law"
+            )
+        return CompiledLaw(code, mechanism)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_code", "_traced_for")}
+        return {name: value for name, value in self.__dict__.items() if name not in _CODES}
 
     def __add__(self, other: Law) -> Sum:
         return Sum(self, other)
@@ -91,8 +115,11 @@ class Controller(ABC):
     def __radd__(self, other: Law) -> Sum:
         return Sum(other, self)
 
-    def limited(self, torque_limit: ArrayLike) -> Limited:
-        """Return the controller with torques cut off at ± torque_limit, a number or (nv,)."""
+    def limited(self, torque_limit: ArrayLike | Mechanism) -> Limited:
+        """Return the controller with torques cut off at ± torque_limit, a number or (nv,).
+
+        A mechanism stands for the effort limits of its joints.
+        """
         return Limited(self, torque_limit)
 
     def sampled(
@@ -146,9 +173,11 @@ class Sum(Controller):
 
 
 class Limited(Controller):
-    """A law whose torques are cut off at ± torque_limit, a number or (nv,), N m or N."""
+    """A law whose torques are cut off at ± torque_limit, a number or (nv,), N m or N, or effort limits."""
 
-    def __init__(self, law: Law, torque_limit: ArrayLike) -> None:
+    def __init__(self, law: Law, torque_limit: ArrayLike | Mechanism) -> None:
+        if isinstance(torque_limit, Mechanism):
+            torque_limit = np.minimum(effort_limits(torque_limit), 1e300)
         self.law, self.torque_limit = law, nonnegative(torque_limit, "Limited torque_limit")
 
     memory = ("law",)
@@ -209,18 +238,35 @@ def _reseed(value: Any, number: int, done: set[int]) -> None:
             _reseed(getattr(value, name), number, done)
 
 
+def _is_law(value: Any) -> bool:
+    return hasattr(value, "memory") or isinstance(value, tuple) or (callable(value) and not hasattr(value, "set_state"))
+
+
+def forget(value: Any) -> None:
+    """Let a law, and the laws it is made of, begin as if they had not been asked."""
+    if isinstance(value, tuple):
+        for part in value:
+            forget(part)
+    elif isinstance(value, RunningIntegral):
+        value.set_state([])
+    elif hasattr(value, "memory"):
+        for name in value.memory:
+            forget(getattr(value, name))
+
+
 def seeds(seed: int | tuple[int, ...]) -> tuple[int, ...]:
     """A seed as whole numbers."""
     return seed if isinstance(seed, tuple) else (seed,)
 
 
-def _fingerprint(value: Any) -> Any:
+def fingerprint(value: Any) -> Any:
     """Something that differs when the numbers of a law have changed."""
     if isinstance(value, np.ndarray):
         return value.tobytes()
-    if isinstance(value, Controller) or getattr(value, "traceable", False) is True:
-        own = value.__dict__.items()
-        return tuple((name, _fingerprint(part)) for name, part in own if name not in ("_code", "_traced_for", "_codes"))
+    if hasattr(value, "memory") or getattr(value, "traceable", False) is True:
+        changing = [name for name in getattr(value, "memory", ()) if not _is_law(getattr(value, name))]
+        left_out = (*_CODES, *changing)
+        return tuple((name, fingerprint(part)) for name, part in value.__dict__.items() if name not in left_out)
     if isinstance(value, tuple | list):
-        return tuple(map(_fingerprint, value))
+        return tuple(map(fingerprint, value))
     return value if isinstance(value, float | int | str) else id(value)

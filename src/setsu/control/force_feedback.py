@@ -19,9 +19,12 @@ from setsu.constraints.contact import checked_contacts
 from setsu.control.arguments import driven_mask, function_of_time, gains
 from setsu.control.controller import Controller, seeds
 from setsu.control.memory import RunningIntegral
+from setsu.control.tables import graph_of
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.noise import noise_key, standard_normal
+from setsu.symbolic.tracing import Number
 
 __all__ = ["ForceDirections", "ForceFeedback", "ForceSensor"]
 
@@ -50,6 +53,8 @@ class ForceSensor:
     Args:
         mechanism: the real one, as simulated.
         contacts: as given to `simulate`.
+        body: instead, in runs with an environment: the force (3,) that this body exerts on all it touches, world axes,
+            over the step before. The law that uses it has to run without Python.
         measure: function (ConstrainedDynamics, q) -> numbers to read; the normal forces of the contacts by default.
         noise: standard deviation of each reading, N. seed: of the noise.
 
@@ -62,13 +67,17 @@ class ForceSensor:
         contacts: Iterable[SurfaceContact] = (),
         measure: Measure | None = None,
         *,
+        body: str | None = None,
         noise: float = 0.0,
         seed: int | tuple[int, ...] = 0,
     ) -> None:
         require_mechanism(mechanism, "ForceSensor")
         self.mechanism, self.contacts = mechanism, checked_contacts(mechanism, contacts, "ForceSensor")
-        if measure is None and not self.contacts:
-            raise InputError("ForceSensor: expected contacts, or a function that measures something else")
+        if [measure is not None or bool(self.contacts), body is not None].count(True) != 1:
+            raise InputError("ForceSensor: expected contacts, a function that measures something else, or a body")
+        self.body = None if body is None else mechanism.frame(body).body
+        if self.body is not None and self.body < 0:
+            raise InputError(f"ForceSensor body: {body!r} is fixed to the world; expected a body that moves")
         self.measure, self.noise, self.seed = measure, float(gains(noise, 1, "ForceSensor noise")[0]), seed
         self.reading: Floats | None = None
 
@@ -84,13 +93,17 @@ class ForceSensor:
 
     def look(self, sample: int, q: Floats, v: Floats, torque: Floats) -> None:
         """Read the forces at a state under a torque; the number of the sample picks the noise."""
+        if self.body is not None:
+            raise InputError(
+                "ForceSensor of a body: it reads contact forces of a run with an environment, by a law that runs "
+                "without Python; this one calls functions that are no setsu.control.law, or the run has no environment"
+            )
         result = constrained_dynamics(self.mechanism, q, v, torque, contacts=self.contacts)
         value = result.normal_force if self.measure is None else self.measure(result, q)
         reading = np.atleast_1d(np.asarray(value, dtype=np.float64))
         if self.noise:
-            reading = reading + self.noise * np.random.default_rng((*seeds(self.seed), sample)).standard_normal(
-                reading.shape
-            )
+            drawn = standard_normal(noise_key(*seeds(self.seed)), sample, reading.size)
+            reading = reading + self.noise * drawn.reshape(reading.shape)
         self.reading = reading
 
 
@@ -102,6 +115,7 @@ class ForceFeedback(Controller):
         force: wanted components F_E, N; numbers or a function of time.
         sensor: a ForceSensor, or any function (t, q, v) -> components.
         gain, integral_gain: K_F (-) and K_I (1/s); numbers or one per component.
+        integral_limit: largest |K_I ∫|, N: what it may wind up to while nothing is touched.
         joints: names of the joints with a motor; all by default.
     """
 
@@ -113,6 +127,7 @@ class ForceFeedback(Controller):
         gain: ArrayLike,
         integral_gain: ArrayLike = 0.0,
         *,
+        integral_limit: ArrayLike = 1e300,
         joints: Sequence[str] | None = None,
     ) -> None:
         self.directions, self.sensor = directions, sensor
@@ -122,9 +137,14 @@ class ForceFeedback(Controller):
         self.gain = gains(gain, directions.size, "ForceFeedback gain")
         self.integral_gain = gains(integral_gain, directions.size, "ForceFeedback integral_gain")
         self._mask = driven_mask(directions.mechanism, joints)
-        self._integral = RunningIntegral()
+        self._integral = RunningIntegral(gains(integral_limit, directions.size, "ForceFeedback integral_limit"))
 
     memory = ("sensor", "_integral")
+
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether it reads a ForceSensor, and the wanted force is no function of the user's that is not."""
+        return isinstance(self.sensor, ForceSensor) and self.force.traceable
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,) (1); zero until a first reading is there."""
@@ -139,6 +159,8 @@ class ForceFeedback(Controller):
 
     def _measured(self, t: float, q: Floats, v: Floats) -> Floats | None:
         sensor: Any = self.sensor
+        if isinstance(t, Number) and isinstance(sensor, ForceSensor):
+            return graph_of(t).sensed(sensor, self.directions.size)
         value = sensor.reading if isinstance(sensor, ForceSensor) else sensor(t, q, v)
         if value is None:
             return None

@@ -22,8 +22,9 @@ from setsu.constraints import SurfaceContact
 from setsu.constraints.contact import checked_contacts
 from setsu.control.arguments import function_of_time, gains
 from setsu.control.controller import Controller
-from setsu.control.force_directions import point_position
+from setsu.control.force_directions import normal_and_curvature, point_position
 from setsu.control.impedance import Place, place_and_velocity
+from setsu.control.linear_algebra import slightly_damped, solve_definite
 from setsu.dynamics import difference, inverse_dynamics, point_jacobian, point_jacobian_rate
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.mechanism import Mechanism
@@ -78,21 +79,25 @@ class HybridControl(Controller):
             for value, name in ((posture_gain, "posture_gain"), (posture_damping, "posture_damping"))
         )
 
+    @property
+    def traceable(self) -> bool:  # type: ignore[override]
+        """Whether path and force are no functions of the user's that are not."""
+        return getattr(self.path, "traceable", False) and self.normal_force.traceable
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,)."""
         m, contact = self.mechanism, self.contact
         J = point_jacobian(m, q, contact.body, contact.point)
         x, dx = point_position(m, q, contact.body, contact.point), J @ v
-        _, n, H, _ = contact.surface.frame(x, contact.name)
+        n, H = normal_and_curvature(contact, x)
         x_d, dx_d, ddx_d = self.path(t)
         wanted = ddx_d + self.velocity_gain * (dx_d - dx) + self.position_gain * (x_d - x)
         ddx = wanted - n * (n @ wanted) - n * (dx @ H @ dx)  # (1)
-        inverse = np.linalg.pinv(J)
         rest = self.posture_gain * difference(m, q, self.posture) - self.posture_damping * v
         drift = point_jacobian_rate(m, q, v, contact.body, contact.point) @ v
-        a = inverse @ (ddx - drift) + rest - inverse @ (J @ rest)  # (2)
-        f = float(self.normal_force(t)[0])
+        a = rest + J.T @ solve_definite(slightly_damped(J @ J.T), ddx - drift - J @ rest)  # (2)
+        f = self.normal_force(t)[0]
         # The path's direction, not the measured one: near rest that is noise.
         slide = dx_d - n * (n @ dx_d)
-        direction = slide / max(float(np.linalg.norm(slide)), _SLOW)
+        direction = slide / np.maximum(np.sqrt(slide @ slide), _SLOW)
         return inverse_dynamics(m, q, v, a) - J.T @ (f * n - contact.friction * f * direction)  # (3)

@@ -61,8 +61,8 @@ class JointFeedback(Controller):
 
     @property
     def traceable(self) -> bool:  # type: ignore[override]
-        """Whether there is neither an integral nor a target that is a function of the user's."""
-        return not self.integral_gain.any() and getattr(self.target, "traceable", False)
+        """Whether the target is no function of the user's that is not."""
+        return getattr(self.target, "traceable", False)
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,) (1)."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from setsu.control.controller import Controller
+from setsu.control.controller import Controller, forget, seeds
 from setsu.control.tables import LawGraph, Table
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
@@ -20,7 +22,7 @@ from setsu.symbolic import evaluate
 from setsu.symbolic.graph import Expression, Graph, Scalar
 from setsu.symbolic.tracing import Number, Untraceable, scalars, symbols
 
-__all__ = ["TracedFunction", "TracedLaw", "law", "traced_law"]
+__all__ = ["CompiledLaw", "SampledLaw", "TracedFunction", "TracedLaw", "law", "sampled_law", "traced_law"]
 
 Floats = NDArray[np.float64]
 
@@ -44,15 +46,103 @@ class TracedLaw:
     kept: Any
 
 
-def traced_law(function: Callable[..., Any], m: Mechanism, check: bool = True) -> TracedLaw:
-    """Return the code of a law (t, q, v) -> torque of one state.
+@dataclass(frozen=True)
+class SampledLaw(TracedLaw):
+    """Code of a law that is evaluated at instants: inputs also what it remembers and senses, after the tables.
 
-    check: compare it with the function at random states, asked in two orders.
+    Its outputs are the torque and what it remembers next. memory: how many numbers that is. sensors: which normal
+    forces of the run's contacts it senses. period, delay: s. noise: standard deviations of coordinates, velocities and
+    readings. seeds: of the noise of the state and of the sensor. initial: torque (nv,) before the first sample.
+    """
+
+    memory: int
+    sensors: tuple[int, ...]
+    period: float
+    delay: float
+    noise: tuple[float, float, float]
+    seeds: tuple[tuple[int, ...], tuple[int, ...]]
+    initial: Floats
+
+
+def traced_law(function: Callable[..., Any], m: Mechanism) -> TracedLaw:
+    """Return the code of a law (t, q, v) -> torque of one state; it is compared with the function at random states.
 
     Raises:
         Untraceable: it branches, has a memory, or does what symbols cannot; the message says what.
     """
-    graph = LawGraph()
+    graph, outputs, names = _traced(function, m, LawGraph())
+    if graph.memory:
+        raise Untraceable("it integrates over all stages of the steps; `sampled` laws integrate without Python")
+    _compare(function, m, graph, outputs, names)
+    return TracedLaw(function, *_code(m, graph, outputs, names))
+
+
+def sampled_law(sampled: Any, m: Mechanism, sensors: tuple[int, ...]) -> SampledLaw:
+    """Return the code of the law of a control.Sampled, which may have a memory and a sensor.
+
+    sensors: which contacts of the run its sensor looks at.
+
+    Raises:
+        Untraceable: as for `traced_law`.
+    """
+    law, sensor = sampled.law, sampled.sensor
+    graph, outputs, names = _traced(law, m, LawGraph(sensor))
+    names += [f"memory {k}" for k in range(len(graph.memory))] + [f"sensed {k}" for k in range(len(sensors))]
+    outputs += [after for _, after in graph.memory]
+    if graph.memory or sensors:
+        _compare_samples(sampled, m, graph, outputs, names, len(sensors))
+    else:
+        _compare(law, m, graph, outputs, names)
+    return SampledLaw(
+        sampled,
+        *_code(m, graph, outputs, names),
+        memory=len(graph.memory),
+        sensors=sensors,
+        period=sampled.period,
+        delay=sampled.delay,
+        noise=(sampled.position_noise, sampled.velocity_noise, 0.0 if sensor is None else sensor.noise),
+        seeds=(seeds(sampled.seed), () if sensor is None else seeds(sensor.seed)),
+        initial=np.zeros(m.nv) if sampled.initial is None else sampled.initial,
+    )
+
+
+class CompiledLaw:
+    """A law (t, q, v) -> torque (nv,) of one state, as code; called from Python in about two microseconds.
+
+    One thread at a time: its numbers stand in one place.
+    """
+
+    def __init__(self, code: TracedLaw, m: Mechanism) -> None:
+        self.code = code
+        values = sum(table.coefficients.shape[1] for table in code.tables)
+        self._inputs, self._output = np.zeros(1 + m.nq + m.nv + values), np.zeros(m.nv)
+        self._q, self._v = self._inputs[1 : 1 + m.nq], self._inputs[1 + m.nq : 1 + m.nq + m.nv]
+        self._values = self._inputs[1 + m.nq + m.nv :]
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)
+        places = ctypes.c_void_p(self._inputs.ctypes.data), ctypes.c_void_p(self._output.ctypes.data)
+        self._go = partial(call, *places)
+
+    def __call__(self, t: float, q: ArrayLike, v: ArrayLike) -> Floats:
+        """Return the torque (nv,)."""
+        q, v = np.asarray(q), np.asarray(v)
+        if q.shape != self._q.shape or v.shape != self._v.shape:
+            raise InputError(
+                f"compiled law: expected q, v of shapes {self._q.shape}, {self._v.shape}, got {q.shape}, {v.shape}"
+            )
+        self._inputs[0] = t
+        self._q[:] = q
+        self._v[:] = v
+        place = 0
+        for table in self.code.tables:
+            found = table(t)
+            self._values[place : place + len(found)] = found
+            place += len(found)
+        self._go()
+        return self._output.copy()
+
+
+def _traced(function: Callable[..., Any], m: Mechanism, graph: LawGraph) -> tuple[LawGraph, list[Scalar], list[str]]:
+    """Run a law on symbols: what it computes, its torque, and the names of its inputs up to its tables."""
     q, v = (symbols([graph.input(f"{name}{k}") for k in range(n)], (n,)) for name, n in (("q", m.nq), ("v", m.nv)))
     outputs, shape = _answer(function, Number(graph.time), q, v)
     if shape != (m.nv,):
@@ -63,11 +153,13 @@ def traced_law(function: Callable[..., Any], m: Mechanism, check: bool = True) -
     n_values = sum(table.coefficients.shape[1] for table in graph.tables)
     names = ["t", *(f"q{k}" for k in range(m.nq)), *(f"v{k}" for k in range(m.nv))]
     names += [f"table {k}" for k in range(n_values)]
-    if check:
-        _compare(function, m, graph, outputs, names)
+    return graph, outputs, names
+
+
+def _code(m: Mechanism, graph: LawGraph, outputs: list[Scalar], names: list[str]) -> tuple[int, tuple[Table, ...], Any]:
     key = hashlib.sha256(repr(_written(graph, outputs)).encode()).hexdigest()
-    module, address = expression_code(f"law {m.nq} {m.nv} {key}", graph, names, outputs)
-    return TracedLaw(function, address, tuple(graph.tables), module)
+    module, address = expression_code(f"law {len(names)} {m.nq} {m.nv} {key}", graph, names, outputs)
+    return address, tuple(graph.tables), module
 
 
 def _answer(function: Callable[..., Any], t: Any, q: Any, v: Any) -> tuple[list[Scalar], tuple[int, ...]]:
@@ -126,6 +218,33 @@ def _compare(function: Any, m: Mechanism, graph: LawGraph, outputs: list[Scalar]
             )
 
 
+def _compare_samples(
+    sampled: Any, m: Mechanism, graph: LawGraph, outputs: list[Scalar], names: list[str], sensed: int
+) -> None:
+    """Raise Untraceable unless a fresh copy of a law gives what its trace gives along some samples."""
+    copied = sampled.for_world(0)
+    forget(copied)
+    random = np.random.default_rng(_SEED)
+    memory = [0.0] * len(graph.memory)
+    for k in range(4):
+        t, q, v = k * sampled.period, m.random_configuration(_SEED + k), random.standard_normal(m.nv)
+        reading = random.standard_normal(sensed)
+        if copied.sensor is not None:
+            copied.sensor.reading = reading
+        try:
+            with np.errstate(all="ignore"):
+                expected = np.array(copied.law(t, q.copy(), v.copy()), dtype=np.float64)
+        except Exception as problem:
+            raise Untraceable(f"at a random state it raises {type(problem).__name__}: {problem}") from problem
+        values = [t, *q.tolist(), *v.tolist(), *(x for table in graph.tables for x in table(t).tolist())]
+        values += [*memory, *reading.tolist()]
+        with np.errstate(all="ignore"):
+            found = evaluate(graph, outputs, dict(zip(names, values, strict=True)))
+        memory = found[m.nv :]
+        if not np.allclose(found[: m.nv], expected, rtol=0.0, atol=_AGREES * max(1e-300, np.abs(expected).max())):
+            raise Untraceable("along some samples it gives other answers than its trace")
+
+
 class TracedFunction(Controller):
     """What `law` makes of a function (t, q, v) -> torque."""
 
@@ -140,9 +259,9 @@ class TracedFunction(Controller):
         self._codes: dict[str, TracedLaw | None] = {}
         self._answers: dict[str, bytes] = {}
 
-    def __call__(self, t: Any, q: Any, v: Any) -> Any:
-        """Return the torque (nv,)."""
-        return self.function(t, q, v)
+    def __call__(self, *state: Any) -> Any:  # type: ignore[override]
+        """Return the torque (nv,), or what the function of time gives."""
+        return self.function(*state)
 
     def __reduce__(self) -> Any:
         return TracedFunction, (self.function,)
@@ -185,6 +304,9 @@ def law(function: Callable[..., Any]) -> TracedFunction:
     does what symbols cannot is called like any function, and one warning per law says why. What it reads from outside
     (gains, targets) is read at that moment; the next simulator or run that meets it traces it anew where its answer at
     a random state has changed.
+
+    A function of time, t -> x, (x, x') or (x, x', x''), that is decorated may be the target or path of a controller
+    that runs without Python.
 
     >>> import setsu
     >>> arm = setsu.sample_mechanisms.planar_arm(2)

@@ -6,8 +6,13 @@ times is then forgotten. A new run starts at an earlier time than everything rem
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from setsu.control.tables import graph_of
+from setsu.symbolic.tracing import Number, symbols
 
 __all__ = ["RunningIntegral"]
 
@@ -32,8 +37,10 @@ class RunningIntegral:
         """Remember what `state` returned."""
         self._past = [(t, e.copy(), total.copy()) for t, e, total in kept]
 
-    def __call__(self, t: float, e: Floats) -> Floats:
+    def __call__(self, t: Any, e: Any) -> Any:
         """Return the integral up to t (s), where the integrand is e."""
+        if isinstance(t, Number):
+            return self._traced(t, e)
         past = self._past
         while past and past[-1][0] >= t:
             past.pop()
@@ -44,4 +51,15 @@ class RunningIntegral:
         past.append((t, np.array(e), total))
         if len(past) > 2 * _KEPT:
             del past[:_KEPT]
+        return total
+
+    def _traced(self, t: Number, e: Any) -> Any:
+        """The same on symbols: what is remembered is whether there was a sample, its time, the integrand, the sum."""
+        graph, n = graph_of(t), len(e)
+        before = graph.remembered(2 + 2 * n)
+        started, time, last, total = before[0], before[1], before[2 : 2 + n], before[2 + n :]
+        total = total + started * (0.5 * (t - time) * (last + e))
+        if np.isfinite(self._limit).all():
+            total = np.clip(total, -self._limit, self._limit)
+        graph.remember(before, np.concatenate([symbols([1.0, t.value], (2,)), e, total]))
         return total

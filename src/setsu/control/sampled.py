@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.control.arguments import nonnegative, positive
-from setsu.control.controller import Controller, Law, seeds
+from setsu.control.controller import Controller, Law, fingerprint, seeds
 from setsu.control.force_feedback import ForceSensor
 from setsu.errors import InputError
+from setsu.mechanism import Mechanism
+from setsu.noise import noise_key, standard_normal
+from setsu.symbolic.tracing import Untraceable
+
+if TYPE_CHECKING:
+    from setsu.constraints import SurfaceContact
+    from setsu.control.law import SampledLaw
 
 __all__ = ["Sampled"]
 
@@ -64,6 +73,37 @@ class Sampled(Controller):
         self._torques: list[Floats] = []
 
     memory = ("law", "sensor", "_numbers", "_torques")
+    _sampled_code: SampledLaw | None = None
+
+    def traced(
+        self, m: Mechanism, contacts: Sequence[SurfaceContact] = (), environment: bool = False
+    ) -> SampledLaw | None:
+        """Return the law as code that the steps themselves sample, or None where it has to be called.
+
+        contacts: of a run without environment; a sensor of others, or one that measures something else, is asked in
+        Python. environment: whether the run has one.
+        """
+        from setsu.control.law import sampled_law
+
+        sensor = self.sensor
+        if getattr(self.law, "traceable", False) is not True:
+            return None
+        if sensor is not None and (sensor.measure is not None or sensor.mechanism.digest != m.digest):
+            return None
+        looked_at = () if sensor is None else sensor.contacts
+        numbers = (m.digest, tuple(contacts), environment, fingerprint(self))
+        if self._traced_for != numbers:
+            self._traced_for, self._sampled_code = numbers, None
+            try:
+                places = tuple(list(contacts).index(contact) for contact in looked_at)
+                if sensor is not None and sensor.body is not None:
+                    if not environment:
+                        raise Untraceable("its sensor needs an environment")
+                    places = tuple(3 * sensor.body + k for k in range(3))
+                self._sampled_code = sampled_law(self, m, places)
+            except (ValueError, Untraceable):
+                pass
+        return self._sampled_code
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque that acts at time t (2)."""
@@ -97,9 +137,8 @@ class Sampled(Controller):
                 self.sensor.reading = None
             self.sensor.look(number, q, v, self._acting(self._number(t - self.delay), len(v)))
         if self.position_noise or self.velocity_noise:
-            draw = np.random.default_rng((*seeds(self.seed), max(number, 0)))
-            q = q + self.position_noise * draw.standard_normal(len(q))
-            v = v + self.velocity_noise * draw.standard_normal(len(v))
+            drawn = standard_normal(noise_key(*seeds(self.seed)), number, len(q) + len(v))
+            q, v = q + self.position_noise * drawn[: len(q)], v + self.velocity_noise * drawn[len(q) :]
         self._numbers.append(number)
         self._torques.append(np.array(self.law(t, q, v), dtype=np.float64))  # (1)
         kept = 64 + math.ceil(self.delay / self.period)

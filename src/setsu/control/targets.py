@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.control.arguments import plain_or_symbols
 from setsu.control.tables import Table, looked_up
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.symbolic.tracing import Number
 
-__all__ = ["SampledMotion", "Target", "as_target", "sampled_rows"]
+__all__ = ["Moving", "SampledMotion", "Target", "as_target", "sampled_rows"]
 
 Floats = NDArray[np.float64]
 State = tuple[Floats, Floats, Floats]
@@ -37,6 +38,28 @@ class Still:
     def __call__(self, t: float) -> State:
         """Return q, v, a."""
         return self.state
+
+
+class Moving:
+    """A motion that a user's function gives: t -> x, (x, x') or (x, x', x''); what it leaves out is zero."""
+
+    def __init__(self, function: Callable[[Any], Any], lengths: tuple[int, int, int], what: str) -> None:
+        self.function, self.lengths, self.what = function, lengths, what
+        self.traceable = getattr(function, "traceable", False) is True
+
+    def __call__(self, t: Any) -> Any:
+        """Return position, velocity and acceleration."""
+        answer = self.function(t)
+        parts = list(answer) if isinstance(answer, tuple) else [answer]
+        parts = [plain_or_symbols(part) for part in parts]
+        parts += [np.zeros(length) for length in self.lengths[len(parts) :]]
+        found = [part.shape for part in parts]
+        if found != [(length,) for length in self.lengths]:
+            when = "" if isinstance(t, Number) else f" at t = {t:.9g} s"
+            names = ("q", "v", "a") if "target" in self.what else ("x", "x'", "x''")
+            wanted = ", ".join(f"{name} ({length},)" for name, length in zip(names, self.lengths, strict=True))
+            raise InputError(f"{self.what}{when}: expected {wanted}, got shapes {', '.join(map(str, found))}")
+        return tuple(parts)
 
 
 class SampledMotion:
@@ -131,20 +154,7 @@ def as_target(target: Target, m: Mechanism, what: str) -> Callable[[float], Stat
     function = target
     if isinstance(target, SampledMotion) and target.q.shape[1] == m.nq == m.nv:
         return target
-
-    def state(t: float) -> State:
-        answer = function(t)
-        parts = list(answer) if isinstance(answer, tuple) else [answer]
-        parts += [np.zeros(m.nv)] * (3 - len(parts))
-        q, v, a = (np.asarray(part, dtype=np.float64) for part in parts)
-        if q.shape != (m.nq,) or v.shape != (m.nv,) or a.shape != (m.nv,):
-            raise InputError(
-                f"{what}: target at t = {t:.9g} s: expected q ({m.nq},), v and a ({m.nv},), "
-                f"got shapes {q.shape}, {v.shape}, {a.shape}"
-            )
-        return q, v, a
-
-    return state
+    return Moving(function, (m.nq, m.nv, m.nv), f"{what}: target")
 
 
 def sampled_time(time: ArrayLike, what: str) -> Floats:

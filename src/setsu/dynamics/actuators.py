@@ -25,8 +25,9 @@ from setsu.dynamics.kinematics import body_poses
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Actuator, Free, Mechanism, Spherical, Tendon
 from setsu.spatial import rotation_from_quaternion
+from setsu.symbolic.tracing import holds_symbols
 
-__all__ = ["actuator_torque"]
+__all__ = ["actuator_torque", "effort_limits"]
 
 Floats = NDArray[np.float64]
 
@@ -54,26 +55,43 @@ def actuator_torque(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, control: A
     control = _checked(control, len(m.actuators), "control")
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], control.shape[:-1])
     q, v, control = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, control))
-    torque = np.zeros((*batch, m.nv))
+    torque: Any = np.zeros((*batch, m.nv))
     for index, actuator in enumerate(m.actuators):
         length, moment = _transmission(m, actuator, q)
-        rate = np.einsum("...d,...d->...", moment, v)
+        rate = (moment * v).sum(axis=-1)
         gain = actuator.gain[0] + actuator.gain[1] * length + actuator.gain[2] * rate
         bias = actuator.bias[0] + actuator.bias[1] * length + actuator.bias[2] * rate
-        force = np.clip(
-            gain * np.clip(control[..., index], *actuator.control_range) + bias, *actuator.force_range
-        )  # (1)
-        torque += moment * force[..., None]  # (2)
+        force = gain * _within(control[..., index], *actuator.control_range) + bias  # (1)
+        force = _within(force, *actuator.force_range)
+        torque = torque + moment * (force if holds_symbols(force) else np.asarray(force)[..., None])  # (2)
     if m.compensation_by_actuators:
-        torque += gravity_torque(_compensated(m), q)
-    limits = np.full(m.nv, np.inf)
-    for body, where in zip(m.moving, m.v_slices, strict=True):
+        torque = torque + gravity_torque(_compensated(m), q)
+    limits = effort_limits(m)
+    return _within(torque, -limits, limits)
+
+
+def effort_limits(mechanism: Mechanism) -> Floats:
+    """Return the largest torques (nv,) of the drives, N m or N: `effort_limit` of joints of one velocity, else inf.
+
+    >>> import setsu
+    >>> effort_limits(setsu.sample_mechanisms.seven_joint_arm()).tolist()[:2]
+    [90.0, 90.0]
+    """
+    limits = np.full(mechanism.nv, np.inf)
+    for body, where in zip(mechanism.moving, mechanism.v_slices, strict=True):
         if body.joint.nv == 1:
             limits[where] = body.joint.effort_limit
-    return np.clip(torque, -limits, limits)
+    return limits
 
 
-def _checked(value: ArrayLike, length: int, name: str) -> Floats:
+def _within(value: Any, low: Any, high: Any) -> Any:
+    """np.clip; nothing to do without limits."""
+    return np.clip(value, low, high) if np.isfinite(low).any() or np.isfinite(high).any() else value
+
+
+def _checked(value: Any, length: int, name: str) -> Any:
+    if holds_symbols(value) and value.shape == (length,):
+        return value
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -14,7 +14,8 @@ from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
 from setsu.native.threads import get_threads, pool
-from setsu.simulation.clock import BAD_NUMBERS, BAD_TORQUE, DIVERGED, STOPPED, WANTS, Ask, Clock, Drive
+from setsu.simulation.clock import BAD_NUMBERS, BAD_TORQUE, DIVERGED, LAWS, STOPPED, WANTS, Ask, Clock, Drive
+from setsu.simulation.sampling import Sampling, forget_samples, make_sampling
 
 __all__ = ["Arrays", "Block", "Failure", "call_all", "mutable_arrays"]
 
@@ -59,8 +60,13 @@ class Block(ABC):
     first: int
     mechanism: Mechanism
     _pushed: list[int]
-    _tables: Sequence[tuple[int, Any]] = ()
+    sampling: Sampling
+    sensed = 0
+    """How many forces a sampled law may sense."""
     _codes: tuple[Any, ...] = ()
+
+    def __init__(self) -> None:
+        self._sampled_before: dict[int, tuple[Any, Sampling, int]] = {}
 
     @property
     def count(self) -> int:
@@ -178,28 +184,63 @@ class Block(ABC):
         """Forget the pushes."""
         self.drive.push[:] = 0.0
 
-    def use_codes(self, codes: Sequence[Any]) -> None:
-        """Let laws without Python act, those of the simulator first, and no others."""
-        d, tables = self.drive, [(k, table) for k, code in enumerate(codes) for table in code.tables]
+    def use_codes(self, codes: Sequence[Any], batched: bool) -> None:
+        """Let laws without Python act, those of the simulator first, and no others.
+
+        batched: noise depends on a world's number.
+        """
+        if [*map(id, self._codes)] == [*map(id, codes)]:
+            return
+        sampled = [code for code in codes if hasattr(code, "period")]
+        steady = [code for code in codes if not hasattr(code, "period")]
+        d, m = self.drive, self.mechanism
         d.code[:] = 0
-        d.code[: len(codes)] = [code.address for code in codes]
+        d.code[: len(steady)] = [code.address for code in steady]
+        tables = [(k, table) for k, code in enumerate(steady) for table in code.tables]
+        tables += [(LAWS + k, table) for k, code in enumerate(sampled) for table in code.tables]
+        listed, knots, numbers = np.zeros((len(tables), 6), dtype=np.int64), 0, 0
+        for row, (k, table) in zip(listed, tables, strict=True):
+            row[:] = k, knots, len(table.knots), *table.coefficients.shape[1:], numbers
+            knots, numbers = knots + len(table.knots), numbers + table.coefficients.size
+        widths = [
+            sum(table.coefficients.shape[1] for table in code.tables)
+            + (code.memory + len(code.sensors) if hasattr(code, "period") else 0)
+            for code in codes
+        ]
+        self.drive = d._replace(
+            inputs=np.zeros(1 + m.nq + m.nv + max(widths, default=0)),
+            tables=listed,
+            knots=np.concatenate([np.zeros(0), *(table.knots for _, table in tables)]),
+            coefficients=np.concatenate([np.zeros(0), *(table.coefficients.ravel() for _, table in tables)]),
+        )
+        for array in (self.drive.tables, self.drive.knots, self.drive.coefficients):
+            array.flags.writeable = False  # no part of the state
+        self._use_sampled(sampled, self.sensed if any(code.sensors for code in sampled) else 0, batched)
         self._codes = tuple(codes)
-        if [id(table) for _, table in tables] != [id(table) for _, table in self._tables]:
-            self._tables = tables
-            listed, knots, numbers = np.zeros((len(tables), 6), dtype=np.int64), 0, 0
-            for row, (k, table) in zip(listed, tables, strict=True):
-                row[:] = k, knots, len(table.knots), *table.coefficients.shape[1:], numbers
-                knots, numbers = knots + len(table.knots), numbers + table.coefficients.size
-            values = max((sum(t.coefficients.shape[1] for t in code.tables) for code in codes), default=0)
-            self.drive = d._replace(
-                inputs=np.zeros(1 + self.mechanism.nq + self.mechanism.nv + values),
-                tables=listed,
-                knots=np.concatenate([np.zeros(0), *(table.knots for _, table in tables)]),
-                coefficients=np.concatenate([np.zeros(0), *(table.coefficients.ravel() for _, table in tables)]),
-            )
-            for array in (self.drive.tables, self.drive.knots, self.drive.coefficients):
-                array.flags.writeable = False  # no part of the state
-            self.rebind()
+        self.rebind()
+
+    def _use_sampled(self, laws: list[Any], sensed: int, batched: bool) -> None:
+        """Let these sampled laws act; what those that acted before remember is kept for when they come again."""
+        before = [code for code in self._codes if hasattr(code, "period")]
+        for k, law in enumerate(before):
+            self._sampled_before[id(law)] = (law, self.sampling, k)
+        worlds = range(self.first, self.first + self.count) if batched else None
+        made = make_sampling(laws, self.count, self.mechanism.nv, sensed, worlds)
+        for k, law in enumerate(laws):
+            if id(law) in self._sampled_before:
+                _, old, j = self._sampled_before[id(law)]
+                made.taken[k], made.first[k] = old.taken[j], old.first[j]
+                made.memory[k, :, : law.memory] = old.memory[j, :, : law.memory]
+                ring = int(made.sizes[k, 2]) * self.mechanism.nv
+                made.under_way[k, :, :ring] = old.under_way[j, :, :ring]
+        self.sampling = made
+        self.drive.sampled[:] = made.initial.sum(axis=0)
+
+    def forget_samples(self, rows: Ints) -> None:
+        """Let sampled laws begin anew in some rows, before a reset."""
+        self.drive.sampled[rows] = self.sampling.initial.sum(axis=0)
+        for sampling in (self.sampling, *(old for _, old, _ in self._sampled_before.values())):
+            forget_samples(sampling, rows)
 
     def call(self) -> Ask:
         """Let the machine run until it asks."""

@@ -15,6 +15,7 @@ __all__ = [
     "BAD_NUMBERS",
     "BAD_TORQUE",
     "DIVERGED",
+    "LAWS",
     "MOVED",
     "READY",
     "STOPPED",
@@ -28,6 +29,7 @@ __all__ = [
     "counts_step",
     "drive",
     "freeze",
+    "look_up",
     "make_clock",
     "make_drive",
 ]
@@ -80,16 +82,18 @@ LAWS = 2  # laws without Python that may act at once
 
 
 class Drive(NamedTuple):
-    """What drives the rows of a block (N m, N): tau = held + asked + law; total = tau + pushes."""
+    """What drives the rows of a block (N m, N): tau = held + asked + sampled + laws; total = tau + pushes."""
 
     held: Floats  # (N, nv) given from outside for some steps
     asked: Floats  # (N, nv) answered by a Python function
+    sampled: Floats  # (N, nv) of sampled laws without Python, held between their samples
     tau: Floats  # (N, nv)
     total: Floats  # (N, nv)
     code: Handle  # (2,) addresses of laws without Python: the simulator's, and one of the present run; 0 without
-    inputs: Floats  # of such a law: t, q, v, values of its tables
+    inputs: Floats  # of such a law: t, q, v, values of its tables; of a sampled one also its memory and readings
     output: Floats  # (nv,)
-    tables: Ints  # (tables, 6): law, first knot, knots, values, coefficients of each, first coefficient
+    tables: Ints  # (tables, 6): law, first knot, knots, values, coefficients of each, first coefficient; sampled laws
+    # count from LAWS on
     knots: Floats  # s, of all tables
     coefficients: Floats  # of all tables: piece by piece, value by value, rising powers
     push: Floats  # (slots, n_rows * 6) wrenches on bodies at their origins, world axes
@@ -103,6 +107,7 @@ def make_drive(held: Floats, asked: Floats, total: Floats, nq: int) -> Drive:
     return Drive(
         held=held,
         asked=asked,
+        sampled=np.zeros((n, nv)),
         tau=np.zeros((n, nv)),
         total=total,
         code=np.zeros(LAWS, dtype=np.int64),
@@ -188,7 +193,7 @@ def drive(d, y, c):
     for n in range(len(y.q)):
         tau = d.tau[n]
         for i in range(nv):
-            tau[i] = d.held[n, i] + d.asked[n, i]
+            tau[i] = d.held[n, i] + d.asked[n, i] + d.sampled[n, i]
         for k in range(len(d.code)):
             if d.code[k] != 0:
                 d.inputs[0] = y.t[n]

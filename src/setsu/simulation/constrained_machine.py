@@ -28,6 +28,7 @@ from setsu.simulation.compiled_motion import energy, evaluate, settle
 from setsu.simulation.compiled_projection import project
 from setsu.simulation.implicit import ENDED, FAILS, begin_implicit, take_slope, wanted_state
 from setsu.simulation.motion_space import JAMMED
+from setsu.simulation.sampling import samples
 from setsu.simulation.stages import (
     begin_stage,
     end_step,
@@ -354,7 +355,7 @@ def _hold(c, e, g, y, t, s, kernels, x, F, w, net, u):
 
 
 @compiled
-def run_constrained(method, b, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u):
+def run_constrained(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
     """Take steps until something is to be asked; return an Ask, with the status of a failure in c.failure."""
     while True:
         stage, status, following = c.stage[0], -1, 0
@@ -364,6 +365,11 @@ def run_constrained(method, b, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u)
             if c.done[0] == c.target[0] and c.final[0] == 0:
                 # Its record waits for the torque of the steps that follow.
                 return _DONE
+            for i in range(p.sensed.shape[1]):
+                p.sensed[0, i] = w.normal_force[i]
+            if samples(p, d, y):
+                c.phase[0] = WANTS
+                continue
             if c.due[0] == 1:
                 _record(c, e, y, d, r, t, s, w)
                 if c.used[0] == len(r.q):
@@ -382,7 +388,7 @@ def run_constrained(method, b, c, e, y, d, g, r, t, s, kernels, x, F, w, net, u)
             drive(d, y, c)
             if c.frozen[0] != 0:
                 return _FAILED
-            wanted = stage < 0 and (len(w.guards) > 0 or c.every[0] > 0)
+            wanted = stage < 0 and (len(w.guards) > 0 or c.every[0] > 0 or p.sensed.shape[1] > 0)
             status = evaluate(t, s, kernels, x, F, w, net, u, e.factored[0] == 1, wanted)
             if status < 0 and stage >= 0 and len(b.c) > 0:
                 found = take_slope(method, b, g, y, c.h[0])

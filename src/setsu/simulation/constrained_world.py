@@ -33,6 +33,7 @@ from setsu.simulation.jamming import resolve_jam
 from setsu.simulation.motion import Evaluation
 from setsu.simulation.recorded_forces import RecordedForces, RecordedStates, column
 from setsu.simulation.recording import EnergyLedger, Recording
+from setsu.simulation.sampling import make_sampling
 from setsu.simulation.setting_up import Settings
 from setsu.simulation.stages import Rows, make_method, make_stages
 from setsu.simulation.tableaus import EXPLICIT
@@ -64,6 +65,7 @@ class ConstrainedWorld(Block):
         settings: Settings,
         law: Callable[[float, Floats, Floats], Floats],
     ) -> None:
+        super().__init__()
         step = settings.step
         self.mechanism, self.arrays, self.first, self.step = m, arrays, first, step
         implicit = settings.integrator == "radau"
@@ -76,6 +78,7 @@ class ConstrainedWorld(Block):
         self._changes: list[CloseLoop | OpenLoop] = []
         self._restructured = False
         self._pushed = []
+        self.sampling = make_sampling((), 1, m.nv, 0, None)
         self.clock = make_clock(1, step)
         self.clock.ledger[0] = 1
         self.events: list[EventReport] = []
@@ -99,7 +102,7 @@ class ConstrainedWorld(Block):
             step=step,
             drives=len(self._drives),
         )
-        self._settings = settings
+        self._settings, self.sensed = settings, len(settings.contacts)
         self._blocks: list[Any] = []
         self._room = 1
         self._take_motion(self.motion)
@@ -124,9 +127,14 @@ class ConstrainedWorld(Block):
         kept, drives = len(self.space.tables.held), len(self._drives)
         self.course.drive_velocity[:] = self._drives.velocity
         self.course.drive_place[:] = np.arange(kept - drives, kept)
-        self.drive = make_drive(a.held, a.asked, work.tau.reshape(1, -1), m.nq)
+        total = work.tau.reshape(1, -1)
+        # Laws and pushes go on acting when a loop opens or closes.
+        begun = hasattr(self, "drive")
+        self.drive = self.drive._replace(total=total) if begun else make_drive(a.held, a.asked, total, m.nq)
         self.stages, self._kept_stages = make_stages(m, self._method, self.rows)
         self._make_records(self._room)
+        if self._pushed:
+            self._make_push_slots(self._pushed)
 
     def _make_records(self, room: int) -> None:
         m = self.mechanism
@@ -151,11 +159,12 @@ class ConstrainedWorld(Block):
 
     def rebind(self) -> None:
         """Make the way into the machine anew, after workspaces have changed."""
-        self._books = [Book(pages) for pages in (self.clock, self.course, self.rows, self.drive, self.stages)]
-        c, e, y, d, g = self._books
+        own = (self.clock, self.course, self.rows, self.drive, self.sampling, self.stages)
+        self._books = [Book(pages) for pages in own]
+        c, e, y, d, p, g = self._books
         space = self.space.arguments
         self.run = entry(
-            run_constrained, Book(self._method), Book(self._implicit), c, e, y, d, g, Book(self.records), *space
+            run_constrained, Book(self._method), Book(self._implicit), c, e, y, d, p, g, Book(self.records), *space
         )
         self._find_torque = entry(_drive, c, y, d)
 
@@ -171,11 +180,16 @@ class ConstrainedWorld(Block):
     # Torque, as the decisions between steps ask for it -----------------------------------------------------------
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
-        """Return the torque (nv,) that acts at time t in the state that has been loaded."""
-        self.rows.t[0] = t + self._shift
+        """Return the torque (nv,) that acts at time t in a state."""
+        y = self.rows
+        y.t[0] = t + self._shift
+        # An impact asks for the torque behind it before its velocities are taken over.
+        loaded = y.q[0].copy(), y.v[0].copy()
+        y.q[0], y.v[0] = q, v
         if self.clock.asks[0]:
             self.drive.asked[0] = self._law(t + self._shift, q, v)
         self._find_torque()
+        y.q[0], y.v[0] = loaded
         return self.drive.total[0].copy()
 
     # Running -------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from setsu.contact.step import accept, begin, take_step
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import compiled, part, run_bound
 from setsu.simulation.clock import READY, WANTS, Ask, Clock, Drive, asks_now, begins_step, counts_step, drive
+from setsu.simulation.sampling import Sampling, samples
 from setsu.simulation.stages import Rows
 
 __all__ = ["EVENT_KINDS", "DriveTables", "Records", "make_records", "run_contact"]
@@ -125,8 +126,8 @@ def _is_full(c, scene, problem, records, log):
 
 @compiled
 def run_contact(
-    c: Clock, y: Rows, d: Drive, scene: Scene, tree: Tree, problem: Problem, motion: Motion, tables: DriveTables,
-    records: Records, shapes: ConvexShapes, log: PairLog, held: HeldRows,
+    c: Clock, y: Rows, d: Drive, p: Sampling, scene: Scene, tree: Tree, problem: Problem, motion: Motion,
+    tables: DriveTables, records: Records, shapes: ConvexShapes, log: PairLog, held: HeldRows,
 ):  # fmt: skip
     """Take steps until something is to be asked; return an Ask, with the status of a failure in c.failure.
 
@@ -148,6 +149,7 @@ def run_contact(
             return _RECORDS_FULL
         if asks_now(c):
             return _NEED_TORQUE
+        samples(p, d, y)
         drive(d, y, c)
         if c.frozen[0] != 0:
             return _FAILED
@@ -169,6 +171,8 @@ def run_contact(
         if status != FINE:
             c.failure[0] = status
             return _FAILED
+        if p.sensed.shape[1] > 0:
+            _sense(p, problem, h)
         for i in range(8):
             records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
         if c.due[0] == 1:
@@ -182,6 +186,22 @@ def run_contact(
         _add_works(motion, records, h)
         accept(scene, tree, problem, motion)
         counts_step(c, y)
+
+
+@part
+def _sense(p: Sampling, problem: Problem, h):
+    """Forces that the bodies exert on what they touch in a step, for sampled laws."""
+    out = p.sensed[0]
+    for i in range(len(out)):
+        out[i] = 0.0
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point != STOP:
+            for i in range(3):
+                force = (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
+                out[3 * c.body_a + i] -= force
+                if c.body_b >= 0:
+                    out[3 * c.body_b + i] += force
 
 
 @part

@@ -39,6 +39,7 @@ from setsu.simulation.motion import mechanical_energy
 from setsu.simulation.pair_record import PairRecord
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.recording_set import point_names
+from setsu.simulation.sampling import make_sampling
 from setsu.simulation.setting_up import Settings
 from setsu.simulation.stages import Rows
 from setsu.simulation.touch_record import TouchRecord
@@ -65,6 +66,7 @@ class ContactWorld(Block):
         settings: Settings,
         law: Callable[[float, Floats, Floats], Floats],
     ) -> None:
+        super().__init__()
         self.mechanism, self.arrays, self.first, self.step = m, arrays, first, settings.step
         self._settings = settings
         finder = _finder(settings.body_contacts)
@@ -99,6 +101,7 @@ class ContactWorld(Block):
         self.tables = DriveTables(*none, first=np.zeros(1, dtype=np.int64), solver=solver)
         self.point_names = point_names(m)
         self._pushed, self._finder, self._room = [], finder, 1
+        self.sampling, self.sensed = make_sampling((), 1, m.nv, 0, None), 3 * m.n_bodies
         self._before_last: dict[str, Any] | None = None
         self.begin_records(1)
         memory = (self.scene, self.tree, self.problem, self.motion, self.shapes, self.pair_log)
@@ -114,7 +117,7 @@ class ContactWorld(Block):
 
     def rebind(self) -> None:
         """Make the way into the machine anew, after workspaces have changed."""
-        own = (self.clock, self.rows, self.drive, self.scene, self.tree, self.problem, self.motion)
+        own = (self.clock, self.rows, self.drive, self.sampling, self.scene, self.tree, self.problem, self.motion)
         self._books = [Book(pages) for pages in own]
         rest = [Book(pages) for pages in (self.tables, self.records, self.shapes, self.pair_log)]
         self.run = entry(run_contact, *self._books, *rest, self.loops.compiled)

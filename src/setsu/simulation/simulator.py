@@ -29,8 +29,9 @@ from setsu.simulation.recording import Recording, SimulationStopped
 from setsu.simulation.recording_set import make_recording, recorded_times, refuse_memory
 from setsu.simulation.saved_simulators import read_simulator, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
+from setsu.simulation.stability import unstable_loop
 from setsu.simulation.step_derivatives import StepDerivatives, contact_marks, next_step_derivatives, refuse_derivatives
-from setsu.simulation.torques import Source, TorqueInput
+from setsu.simulation.torques import Source, TorqueInput, law_name
 
 __all__ = ["Simulator"]
 
@@ -97,7 +98,7 @@ class Simulator:
         m = self.mechanism = self.settings.mechanisms[0]
         self._arrays = Arrays(self._count, m.nq, m.nv)
         self._torque_shapes = ((self._count, m.nv), (m.nv,))[0 if self._batched else 1 :]
-        self._source = Source(m, self._count, not self._batched, [self.settings.function_or_array])
+        self._source = self._make_source([self.settings.function_or_array])
         self._blocks: list[Block] = make_blocks(self.settings, self._arrays, self._batched, self._answer_one)
         self._stops: dict[int, tuple[float, str]] = {}
         self._present: Recording | None = None
@@ -125,6 +126,7 @@ class Simulator:
         for block in self._blocks:
             inside = np.array([k - block.first for k in sorted(chosen) if block.first <= k < block.first + block.count])
             if inside.size:
+                block.forget_samples(inside.astype(np.int64))
                 block.reset(inside.astype(np.int64))
         self._stops = {k: why for k, why in self._stops.items() if k not in chosen}
         self._present, self._started = None, True
@@ -232,12 +234,11 @@ class Simulator:
         """
         self._require_state("run")
         steps, last = split_duration(positive(duration, "duration"), self.settings.step)
-        if isinstance(record_every, bool) or not isinstance(record_every, int) or record_every < 1:
+        if type(record_every) is not int or record_every < 1:
             raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
         self._present = None
         law = self.settings.function_or_array
-        given = [law] if torque is None else [law, torque]
-        source = Source(self.mechanism, self._count, not self._batched, given)
+        source = self._make_source([law] if torque is None else [law, torque])
         refuse_memory(self.mechanism, self._count, steps // record_every + 2)
         times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
         try:
@@ -333,6 +334,11 @@ class Simulator:
 
     # Running -------------------------------------------------------------------------------------------------------
 
+    def _make_source(self, given: list[TorqueInput]) -> Source:
+        s = self.settings
+        sensed = s.contacts if s.environment is None else ()
+        return Source(self.mechanism, self._count, not self._batched, given, sensed, s.environment is not None)
+
     def _use(self, source: Source) -> None:
         """Let a source drive the worlds."""
         self._acting = source
@@ -341,7 +347,7 @@ class Simulator:
         self._sampled = asks and source.period > 0.0
         for block in self._blocks:
             block.clock.asks[0] = int(asks and not self._sampled)
-            block.use_codes(source.codes)
+            block.use_codes(source.codes, self._batched)
             if self._started:
                 block.new_torque()
 
@@ -349,10 +355,8 @@ class Simulator:
         """The torque of the acting functions, for decisions of one world between steps."""
         if self._sampled:
             return self._arrays.asked[0]
-        if not self._batched:
-            return self._acting.answer(np.array([t]), q[None], v[None])[0]
         a = self._arrays
-        return self._acting.answer(a.t, a.q, a.v)[0]
+        return self._acting.answer(*((a.t, a.q, a.v) if self._batched else (np.array([t]), q[None], v[None])))[0]
 
     def _record(self, steps: int, last: float, every: int, progress: Progress) -> None:
         """Take all steps of a run, with records, in pieces between which Ctrl-C and progress have their turn."""
@@ -390,9 +394,8 @@ class Simulator:
     def _advance(self, steps: int, last: float, every: int, *, final: bool, before: int = 0) -> None:
         """Let all worlds that move take steps; answer what they ask."""
         if not self._batched and not self._stops:
-            block = self._blocks[0]
-            block.set_run(before, steps, last, every, final)
-            self._advance_one(block)
+            self._blocks[0].set_run(before, steps, last, every, final)
+            self._advance_one(self._blocks[0])
             return
         waiting = []
         for block in self._blocks:
@@ -475,8 +478,6 @@ class Simulator:
         values = getattr(self._present, name)
         return values[:, -1] if self._batched else values[-1]
 
-    # Checks --------------------------------------------------------------------------------------------------------
-
     def _require_state(self, what: str) -> None:
         if not self._started:
             raise InputError(f"Simulator.{what}: expected a state first: call reset(q, v)")
@@ -484,11 +485,14 @@ class Simulator:
     def _raise_stopped(self, times: Floats | None) -> None:
         _, why = self._stops[0]
         recording = self._recording(times) if times is not None else None
+        laws = [*self._acting.functions, *(code.function for code in self._acting.codes)]
+        if recording is not None and laws:
+            why += unstable_loop(recording.q, recording.v, " + ".join(map(law_name, laws)))
         raise SimulationStopped(f"simulate: {why}", recording)  # type: ignore[arg-type]
 
 
+# Quantities of the present state that a simulator offers, named as in a recording.
 PRESENT = (
     "acceleration", "energy", "constraint_error", "contact_force", "joint_wrenches", "normal_force", "friction_force",
     "loop_wrench", "torque",
 )  # fmt: skip
-"""Quantities of the present state that a simulator offers, named as in a recording."""

@@ -1,4 +1,4 @@
-"""How fast damping decays, which bounds the step of explicit methods.
+"""How fast damping decays, which bounds the step of explicit methods; and what says that a control loop is unstable.
 
 | symbol | meaning |
 |---|---|
@@ -21,9 +21,12 @@ from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
 from setsu.mechanism import Mechanism
 
-__all__ = ["fastest_decay"]
+__all__ = ["fastest_decay", "unstable_loop"]
 
 Floats = NDArray[np.float64]
+
+# Growth over so many records that no drive of a stable loop shows at the end of a run that failed.
+_RECORDS, _GROWTH = 20, 10.0
 
 
 def fastest_decay(m: Mechanism, q: Floats) -> float:
@@ -45,3 +48,21 @@ def fastest_decay(m: Mechanism, q: Floats) -> float:
         return float(np.abs(np.linalg.eigvals(np.linalg.solve(N.T @ M @ N, N.T @ D @ N))).max())  # (1)
     except np.linalg.LinAlgError:
         return 0.0  # parts without mass that move alone: no rate says anything about them
+
+
+def unstable_loop(q: Floats, v: Floats, law: str) -> str:
+    """Say, for the message of a run that failed under a law, how its motion grew over the last records; else nothing.
+
+    q, v: (T, nq), (T, nv) of all records.
+    """
+    if len(v) < 3:
+        return ""
+    last = min(_RECORDS, len(v) - 1)
+    speed = np.abs(v[-1 - last :]).max(axis=1)
+    if not speed[-1] > _GROWTH * max(float(np.median(speed[: last // 2 + 1])), 1e-9):
+        return ""
+    return (
+        f"; the loop closed by {law} is unstable: |v| grows from {speed[0]:.3g} to {speed[-1]:.3g} and |q| from "
+        f"{np.abs(q[-1 - last]).max():.3g} to {np.abs(q[-1]).max():.3g} within {last} records; try lower gains, more "
+        "damping, a shorter period or less delay"
+    )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.constraints.contact import SurfaceContact
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 
@@ -30,10 +31,19 @@ class Source:
     single: one world without a batch axis: functions get (t, q, v) with (nq,), (nv,). Otherwise they get (t, Q, V) with
     (count,), (count, nq), (count, nv) and give (count, nv); a law with memory of its own (`single_state` true, as all
     of setsu.control) is copied for each world and asked row by row. A law that can run without Python is among `codes`,
-    not among `functions`.
+    not among `functions`; contacts: of the run, whose forces such a law may sense;
+    environment: whether there is one, so that it may sense forces of bodies.
     """
 
-    def __init__(self, mechanism: Mechanism, count: int, single: bool, given: Sequence[TorqueInput]) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        count: int,
+        single: bool,
+        given: Sequence[TorqueInput],
+        contacts: Sequence[SurfaceContact] = (),
+        environment: bool = False,
+    ) -> None:
         self._mechanism, self._count, self._single = mechanism, count, single
         self.constant = np.zeros((count, mechanism.nv))
         self.functions: list[Any] = []
@@ -46,7 +56,8 @@ class Source:
                 self.constant += self._checked(torque, "simulate: torque")
                 continue
             trace: Any = getattr(torque, "traced", None)
-            code = None if trace is None else trace(mechanism)
+            sampled = trace is not None and hasattr(torque, "period")
+            code = None if trace is None else trace(mechanism, contacts, environment) if sampled else trace(mechanism)
             if code is not None:
                 self.codes.append(code)
                 continue

@@ -17,6 +17,7 @@ from setsu.native.entry import entry
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import make_clock, make_drive
 from setsu.simulation.recording import EnergyLedger, Recording
+from setsu.simulation.sampling import make_sampling
 from setsu.simulation.stages import Method, Rows, make_stages
 from setsu.simulation.tree_machine import TreeRecords, make_tree_work, run_tree
 
@@ -35,6 +36,7 @@ class TreeBlock(Block):
     def __init__(
         self, m: Mechanism, arrays: Arrays, first: int, method: Method, step: float, keep: frozenset[str]
     ) -> None:
+        super().__init__()
         require_mass(m, "simulate")
         self.mechanism, self.arrays, self.first, self.step, self._keep = m, arrays, first, step, keep
         n = len(arrays.q)
@@ -50,6 +52,7 @@ class TreeBlock(Block):
         self._method = Book(method)
         self._chunks: list[TreeRecords] = []
         self._pushed = []
+        self.sampling = make_sampling((), n, m.nv, 0, None)
         self.begin_records(1)
 
     @property
@@ -77,7 +80,9 @@ class TreeBlock(Block):
 
     def rebind(self) -> None:
         """Make the way into the machine anew, after workspaces have changed."""
-        self._books = [Book(pages) for pages in (self.clock, self.rows, self.drive, self.work, self.stages)]
+        self._books = [
+            Book(pages) for pages in (self.clock, self.rows, self.drive, self.sampling, self.work, self.stages)
+        ]
         self.run = entry(run_tree, self._method, *self._books, Book(self.records))
 
     def take_records(self) -> None:

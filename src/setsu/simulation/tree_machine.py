@@ -29,6 +29,7 @@ from setsu.simulation.clock import (
     drive,
     freeze,
 )
+from setsu.simulation.sampling import samples
 from setsu.simulation.stages import Rows, begin_stage, end_step, first_slope, keep_slope, remember_start, within_reach
 
 __all__ = ["TreeRecords", "TreeWork", "make_tree_work", "run_tree"]
@@ -157,7 +158,7 @@ def _end(method, c, y, w, g):
 
 
 @compiled
-def run_tree(method, c, y, d, w, g, r):
+def run_tree(method, c, y, d, p, w, g, r):
     """Take steps until something is to be asked; return an Ask."""
     while True:
         if c.phase[0] == WANTS:
@@ -175,6 +176,9 @@ def run_tree(method, c, y, d, w, g, r):
                 c.phase[0] = READY
                 continue
             keep_slope(method, g, y, c.stage[0])
+        elif samples(p, d, y):
+            c.phase[0] = WANTS
+            continue
         else:
             if c.due[0] == 1:
                 _record(c, y, d, w, r)

@@ -110,6 +110,10 @@ class Number:
             return self.value.cos_sin()
         return float(np.cos(self.value)), float(np.sin(self.value))
 
+    def clip(self, low: Any, high: Any, out: Any = None) -> Any:
+        """The number within limits, as np.clip asks for it."""
+        return _smaller(_larger(self, low), high)
+
     def conjugate(self) -> Number:
         """Itself: numbers are real."""
         return self

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,23 +48,26 @@ def interrupt(words: list[str], seen: Callable[[str], bool]) -> Ended:
     """Start a command with a terminal as stderr; when `seen(its text)` holds, send SIGINT to it and its children."""
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
-    running = subprocess.Popen(
-        [sys.executable, "-m", "setsu", *words],
-        stdout=subprocess.PIPE, stderr=slave, stdin=subprocess.DEVNULL, text=True, start_new_session=True,
-        env=environment,
-    )  # fmt: skip
-    os.close(slave)
-    text, deadline = "", time.monotonic() + PATIENCE
-    while running.poll() is None and not seen(text):
-        assert time.monotonic() < deadline, f"nothing to interrupt was seen in: {text[-2000:]}"
-        text += _read(master)
-    assert running.poll() is None, f"ended before it was interrupted: {text[-2000:]}"
-    os.killpg(running.pid, signal.SIGINT)
-    out, _ = running.communicate(timeout=PATIENCE)
-    while rest := _read(master):
-        text += rest
-    os.close(master)
-    return Ended(running.returncode, out, text)
+    with tempfile.TemporaryFile("w+") as out:
+        running = subprocess.Popen(
+            [sys.executable, "-m", "setsu", *words],
+            stdout=out, stderr=slave, stdin=subprocess.DEVNULL, text=True, start_new_session=True, env=environment,
+        )  # fmt: skip
+        os.close(slave)
+        text, deadline, sent = "", time.monotonic() + PATIENCE, False
+        # A terminal that nobody reads holds a few thousand letters, and then whoever writes to it.
+        while running.poll() is None:
+            assert time.monotonic() < deadline, f"not {'ended' if sent else 'seen'} in: {text[-2000:]}"
+            text += _read(master)
+            if not sent and seen(text):
+                os.killpg(running.pid, signal.SIGINT)
+                sent, deadline = True, time.monotonic() + PATIENCE
+        assert sent, f"ended before it was interrupted: {text[-2000:]}"
+        while rest := _read(master):
+            text += rest
+        os.close(master)
+        out.seek(0)
+        return Ended(running.returncode, out.read(), text)
 
 
 def _read(terminal: int) -> str:

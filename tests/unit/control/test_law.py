@@ -211,3 +211,27 @@ def test_noise_of_world_k_is_that_of_a_single_run_with_seed_and_k() -> None:
 def test_where_of_plain_numbers_is_numpys() -> None:
     assert where(True, 1.0, 2.0) == 1.0
     np.testing.assert_array_equal(where(np.array([True, False]), [1.0, 2.0], 0.0), [1.0, 0.0])
+
+
+def test_actuators_of_a_mechanism_drive_runs_without_python() -> None:
+    b = setsu.MechanismBuilder.of(setsu.sample_mechanisms.planar_arm(2))
+    b.add_actuator(
+        setsu.Actuator("servo", joint="joint1", gain=(50.0, 0.0, 0.0), bias=(0.0, -50.0, -5.0), force_range=(-9.0, 9.0))
+    )
+    b.add_actuator(setsu.Actuator("motor", joint="joint2", gear=(3.0,), control_range=(-0.5, 0.5)))
+    m = b.build()
+    drive = setsu.control.Actuators(m, law(lambda t: np.array([0.2, 0.0]) + np.array([0.0, 1.0]) * t))
+    assert drive.traced(m) is not None
+    inside = setsu.simulate(m, [0.0, 0.1], [0.0, 0.0], 0.3, torque=drive + law(lambda t, q, v: -0.1 * v))
+    called = setsu.simulate(
+        m, [0.0, 0.1], [0.0, 0.0], 0.3,
+        torque=lambda t, q, v: setsu.actuator_torque(m, q, v, [0.2, t]) - 0.1 * v,
+    )  # fmt: skip
+    np.testing.assert_allclose(inside.q, called.q, rtol=0.0, atol=1e-12)
+    assert setsu.actuator_torque(m, [0.0, 0.0], [0.0, 0.0], [9.0, 9.0]).tolist() == [9.0, 1.5]
+    arm = setsu.sample_mechanisms.seven_joint_arm()
+    strong = setsu.control.JointFeedback(arm, np.ones(7), 1e4).limited(arm)
+    limits = [body.joint.effort_limit for body in arm.moving]
+    assert strong(0.0, np.zeros(7), np.zeros(7)).tolist() == limits
+    with pytest.raises(setsu.InputError, match="has none"):
+        setsu.control.Actuators(arm, [])
