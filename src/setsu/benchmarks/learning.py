@@ -86,9 +86,10 @@ def measure_learning(*, quick: bool = False, progress: Progress = lambda text, p
     rows = []
     for number, (name, peer, worlds) in enumerate(pairs):
         progress(f"{name}, {peer}, {worlds}", number / len(pairs))
-        task = getattr(setsu.learning, name)()
+        learning: Any = import_module("setsu.learning")
+        task = getattr(learning, name)()
         count = max(5, steps // worlds)
-        ours = setsu.learning.SimulatorEnv(task) if worlds == 1 else setsu.learning.SimulatorVectorEnv(task, worlds, 1)
+        ours = learning.SimulatorEnv(task) if worlds == 1 else learning.SimulatorVectorEnv(task, worlds, 1)
         theirs = gymnasium.make(peer) if worlds == 1 else gymnasium.make_vec(peer, worlds, vectorization_mode="sync")
         single = theirs.unwrapped if worlds == 1 else theirs.envs[0].unwrapped  # type: ignore[attr-defined]
         best = [float("inf")] * 2
@@ -98,8 +99,9 @@ def measure_learning(*, quick: bool = False, progress: Progress = lambda text, p
             for k, env in enumerate((ours, theirs)):
                 env.reset(seed=0)
                 best[k] = min(best[k], processor_seconds(partial(_run, env, count, worlds)))
-        rates = [count * worlds / seconds for seconds in best]
-        rows.append(LearningRow(name, peer, worlds, *rates, task.control_steps, int(single.frame_skip)))
+        our_rate, their_rate = (count * worlds / seconds for seconds in best)
+        held = task.control_steps, int(single.frame_skip)
+        rows.append(LearningRow(name, peer, worlds, our_rate, their_rate, *held))
         theirs.close()
     progress("done", 1.0)
     versions = {"Setsu": setsu.__version__, "Gymnasium": gymnasium.__version__, "MuJoCo": mujoco.__version__}

@@ -173,7 +173,8 @@ def _second(
         for k, argument in enumerate(given):
             size = argument.rows * argument.columns
             by = inputs[k] if k < n else (weights[k - n - m] if k >= n + m else None)
-            rows = differentiate(graph, values, by) if by is not None else [[0.0] * size for _ in values]
+            none: list[list[Scalar]] = [[0.0] * size for _ in values]
+            rows = differentiate(graph, values, by) if by is not None else none
             found.append(_block(f"jac_{array.name}_{argument.name}", rows, size))
     return found
 

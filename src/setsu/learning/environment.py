@@ -13,6 +13,7 @@ from setsu.learning.worlds import TaskWorlds
 
 try:
     import gymnasium
+    from gymnasium.utils.seeding import np_random
     from gymnasium.vector import AutoresetMode, VectorEnv
 except ImportError:
     raise InputError(
@@ -24,7 +25,7 @@ __all__ = ["SimulatorEnv", "SimulatorVectorEnv"]
 Floats = NDArray[np.float64]
 
 
-def _spaces(task: Task, worlds: TaskWorlds) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
+def _spaces(task: Task, worlds: TaskWorlds) -> tuple[Any, Any]:
     """Spaces of one world's observations and actions."""
     worlds.reset(np.arange(worlds.count), [np.random.default_rng(0)] * worlds.count)
     seen = np.asarray(task.observe(worlds.state()))
@@ -110,7 +111,7 @@ class SimulatorVectorEnv(VectorEnv[Floats, Floats, Any]):
             raise InputError(f"SimulatorVectorEnv.reset: seed: expected {self.num_envs} numbers, got {len(seeds)}")
         for k, number in enumerate(seeds):
             if number is not None:
-                self._generators[k] = gymnasium.utils.seeding.np_random(number)[0]
+                self._generators[k] = np_random(number)[0]
         self.worlds.reset(np.arange(self.num_envs), self._generators)
         self._ended[:] = False
         return self.task.observe(self.worlds.state()), {}
