@@ -82,7 +82,9 @@ def _line(m: Mechanism, line: Tendon, q: ArrayLike, v: ArrayLike) -> Iterator[At
         force = tension * direction
         if alone and (line.stiffness == 0.0 or low == high == 0.0):
             at_once = line.damping * line.segments[0].factor ** 2 * apart  # (8)
-            force += np.where(length[..., None] == 0.0, at_once if body == line.segments[0].body_a else -at_once, 0.0)
+            force += np.where(
+                np.asarray(length)[..., None] == 0.0, at_once if body == line.segments[0].body_a else -at_once, 0.0
+            )
         yield Attached(body, np.concatenate([force, np.zeros_like(force)], axis=-1), point)
     for joint, factor in line.joints:
         body = m.moving[m.joint_index(joint)]
