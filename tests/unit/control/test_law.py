@@ -231,7 +231,7 @@ def test_actuators_of_a_mechanism_drive_runs_without_python() -> None:
     assert setsu.actuator_torque(m, [0.0, 0.0], [0.0, 0.0], [9.0, 9.0]).tolist() == [9.0, 1.5]
     arm = setsu.sample_mechanisms.seven_joint_arm()
     strong = setsu.control.JointFeedback(arm, np.ones(7), 1e4).limited(arm)
-    limits = [body.joint.effort_limit for body in arm.moving]
+    limits = [limit for body in arm.moving for limit in body.joint.effort_limit]
     assert strong(0.0, np.zeros(7), np.zeros(7)).tolist() == limits
     with pytest.raises(setsu.InputError, match="has none"):
         setsu.control.Actuators(arm, [])

@@ -3,13 +3,13 @@
 Symbols (world axes)
     q, v, a      coordinates, velocities, accelerations at samples h apart
     f, n         force, and moment about the origin, by which the ground must act to give the motion, N, N m
-    p            zero-moment point on the ground z = 0, m
+    p            zero-moment point on the ground, whose height is z, m
     c_i, s_i     middle of sole i, m, and its share of the ground's wrench; Σ s_i = 1
 
 Equations
     (1)  v[k+½] = (q[k+1] ⊖ q[k]) / h,  v[k] = (v[k+½] + v[k-½]) / 2,  a[k] = (v[k+½] - v[k-½]) / h
     (2)  (f, n) from the first six rows of the inverse dynamics, moved to the origin
-    (3)  p = (-n_y, n_x) / f_z
+    (3)  p = (z f_x - n_y, z f_y + n_x) / f_z
     (4)  s_1 = clip((p - c_0)·(c_1 - c_0) / |c_1 - c_0|², 0, 1) with both feet on the ground, else 1 for the one that is
     (5)  foot i takes s_i f at c_i + (p - Σ s_j c_j) and the twisting moment s_i (n_z - (p × f)_z)
     (6)  τ = inverse dynamics of (q, v, a) under (5): zero at the free joint
@@ -94,8 +94,19 @@ class Motion:
         return torque
 
 
-def planned_motion(biped: Biped, time: Floats, q: Floats, feet: Floats, support: NDArray[np.bool_]) -> Motion:
-    """Return the motion through coordinates (T, nq) at evenly spaced times, with torques by (1) to (6)."""
+def planned_motion(
+    biped: Biped,
+    time: Floats,
+    q: Floats,
+    feet: Floats,
+    support: NDArray[np.bool_],
+    ground: Floats | float = 0.0,
+) -> Motion:
+    """Return the motion through coordinates (T, nq) at evenly spaced times, with torques by (1) to (6).
+
+    ground: height (T,) of the zero-moment point, m.
+    """
+    height = np.broadcast_to(ground, time.shape)
     m = biped.mechanism
     h = float(time[1] - time[0])
     between = difference(m, q[:-1], q[1:]) / h
@@ -104,9 +115,9 @@ def planned_motion(biped: Biped, time: Floats, q: Floats, feet: Floats, support:
     force, moment = ground_wrench(biped, q, v, a)
     flying = ~support.any(axis=1)
     zmp = np.full((len(q), 2), np.nan)
-    zmp[~flying] = zero_moment_point(force[~flying], moment[~flying])
+    zmp[~flying] = zero_moment_point(force[~flying], moment[~flying], height[~flying])
     shares = _shares(zmp, feet[:, :, :2], support)
-    wrenches = _foot_wrenches(biped, q, force, moment, zmp, feet, shares)
+    wrenches = _foot_wrenches(biped, q, force, moment, np.column_stack([zmp, height]), feet, shares)
     torque = inverse_dynamics(m, q, v, a, external_wrenches=wrenches)  # (6)
     return Motion(biped, time, q, v, a, torque, feet, support, zmp, force)
 
@@ -121,9 +132,14 @@ def ground_wrench(biped: Biped, q: Floats, v: Floats, a: Floats) -> tuple[Floats
     return force, moment
 
 
-def zero_moment_point(force: Floats, moment: Floats) -> Floats:
-    """Return where on z = 0 a force (..., 3), with a moment about the origin (..., 3), does not tip, (..., 2), m."""
-    return np.stack([-moment[..., 1], moment[..., 0]], axis=-1) / force[..., 2:]  # (3)
+def zero_moment_point(force: Floats, moment: Floats, height: Floats | float = 0.0) -> Floats:
+    """Return where at a height (m) a force (..., 3), N, does not tip, (..., 2), m.
+
+    moment: about the origin (..., 3), N m. height: one number or (...).
+    """
+    z = np.asarray(height)
+    x, y = z * force[..., 0] - moment[..., 1], z * force[..., 1] + moment[..., 0]
+    return np.stack([x, y], axis=-1) / force[..., 2:]  # (3)
 
 
 def _shares(zmp: Floats, centers: Floats, support: NDArray[np.bool_]) -> Floats:
@@ -142,12 +158,12 @@ def _foot_wrenches(
     m = biped.mechanism
     wrenches = np.zeros((len(q), m.n_bodies, 6))
     p = np.where(np.isnan(zmp), 0.0, zmp)
-    beside = p - np.sum(shares[:, :, None] * feet[:, :, :2], axis=1)
+    beside = p - np.sum(shares[:, :, None] * feet, axis=1)
     twist = moment[:, 2] - (p[:, 0] * force[:, 1] - p[:, 1] * force[:, 0])
     for side, foot in enumerate(biped.feet):
         body = m.frame(foot).body
         origin = biped.pose_of(q, m.body_names[body])[:, :3, 3]
-        place = np.concatenate([feet[:, side, :2] + beside, np.zeros((len(q), 1))], axis=1)
+        place = feet[:, side] + beside
         share = shares[:, side, None]
         wrenches[:, body, :3] += share * force  # (5)
         wrenches[:, body, 3:] += np.cross(place - origin, share * force)

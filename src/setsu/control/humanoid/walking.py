@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 def plan_walk(biped: Biped, walk: Walk | None = None, *, refinements: int = 2) -> Motion:
-    """Return the motion of a walk along x, beginning with the feet below the hips.
+    """Return the motion of a walk, beginning along x with the feet below the hips.
 
     Args:
         walk: what walk; Walk() when not given.
@@ -45,13 +45,18 @@ def plan_walk(biped: Biped, walk: Walk | None = None, *, refinements: int = 2) -
     walk = Walk() if walk is None else walk
     plan = plan_footsteps(walk, feet_below_hips(biped))
     pendulum = PreviewController(walk.height, walk.sample, gravity=-biped.mechanism.gravity[2])
-    com = np.concatenate([pendulum.follow(plan.zmp).position, np.full((len(plan.time), 1), walk.height)], axis=1)  # (1)
-    q = solve_postures(biped, com, plan.feet)
-    motion = planned_motion(biped, plan.time, q, plan.feet, plan.support)
+    com = np.column_stack([pendulum.follow(plan.zmp).position, walk.height + plan.ground])  # (1)
+    c, s, torso = np.cos(plan.heading), np.sin(plan.heading), np.zeros((len(com), 3, 3))
+    torso[:, 0, 0], torso[:, 0, 1], torso[:, 1, 0], torso[:, 1, 1], torso[:, 2, 2] = c, -s, s, c, 1.0
+
+    def moved(start: Floats | None) -> Motion:
+        q = solve_postures(biped, com, plan.feet, torso, start, plan.soles)
+        return planned_motion(biped, plan.time, q, plan.feet, plan.support, plan.ground)
+
+    motion = moved(None)
     for _ in range(refinements):
         com[:, :2] += pendulum.follow(plan.zmp - motion.zmp, start=np.zeros(2)).position  # (3)
-        q = solve_postures(biped, com, plan.feet, start=q)
-        motion = planned_motion(biped, plan.time, q, plan.feet, plan.support)  # (2)
+        motion = moved(motion.q)  # (2)
     biped.require_limits(motion.q, "plan_walk")
     return motion
 

@@ -29,11 +29,13 @@ def solve_postures(
     feet: ArrayLike,
     torso: ArrayLike | None = None,
     start: ArrayLike | None = None,
+    soles: ArrayLike | None = None,
 ) -> Floats:
     """Return coordinates (T, nq) with the wanted centre of mass, torso and soles; arms keep the biped's posture.
 
     Args:
-        com: wanted centre of mass (T, 3), m. feet: wanted middles of the left and right sole (T, 2, 3), m, soles level.
+        com: wanted centre of mass (T, 3), m. feet: wanted middles of the left and right sole (T, 2, 3), m.
+        soles: wanted rotations of the soles (T, 2, 3, 3); level and ahead when not given.
         torso: wanted rotation of the torso (T, 3, 3); upright when not given.
         start: coordinates to begin from, (nq,) or (T, nq); the biped's posture when not given.
 
@@ -49,27 +51,34 @@ def solve_postures(
     if torso.shape not in ((3, 3), (len(com), 3, 3)) or not np.isfinite(torso).all():
         raise InputError(f"solve_postures: torso: expected finite rotations (T, 3, 3), got shape {torso.shape}")
     torso = np.broadcast_to(torso, (len(com), 3, 3))
+    soles = np.broadcast_to(np.eye(3) if soles is None else np.asarray(soles, dtype=np.float64), (len(com), 2, 3, 3))
     everything = np.arange(len(com))
     if start is None:
         # Neighbours are good first guesses: solve some samples, and begin all others from the nearest of them.
         some = np.unique(np.append(everything[::_COARSE], everything[-1]))
-        known = _solved(biped, np.tile(biped.start, (len(some), 1)), com, feet, torso, some)
+        known = _solved(biped, np.tile(biped.start, (len(some), 1)), com, feet, torso, soles, some)
         start = known[np.clip(np.round(everything / _COARSE).astype(int), 0, len(some) - 1)]
     begin, shape = np.asarray(start, dtype=np.float64), (len(com), biped.mechanism.nq)
     if begin.shape not in (shape, shape[1:]) or not np.isfinite(begin).all():
         raise InputError(f"solve_postures: start: expected finite coordinates {shape}, got shape {begin.shape}")
-    return _solved(biped, np.array(np.broadcast_to(begin, shape)), com, feet, torso, everything)
+    return _solved(biped, np.array(np.broadcast_to(begin, shape)), com, feet, torso, soles, everything)
 
 
 def _solved(
-    biped: Biped, q: Floats, all_com: Floats, all_feet: Floats, all_torso: Floats, samples: NDArray[np.intp]
+    biped: Biped,
+    q: Floats,
+    all_com: Floats,
+    all_feet: Floats,
+    all_torso: Floats,
+    all_soles: Floats,
+    samples: NDArray[np.intp],
 ) -> Floats:
     """Return the solution for some samples, begun from q (samples, nq)."""
     m = biped.mechanism
     com, feet, torso = all_com[samples], all_feet[samples], all_torso[samples]
     targets = {biped.torso: FrameTarget(rotation=torso)}
     for side, foot in enumerate(biped.feet):
-        targets[foot] = FrameTarget(feet[:, side], np.eye(3), point=biped.sole_centers[side])
+        targets[foot] = FrameTarget(feet[:, side], all_soles[samples, side], point=biped.sole_centers[side])
     moving = {int(k) for k in biped.leg_velocities}
     fixed = [name for name, where in zip(m.joint_names, m.v_slices, strict=True) if where.start not in moving]
     found = inverse_kinematics(
