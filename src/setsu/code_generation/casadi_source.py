@@ -25,7 +25,7 @@ from setsu.code_generation.program_text import assignments
 from setsu.native.straight import Trace
 from setsu.symbolic import Expression, Graph, Op, OperationCount, Scalar, differentiate, gradient
 
-__all__ = ["casadi_source"]
+__all__ = ["source_for_casadi"]
 
 # Results that are matrices, given row by row, and how many rows they have, None: as many as columns, or as velocities.
 _MATRIX_ROWS = {"J": 3, "J6": 6} | dict.fromkeys(("M", "C", "dq", "dv", "da", "dtau", "Y"))
@@ -69,7 +69,7 @@ def _vector(name: str, length: int) -> _Array:
     return _array(name, length, 1, {}, dense=True)
 
 
-def casadi_source(signature: Signature, trace: Trace, nv: int) -> tuple[str, OperationCount, bool]:
+def source_for_casadi(signature: Signature, trace: Trace, nv: int) -> tuple[str, OperationCount, bool]:
     """Return the text of the .c file, operations of the function itself, and whether second derivatives are in it."""
     graph = trace.graph
     x = [_vector(name, length) for name, length, _ in signature.inputs]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
-from setsu.code_generation.casadi_source import casadi_source
+from setsu.code_generation.casadi_source import source_for_casadi
 from setsu.code_generation.programs import TracedFunction, traced_function, traced_unit
 from setsu.code_generation.python_source import python_source
 from setsu.constraints.massless import refuse_unheld
@@ -185,7 +185,7 @@ def generate(
     if language == "python":
         return GeneratedCode(signature.name, language, python_source(signature, trace), "", "", trace.operations)
     if language == "casadi":
-        text, operations, exact = casadi_source(signature, trace, mechanism.nv)
+        text, operations, exact = source_for_casadi(signature, trace, mechanism.nv)
         if not exact:
             warnings.warn(
                 f"generate: second derivatives of {signature.name} would be too long as straight-line code and are left"
