@@ -4,8 +4,7 @@
 
 Loops: `constrained_dynamics_derivatives`, with all loop wrenches, beside `constraintDynamics` and
 `computeConstraintDynamicsDerivatives` on the same closed states, one call and a batch (Pinocchio: a loop in Python).
-Derivatives by the torque, which do not depend on how loops are held, are compared before anything is timed: Pinocchio
-regularises the redundant rows of planar loops by 1e-10, which leaves up to 1e-4 between the two.
+Derivatives by the torque, which do not depend on how loops are held, are compared before anything is timed.
 Contact: `Simulator.derivatives` of a quadruped on its feet beside `mjd_transitionFD`, central differences. Times are
 processor times, the least of several rounds taken in turn.
 """
@@ -37,7 +36,7 @@ __all__ = [
 
 DERIVATIVES = "derivatives"
 _BATCH = 256
-_AGREES = 1e-3
+_AGREES = 1e-6
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float], None]
 

@@ -28,6 +28,8 @@ WAYS = {"RK4, gain 0.05/h": 0.05, "RK4, gain 0.2/h": 0.2, "RK4, gain 1/h": 1.0}
 """Rates of Baumgarte's feedback times the step: none is best on all problems."""
 PROXIMAL = (1e-14, 1e-10, 10)
 """Accuracy, regularisation and most iterations of the solver, which make redundant rows solvable."""
+PROXIMAL_OF_DERIVATIVES = (1e-14, 1e-6, 10)
+"""The same for derivatives, whose rounding at redundant rows grows as the regularisation gets smaller."""
 
 
 def version() -> str:
@@ -69,7 +71,8 @@ def acceleration(problem: Problem, q: Floats, v: Floats) -> Callable[[], object]
 
 def derivatives(m: Mechanism) -> Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
     """Return a function of q, v, tau: derivatives (nv, nv) of the accelerations by each, without feedback."""
-    model, data, constraints, constraint_data, settings = _prepared(m, 0.0)
+    model, data, constraints, constraint_data, _ = _prepared(m, 0.0)
+    settings = pin.ProximalSettings(*PROXIMAL_OF_DERIVATIVES)
 
     def found(q: Floats, v: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
         pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings)
