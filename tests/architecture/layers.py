@@ -42,6 +42,7 @@ LINES: dict[str, int] = {
     "checks": 8,
     "benchmarks": 8,
     "interop": 8,
+    "learning": 8,
     "command_line": 9,
 }
 

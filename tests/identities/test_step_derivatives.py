@@ -121,10 +121,6 @@ def test_what_is_not_differentiated_is_refused() -> None:
         sim.reset(q, v)
         with pytest.raises(setsu.InputError, match=named):
             sim.derivatives(np.zeros(2))
-    box = setsu.Simulator(setsu.sample_mechanisms.floating_box(), environment=setsu.Environment.floor())
-    box.reset([0, 0, 1.0, 0, 0, 0, 1.0], np.zeros(6))
-    with pytest.raises(setsu.InputError, match="an environment"):
-        box.derivatives(np.zeros(6))
     b = setsu.MechanismBuilder("rubbing", gravity=(0, 0, 0))
     b.add_body("a", joint=setsu.Revolute((0, 0, 1), coulomb=5.0), mass=1.0, inertia=np.eye(3))
     sim = setsu.Simulator(b.build(), step=0.1)

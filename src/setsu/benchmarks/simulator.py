@@ -38,6 +38,7 @@ __all__ = [
     "SteppingStudy",
     "measure_rollout",
     "measure_simulator",
+    "standing",
     "stepping_as_json",
     "stepping_tables",
     "write_stepping_json",
@@ -128,11 +129,11 @@ def _subjects(mujoco: Any) -> list[_Subject]:
         found.insert(1, _of_tree(mujoco, "Panda, coupled fingers", panda, _inside(panda)))
     quadruped = setsu.sample_mechanisms.quadruped()
     found.append(
-        _on_floor(mujoco, "quadruped on the floor", quadruped, _standing(quadruped, {"pitch": 0.6, "knee": -1.2}))
+        _on_floor(mujoco, "quadruped on the floor", quadruped, standing(quadruped, {"pitch": 0.6, "knee": -1.2}))
     )
     humanoid = setsu.sample_mechanisms.hoap1_like()
     bent = {"hip_pitch": -0.4, "knee": 0.8, "ankle_pitch": -0.4}
-    found.append(_on_floor(mujoco, "humanoid on the floor", humanoid, _standing(humanoid, bent)))
+    found.append(_on_floor(mujoco, "humanoid on the floor", humanoid, standing(humanoid, bent)))
     return found
 
 
@@ -154,7 +155,7 @@ def _inside(m: setsu.Mechanism) -> Floats:
     return setsu.close_loops(m, low + 0.4 * (high - low))
 
 
-def _standing(m: setsu.Mechanism, angles: dict[str, float]) -> Floats:
+def standing(m: setsu.Mechanism, angles: dict[str, float]) -> Floats:
     """The joints bent by name, the lowest contact points on the floor."""
     q = m.neutral()
     for name, place in zip(m.joint_names, m.q_slices, strict=True):

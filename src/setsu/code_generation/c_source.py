@@ -16,7 +16,7 @@ from setsu.errors import InputError
 from setsu.native.straight import Trace
 from setsu.symbolic import Op, OperationCount
 
-__all__ = ["Signature", "c_header", "c_source", "c_test"]
+__all__ = ["DOUBLE", "Signature", "c_header", "c_source", "c_test"]
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def _single_number(value: float) -> str:
     return (text if any(mark in text for mark in ".en") else text + ".0") + "f"
 
 
-_DOUBLE = Notation(
+DOUBLE = Notation(
     input=lambda array, position: f"{array}[{position}]",
     constant=_number,
     functions={Op.COS: "cos", Op.SIN: "sin", Op.SQRT: "sqrt"},
@@ -76,7 +76,7 @@ def _prototype(signature: Signature) -> str:
 
 def c_source(signature: Signature, trace: Trace) -> str:
     """Return the text of the .c file."""
-    program = assignments(trace.graph, trace.outputs, _SINGLE if signature.single else _DOUBLE)
+    program = assignments(trace.graph, trace.outputs, _SINGLE if signature.single else DOUBLE)
     read = {graph_input[0] for op, (graph_input, *_) in _inputs(trace) if op is Op.INPUT}
     lines = [f'#include "{signature.name}.h"', "", "#include <math.h>", "", f"{_prototype(signature)}", "{"]
     lines += [f"    (void){name};" for name, _, _ in signature.inputs if name not in read]

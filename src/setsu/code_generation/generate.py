@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
+from setsu.code_generation.casadi_source import source_for_casadi
 from setsu.code_generation.programs import TracedFunction, traced_function, traced_unit
 from setsu.code_generation.python_source import python_source
 from setsu.constraints.massless import refuse_unheld
@@ -70,7 +71,7 @@ _MEANINGS = {
     "center": "m, world axes",
     "result": "kg m/s and kg m²/s, world axes",
 }
-_LANGUAGES = ("c", "python", "fmu")
+_LANGUAGES = ("c", "python", "fmu", "casadi")
 _FMI_VERSIONS = ("2.0", "3.0")
 _PRECISIONS = ("double", "single")
 _TEST_TOLERANCE = 1e-11
@@ -81,9 +82,9 @@ _SINGLE_ROUNDING = 80.0
 class GeneratedCode:
     """Generated source: one function of one mechanism.
 
-    name: of the function and of the files. source, header: text (header empty for Python). test: text of a program that
-    checks the function on a few states (empty for Python). operations: arithmetic operations per call. unit: the files
-    of a Functional Mock-up Unit, for that language only.
+    name: of the function and of the files. source, header: text (header empty for Python and CasADi). test: text of a
+    program that checks the function on a few states (empty for these). operations: arithmetic operations per call.
+    unit: the files of a Functional Mock-up Unit, for that language only.
     """
 
     name: str
@@ -96,7 +97,7 @@ class GeneratedCode:
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write the files into a folder, made if need be, and return their paths."""
-        ending = {"c": ".c", "python": ".py", "fmu": ".c"}[self.language]
+        ending = {"c": ".c", "python": ".py", "fmu": ".c", "casadi": ".c"}[self.language]
         texts = {f"{self.name}{ending}": self.source, f"{self.name}.h": self.header, f"{self.name}_test.c": self.test}
         contents = {name: text.encode() for name, text in texts.items() if text}
         if self.unit is not None:
@@ -130,8 +131,10 @@ def generate(
         function: for example "inverse_dynamics", "mass_matrix", "forward_dynamics", "regressor". With loops or
             couplings accelerations are those of "constrained_dynamics", under that name; "forward_dynamics", which
             leaves loops open as a function of the library, is an alias of it here, with a ModelWarning that says so.
-        language: "c" (C99), "python", or "fmu": a Functional Mock-up Unit for co-simulation around "forward_dynamics"
-            or "constrained_dynamics", torques in, coordinates and velocities out; `write` puts NAME.fmu into a folder.
+        language: "c" (C99), "python", "casadi": C with derivatives of first and second order for `casadi.external`
+            (docs/optimisation_and_learning.md), or "fmu": a Functional Mock-up Unit for co-simulation around
+            "forward_dynamics" or "constrained_dynamics", torques in, coordinates and velocities out; `write` puts
+            NAME.fmu into a folder.
         fmi_version: of the unit, "2.0" or "3.0".
         precision: "double", or "single" for C with floats throughout, for processors that have hardware for these only.
         actuated: for mechanisms with loops or couplings, the joints that drive them, in the order of the arguments; as
@@ -183,6 +186,16 @@ def generate(
     trace = traced.trace
     if language == "python":
         return GeneratedCode(signature.name, language, python_source(signature, trace), "", "", trace.operations)
+    if language == "casadi":
+        text, operations, exact = source_for_casadi(signature, trace, mechanism.nv)
+        if not exact:
+            warnings.warn(
+                f"generate: second derivatives of {signature.name} would be too long as straight-line code and are left"
+                " out; IPOPT needs hessian_approximation limited-memory",
+                ModelWarning,
+                stacklevel=2,
+            )
+        return GeneratedCode(signature.name, language, text, "", "", operations)
     states, results = traced.test_vectors()
     source, header = c_source(signature, trace), c_header(signature, trace.operations)
     unit = None

@@ -32,7 +32,9 @@ def bench(
     So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
     sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
     random poses beside Pink and mink; simulator, one world driven from Python or not, and rollout, many at once, beside
-    MuJoCo; and control_laws, one call of each law beside Pinocchio in Python, and arms that press on walls at 1 kHz.
+    MuJoCo; control_laws, one call of each law beside Pinocchio in Python, and arms that press on walls at 1 kHz;
+    learning, environments for agents beside Gymnasium's own; and derivatives, through loops beside Pinocchio and
+    through contact beside MuJoCo's finite differences.
 
     Parameters
     ----------
@@ -40,8 +42,8 @@ def bench(
         Fewer rounds and sizes: about a minute.
     only
         Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep,
-        inverse_kinematics, simulator, rollout or control_laws; may be given several times. Without it, all but the last
-        eight.
+        inverse_kinematics, simulator, rollout, control_laws, learning or derivatives; may be given several times.
+        Without it, all but the last ten.
     out
         Folder for JSON and plots.
     json
@@ -198,6 +200,25 @@ def _if_possible(write: Callable[[], list[Path]]) -> list[Path] | None:
         return None
 
 
+def _learning(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import learning
+
+    with ProgressBar("measuring") as progress:
+        study = learning.measure_learning(quick=quick, progress=progress)
+    learning.write_learning_json(study, out / "learning.json")
+    return _Outcome(learning.learning_as_json(study), learning.learning_tables(study), [])
+
+
+def _derivatives(quick: bool, out: Path) -> _Outcome:
+    from setsu.benchmarks import derivatives
+
+    with ProgressBar("measuring") as progress:
+        study = derivatives.measure_derivatives(quick=quick, progress=progress)
+    derivatives.write_derivatives_json(study, out / "derivatives.json")
+    code = 0 if study.agrees else 1
+    return _Outcome(derivatives.derivatives_as_json(study), derivatives.derivatives_tables(study), [], code)
+
+
 _APART: dict[str, Callable[[bool, Path], _Outcome]] = {
     "contact": _contact,
     "loops": _loops,
@@ -207,5 +228,7 @@ _APART: dict[str, Callable[[bool, Path], _Outcome]] = {
     "simulator": _stepping("simulator"),
     "rollout": _stepping("rollout"),
     "control_laws": _control_laws,
+    "learning": _learning,
+    "derivatives": _derivatives,
 }
 """Studies that run only where they are asked for."""

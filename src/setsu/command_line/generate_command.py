@@ -39,7 +39,8 @@ def generate(
         Function of the library by name, for example inverse_dynamics, mass_matrix, forward_dynamics, regressor;
         inverse_dynamics when not given; forward_dynamics for an FMU, constrained_dynamics where there are loops.
     language
-        c (C99: source, header, self-test), python, or fmu (a Functional Mock-up Unit of one of these two).
+        c (C99: source, header, self-test), python, casadi (C with derivatives for casadi.external), or fmu (a
+        Functional Mock-up Unit of one of these two).
     fmi_version
         Version of the Functional Mock-up Interface: 2.0 or 3.0; 2.0 when not given.
     precision

@@ -11,6 +11,10 @@ from setsu.constraints.constrained_inverse_dynamics import ConstrainedInverseDyn
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.freedom import ConstraintReport, constraint_report, degrees_of_freedom, independent_coordinates
 from setsu.constraints.impulse_dynamics import ImpulseDynamics, impulse_dynamics
+from setsu.constraints.impulse_dynamics_derivatives import (
+    ImpulseDynamicsDerivatives,
+    impulse_dynamics_derivatives,
+)
 from setsu.constraints.prescribed import Prescribed
 from setsu.constraints.surfaces import Cylinder, ImplicitSurface, Plane, Sphere, Surface
 from setsu.constraints.system import ConstraintRows, ConstraintSystem, constraint_system
@@ -26,6 +30,7 @@ __all__ = [
     "Cylinder",
     "ImplicitSurface",
     "ImpulseDynamics",
+    "ImpulseDynamicsDerivatives",
     "Plane",
     "Prescribed",
     "Sphere",
@@ -40,6 +45,7 @@ __all__ = [
     "constraint_system",
     "degrees_of_freedom",
     "impulse_dynamics",
+    "impulse_dynamics_derivatives",
     "independent_coordinates",
     "loop_error",
 ]

@@ -1,7 +1,7 @@
 """Forces of springs, tendons, gravity compensation and fluid on declared bodies, for cuts through a moving body.
 
-The kernels sum them per moving body (kernels/force_elements.py, whose equations (1)-(5) these are); a weld inside that
-body needs to know on which side of it each one acts.
+The kernels sum them per moving body (kernels/force_elements.py, whose equations (1)-(5), (8) these are); a weld inside
+that body needs to know on which side of it each one acts.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ def _touches(m: Mechanism, line: Tendon, on: set[str]) -> bool:
 def _line(m: Mechanism, line: Tendon, q: ArrayLike, v: ArrayLike) -> Iterator[Attached]:
     """The pull of a line on the ends of its segments, and its torque on both sides of its joints (1)-(3)."""
     coordinates, rates = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-    length, rate = np.float64(0.0), np.float64(0.0)
+    length, rate, apart = np.float64(0.0), np.float64(0.0), np.zeros(3)
     pulls = []
     for segment in line.segments:
         ends = [(segment.body_a, segment.point_a), (segment.body_b, segment.point_b)]
         (p_a, v_a), (p_b, v_b) = (
             (_point(m, q, *end), frame_velocity(m, q, v, end[0], np.array(end[1]))[..., :3]) for end in ends
         )
-        r = p_b - p_a
+        r, apart = p_b - p_a, v_b - v_a
         distance = np.linalg.norm(r, axis=-1, keepdims=True)
         n = np.divide(r, distance, out=np.zeros_like(r), where=distance > 0.0)
         length = length + segment.factor * distance[..., 0]
-        rate = rate + segment.factor * np.sum(n * (v_b - v_a), axis=-1)
+        rate = rate + segment.factor * np.sum(n * apart, axis=-1)
         pulls += [(segment.body_a, segment.factor * n, p_a), (segment.body_b, -segment.factor * n, p_b)]
     for joint, factor in line.joints:
         index = m.joint_index(joint)
@@ -77,8 +77,14 @@ def _line(m: Mechanism, line: Tendon, q: ArrayLike, v: ArrayLike) -> Iterator[At
     low, high = line.rest
     stretch = np.where(length < low, length - low, np.where(length > high, length - high, 0.0))
     tension = (line.stiffness * stretch + line.damping * rate)[..., None]
+    alone = len(line.segments) == 1 and not line.joints
     for body, direction, point in pulls:
         force = tension * direction
+        if alone and (line.stiffness == 0.0 or low == high == 0.0):
+            at_once = line.damping * line.segments[0].factor ** 2 * apart  # (8)
+            force += np.where(
+                np.asarray(length)[..., None] == 0.0, at_once if body == line.segments[0].body_a else -at_once, 0.0
+            )
         yield Attached(body, np.concatenate([force, np.zeros_like(force)], axis=-1), point)
     for joint, factor in line.joints:
         body = m.moving[m.joint_index(joint)]

@@ -101,6 +101,19 @@ class MotionDerivatives:
         by_v = cross_motion(S, V) + self.Z[:, None]
         return np.concatenate([by_q * mask, by_v * mask], axis=-2)
 
+    def momentum(self, poses: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return derivatives (N, nv, 6) of the momentum of all bodies by coordinates and velocities, and itself (N, 6).
+
+        Linear first, then angular about the world's origin; poses (N, n_bodies, 4, 4).
+        """
+        bodies = np.arange(self.mechanism.n_bodies)
+        inertia = _inertias(self.mechanism, poses)
+        mask = self.moves[bodies][None, :, :, None]
+        momentum = (inertia @ self.V[:, bodies, :, None])[..., 0]
+        S, X = self.S[:, None], self.X[:, None]
+        by_q = cross_force(S, momentum[:, :, None]) + _times(inertia, X)
+        return (by_q * mask).sum(axis=1), (_times(inertia, S) * mask).sum(axis=1), momentum.sum(axis=1)
+
     def inertial_forces(self, poses: Floats) -> tuple[Floats, Floats]:
         """Return derivatives of the force each body's motion needs (its momentum's rate) by coordinates and
         velocities (N, n_bodies, 2 nv, 6) and by accelerations (N, n_bodies, nv, 6); poses (N, n_bodies, 4, 4)."""

@@ -20,6 +20,11 @@ The torques the drives have to give against the elements are tau_d = L_d t for a
     ∂F/∂v_e = D S_e                                                           (8)
     spring of a quaternion: ∂(k φ)/∂q = k (1 + ½ [φ]x + (1 - h cot h)/θ² [φ]x²)  (configuration.py (4))    (9)
 
+Where the points of a line with a limit come together (force_elements.py (8)), n = 0 in (1)-(5) and the line is a spring
+and a damper in all directions, of k = f² stiffness and c = f² damping:
+
+    ∂tau_d/∂q_e = J_r,d · (k J_r,e + c ∂(dr/dt)/∂q_e) + c dr/dt · ∂J_r,d/∂q_e,  ∂tau_d/∂v_e = c J_r,d · J_r,e    (10)
+
 Within a joint and above it the first term of (7) and the turning of S_d cancel.
 """
 
@@ -27,7 +32,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setsu.kernels.force_elements import absolute, along_joint, direction, joint_coordinate, stretch_of
+from setsu.kernels.force_elements import absolute, along_joint, coincide, direction, joint_coordinate, stretch_of
 from setsu.kernels.joint_forces import as_scalar_or_tuple, quaternion_spring
 from setsu.kernels.program import Loop
 from setsu.kernels.vectors import add, cross, dot, multiply, negative, rotate, rotate_back, scale, select_negative, sub
@@ -48,6 +53,7 @@ LINK_FIELDS = {
     "bent_rate": 3,
     "pull": 3,
     "across": 1,
+    "resist": 1,
     "line_length": 1,
     "line_rate": 1,
     "tension": 1,
@@ -60,7 +66,7 @@ LINK_FIELDS = {
     "wind": 3,
     "P": 3,
 }
-DOF_FIELDS = {"L": 1, "dL": 1, "J_r": 3, "W": 6, "DS": 6, "unit": 6, "elastic": 6}
+DOF_FIELDS = {"L": 1, "dL": 1, "J_r": 3, "dJ_r": 3, "W": 6, "DS": 6, "unit": 6, "elastic": 6}
 
 
 def start_elements(world: Any) -> None:
@@ -139,23 +145,29 @@ def _tighten(line: Any) -> None:
 
 
 def _hold(line: Any, piece: Any) -> None:
-    """Direction, ends and pull of a piece, for (5)."""
+    """Direction, ends and pull of a piece, for (5) and (10)."""
     world = line.world
     for end, position, name in ((piece.a, piece.position_a, "a"), (piece.b, piece.position_b, "b")):
-        setattr(world, f"P_{name}", add(end.x, rotate(end.R, position)))
+        P = add(end.x, rotate(end.R, position))
+        setattr(world, f"P_{name}", P)
+        setattr(world, f"dP_{name}", add(end.V[:3], cross(end.V[3:], P)))
     n, _, inverse = direction(sub(world.P_b, world.P_a))
     pull = piece.tie_pull * world.tension
-    world.n_line, world.pull, world.across = n, scale(n, pull), pull * inverse
+    at_once = (piece.tie_pull * piece.tie_pull) * coincide(piece, inverse)
+    world.resist = line.line_damping * at_once
+    world.n_line, world.across = n, pull * inverse + line.line_stiffness * at_once
+    world.pull = add(scale(n, pull), scale(sub(world.dP_b, world.dP_a), world.resist))
 
 
 def _clear_end(line: Any, piece: Any, d: Any) -> None:
-    d.J_r = (0.0, 0.0, 0.0)
+    d.J_r = d.dJ_r = (0.0, 0.0, 0.0)
 
 
 def _piece_column(name: str, sign: float) -> Any:
     def part(line: Any, piece: Any, d: Any) -> None:
-        S = d.S
-        d.J_r = add(d.J_r, scale(add(S[:3], cross(S[3:], getattr(d.world, f"P_{name}"))), sign))
+        S, X, P, dP = d.S, d.X, getattr(d.world, f"P_{name}"), getattr(d.world, f"dP_{name}")
+        d.J_r = add(d.J_r, scale(add(S[:3], cross(S[3:], P)), sign))
+        d.dJ_r = add(d.dJ_r, scale(add(cross(S[3:], dP), add(X[:3], cross(X[3:], P))), sign))  # (3)
 
     return part
 
@@ -167,9 +179,10 @@ def _lines(sign: float) -> Loop:
         d.dv[e] = d.dv[e] + sign * (world.line_c * (d.L * e.L))
 
     def across(line: Any, piece: Any, d: Any, e: Any) -> None:
-        n, J = d.world.n_line, e.J_r
+        n, J, resist = d.world.n_line, e.J_r, d.world.resist
         sideways = sub(J, scale(n, dot(n, J)))
-        d.dq[e] = d.dq[e] + sign * (d.world.across * dot(d.J_r, sideways))  # (5)
+        d.dq[e] = d.dq[e] + sign * (d.world.across * dot(d.J_r, sideways) + resist * dot(d.J_r, e.dJ_r))  # (5), (10)
+        d.dv[e] = d.dv[e] + sign * (resist * dot(d.J_r, J))  # (10)
 
     def bent(name: str, side: float) -> tuple[Loop, Loop]:
         """How the pull meets the change of one end's columns (6)."""

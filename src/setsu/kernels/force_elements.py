@@ -20,7 +20,13 @@ A push acts on one link at a point, with v, w the velocity of the point (less th
     energy = -lift · position                                                      (6)
     power of the drag = force · velocity of the point + moment · w                 (7)
 
-At |r| = 0 the direction is undefined and the force is taken as zero.
+At |r| = 0 the direction n = r / |r| is undefined. A line of one piece with rest = 0 (or stiffness = 0) has a limit
+there, that of the points which come together along their relative velocity, and so n dl = factor dr/dt:
+
+    pull = factor² damping dr/dt                                                   (8)
+    power of its damper = -factor² damping |dr/dt|²                                (9)
+
+Every other line pulls nowhere at |r| = 0.
 """
 
 from __future__ import annotations
@@ -53,6 +59,7 @@ __all__ = [
     "ENERGY_FIELDS",
     "absolute",
     "along_joint",
+    "coincide",
     "direction",
     "element_energy",
     "element_power",
@@ -153,14 +160,21 @@ def _tighten(line: Any) -> None:
 def _pull(line: Any, piece: Any) -> None:
     a, b, tension = piece.a, piece.b, line.world.tension
     arm_a, arm_b = rotate(a.R_w, piece.position_a), rotate(b.R_w, piece.position_b)
-    n, _, _ = direction(sub(add(b.x_w, arm_b), add(a.x_w, arm_a)))
-    force = scale(n, piece.tie_pull * tension)
+    n, _, inverse = direction(sub(add(b.x_w, arm_b), add(a.x_w, arm_a)))
+    apart = sub(add(b.v_w, cross(b.w_w, arm_b)), add(a.v_w, cross(a.w_w, arm_a)))
+    at_once = line.line_damping * (piece.tie_pull * piece.tie_pull) * coincide(piece, inverse)
+    force = add(scale(n, piece.tie_pull * tension), scale(apart, at_once))  # (8)
     drive = scale(b.along, piece.tie_joint * tension)
     moved = add(drive[3:], cross(sub(b.x_w, a.x_w), drive[:3]))
     on_a = (*add(force, drive[:3]), *add(cross(arm_a, force), moved))
     on_b = (*add(force, drive[:3]), *add(cross(arm_b, force), drive[3:]))
     a.external = add(a.external, on_a)  # (3)
     b.external = sub(b.external, on_b)
+
+
+def coincide(piece: Any, inverse: Scalar) -> Scalar:
+    """1 where the points of a piece with a limit (8) come together: the reciprocal of its length is 0 then. Else 0."""
+    return select_negative(-inverse, 0.0, piece.tie_round)
 
 
 def absolute(x: Scalar) -> Scalar:
@@ -205,6 +219,15 @@ def _start_power(world: Any) -> None:
     world.total = 0.0
 
 
+def _add_power_at_once(line: Any, piece: Any) -> None:
+    a, b, world = piece.a, piece.b, line.world
+    arm_a, arm_b = rotate(a.R_w, piece.position_a), rotate(b.R_w, piece.position_b)
+    inverse = direction(sub(add(b.x_w, arm_b), add(a.x_w, arm_a)))[2]
+    apart = sub(add(b.v_w, cross(b.w_w, arm_b)), add(a.v_w, cross(a.w_w, arm_a)))
+    at_once = line.line_damping * (piece.tie_pull * piece.tie_pull) * coincide(piece, inverse)
+    world.total = world.total - at_once * dot(apart, apart)  # (9)
+
+
 def _add_line_power(line: Any) -> None:
     world = line.world
     world.total = world.total - line.line_damping * (world.line_rate * world.line_rate)
@@ -223,7 +246,7 @@ def _give_power(world: Any) -> None:
 
 def element_power() -> Kernel:
     """Power of the dampers of lines and of the drag (W): what the elements do besides storing energy."""
-    measured = Loop("lines", (_start_line, Loop("pieces", (_measure,)), _add_line_power))
+    measured = Loop("lines", (_start_line, Loop("pieces", (_measure, _add_power_at_once)), _add_line_power))
     return Kernel(
         name="element_power",
         inputs=(Array("q", "q"), Array("v", "v")),

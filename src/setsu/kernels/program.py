@@ -72,6 +72,7 @@ TIE_CONSTANTS = {
     "tie_factor": 1,
     "tie_pull": 1,
     "tie_joint": 1,
+    "tie_round": 1,
     "push_lift": 3,
     "push_drag": 8,
     "push_wind": 3,

@@ -92,6 +92,7 @@ class Ties:
     tie_factor: Floats  # of a piece between two points: its share of the line's length
     tie_pull: Floats  # the same, and 0 where both points move with one link: such a piece pulls at nothing
     tie_joint: Floats  # of a piece that is a joint's coordinate, link b's: its factor
+    tie_round: Floats  # 1: a line of this piece alone that is slack at length 0 only: its force has a limit there
     push_lift: Floats  # (n, 3) constant force at frame a's origin, N, world axes
     push_drag: Floats  # (n, 8) -force = (d0 + d2..4 |v|) v, -moment = (d1 + d5..7 |w|) w, axes of frame a
     push_wind: Floats  # (n, 3) what v is relative to, m/s, world axes
@@ -230,6 +231,11 @@ def make_tables(mechanism: Mechanism) -> Tables:
     )
 
 
+def _has_limit(stiffness: float, lower: float, upper: float) -> float:
+    """1.0 for a line of one piece whose force k r + c dr/dt does not depend on where its points come together from."""
+    return 1.0 if stiffness == 0.0 or lower == upper == 0.0 else 0.0
+
+
 def _ties_and_lines(
     mechanism: Mechanism, axes: list[Floats], body_link: list[int], parents: list[int]
 ) -> dict[str, Any]:
@@ -256,6 +262,7 @@ def _ties_and_lines(
     for spring in mechanism.springs:
         piece(spring.body_a, spring.point_a, spring.body_b, spring.point_b, 1.0)
         rest = spring.rest_length
+        rows[-1]["tie_round"] = _has_limit(spring.stiffness, rest, rest)
         lines.append((len(rows) - 1, len(rows), spring.stiffness, rest, rest, spring.damping))
     for tendon in mechanism.tendons:
         if not tendon.exerts_force:
@@ -267,6 +274,8 @@ def _ties_and_lines(
             link = body_link[mechanism.joint_index(joint)]
             still = (np.eye(3), np.zeros(3))
             tie((parents[link], *still), (link, *still), tie_joint=factor)
+        if len(tendon.segments) == 1 and not tendon.joints:
+            rows[-1]["tie_round"] = _has_limit(tendon.stiffness, *tendon.rest)
         lines.append((first, len(rows), tendon.stiffness, *tendon.rest, tendon.damping))
     n_springs = len(rows)
     for loop in mechanism.loops:
@@ -283,7 +292,7 @@ def _ties_and_lines(
     shapes: dict[str, tuple[int, ...]] = {
         **{f"rotation_{which}": (3, 3) for which in "ab"},
         **{f"position_{which}": (3,) for which in "ab"},
-        **dict.fromkeys(("tie_factor", "tie_pull", "tie_joint"), ()),
+        **dict.fromkeys(("tie_factor", "tie_pull", "tie_joint", "tie_round"), ()),
         "push_lift": (3,),
         "push_drag": (8,),
         "push_wind": (3,),

@@ -2,6 +2,7 @@
 
 from setsu.sample_mechanisms.benchmark_linkages import bricard, n_four_bar, spatial_slider_crank
 from setsu.sample_mechanisms.closed_chains import five_bar, four_bar, parallelogram_arm, slider_crank
+from setsu.sample_mechanisms.closed_leg_biped import closed_leg_biped
 from setsu.sample_mechanisms.closed_link_manipulators import six_joint_parallelogram_arm, two_joint_parallelogram
 from setsu.sample_mechanisms.delta_robot import delta_robot
 from setsu.sample_mechanisms.excavator_boom import excavator_boom
@@ -22,6 +23,7 @@ __all__ = [
     "binary_tree",
     "bricard",
     "chain",
+    "closed_leg_biped",
     "delta_robot",
     "excavator_boom",
     "five_bar",

@@ -248,6 +248,14 @@ class ContactWorld(Block):
         super().set_state(kept)
         self.events, self._changes = list(kept["events"]), list(kept["changes"])
 
+    def last_point_forces(self) -> Floats:
+        """Forces on the contact points (n, 3) in the step just taken, N, world axes; zero before the first."""
+        c = self.problem.contacts[: self.problem.counts[0]]
+        c = c[c["point"] >= 0]
+        force = np.zeros((len(self.scene.points), 3))
+        np.add.at(force, c["point"], np.einsum("ck,cki->ci", c["impulse"], c["axes"]) / self.step)
+        return force
+
     def answer_failure(self) -> None:
         """Say why the world cannot go on."""
         if self.clock.frozen[0]:

@@ -30,7 +30,7 @@ from setsu.simulation.recording_set import make_recording, recorded_times, refus
 from setsu.simulation.saved_simulators import read_simulator, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
 from setsu.simulation.stability import unstable_loop
-from setsu.simulation.step_derivatives import StepDerivatives, refuse_derivatives, step_derivatives
+from setsu.simulation.step_derivatives import StepDerivatives, contact_marks, next_step_derivatives, refuse_derivatives
 from setsu.simulation.torques import Source, TorqueInput, law_name
 
 __all__ = ["Simulator"]
@@ -198,12 +198,12 @@ class Simulator:
         """Return the exact derivatives of the next step under a torque (nv,) or (count, nv); nothing moves.
 
         In tangent coordinates, (nv, nv) or (count, nv, nv): dq_dq, dq_dv, dq_dtau, dv_dq, dv_dv, dv_dtau of the state
-        after the step by the present one and the torque. For every integrator of fixed step, through trees, loops and
-        couplings; under loops along motions that keep them.
+        after the step by the present one and the torque. For every integrator of fixed step, through trees, loops
+        (along motions that keep them) and couplings; of trees in an environment through contact points at polygons.
 
         Raises:
-            InputError: an environment, surface contacts, joint stops, torque functions, pushes or an adaptive step,
-                which are not differentiated, and a step in which dry friction or an event changes what moves.
+            InputError: surface contacts, joint stops, torque functions, pushes, adaptive steps, bodies that touch each
+                other, impacts, and a step in which dry friction or an event changes what moves.
 
         >>> import setsu
         >>> sim = setsu.Simulator(setsu.sample_mechanisms.pendulum(), step=0.01)
@@ -213,14 +213,13 @@ class Simulator:
         """
         self._require_state("derivatives")
         refuse_derivatives(self.settings, self._source, self._pushing, self._stops)
-        before_q, before_v, kept = self._arrays.q.copy(), self._arrays.v.copy(), self.save()
+        a, kept, marks = self._arrays, self.save(), contact_marks(self._blocks)
+        before = a.q.copy(), a.v.copy()
         try:
             self.step(torque)
-            reached = self._arrays.q.copy(), self._arrays.v.copy()
-            held = self._arrays.held.copy()
+            return next_step_derivatives(self.settings, self._blocks, marks, before, a, self._batched)
         finally:
             self.restore(kept)
-        return step_derivatives(self.settings, before_q, before_v, held, reached, self._batched)
 
     def run(
         self,

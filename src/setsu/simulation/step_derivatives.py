@@ -13,6 +13,7 @@ z_i = h Σ A_ij k_j: their change solves the same equations linearised.         
 
 Each evaluation is that of `forward_dynamics_derivatives` or `constrained_dynamics_derivatives`; the step so repeated
 has to end where the machine's does, or the derivatives are refused: an event lies within it.
+Steps in an environment: contact_step_derivatives.py.
 Cost: that of as many derivatives of the dynamics as the method has stages.
 """
 
@@ -41,10 +42,18 @@ from setsu.dynamics.configuration_derivatives import chart, chart_rates
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.mechanism.loop_constraints import refuse_loop_constraints
+from setsu.simulation.contact_step import refuse_contact_step
+from setsu.simulation.contact_step_derivatives import contact_step_derivatives
 from setsu.simulation.implicit import make_implicit
+from setsu.simulation.joint_servo import JointServo, ServoRun
 from setsu.simulation.tableaus import EXPLICIT
 
-__all__ = ["StepDerivatives", "refuse_derivatives", "step_derivatives"]
+__all__ = [
+    "StepDerivatives",
+    "contact_marks",
+    "next_step_derivatives",
+    "refuse_derivatives",
+]
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +67,8 @@ class StepDerivatives:
 
     dq_dq, dq_dv, dq_dtau: of the configuration reached; dv_dq, dv_dv, dv_dtau: of the velocity. By the configuration,
     the velocity and the torque of the step. q, v: what is reached. Under loops and couplings, along motions that keep
-    them.
+    them. boundaries: contacts of the step, with the number of the world in a batch, at the boundary of their modes
+    (open, sticking, sliding), where the derivative is that of the mode found.
     """
 
     dq_dq: Floats
@@ -69,13 +79,13 @@ class StepDerivatives:
     dv_dtau: Floats
     q: Floats
     v: Floats
+    boundaries: tuple[str, ...] = ()
 
 
 def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -> None:
     """Raise an InputError for what steps are not differentiated through."""
     m = settings.mechanisms[0]
     for there, what in (
-        (settings.environment is not None, "an environment"),
         (settings.contacts, "surface contacts"),
         (settings.joint_stops, "joint stops"),
         (settings.integrator == "adaptive", "an adaptive step"),
@@ -83,20 +93,38 @@ def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -
         (settings.events, "events"),
         (settings.prescribed, "prescribed motions"),
         (source.functions or getattr(source, "codes", ()), "a torque function"),
+        (isinstance(settings.law, JointServo) and ServoRun(settings.law, m).needs_state, "a torque function"),
         (pushed, "a push"),
         (stopped, "a world that has stopped"),
     ):
         if there:
             raise InputError(
                 f"Simulator.derivatives: steps of {m.name} with {what} are not differentiated; expected a fixed step "
-                "under a held torque, through trees, loops and couplings"
+                "under a held torque, through trees, loops, couplings and contact points"
             )
+    if settings.environment is not None:
+        refuse_contact_step(settings)
     for each in settings.mechanisms:
         refuse_bearings(each, "Simulator.derivatives")
         refuse_loop_constraints(each, "Simulator.derivatives")
 
 
-def step_derivatives(
+def next_step_derivatives(
+    settings: Any,
+    blocks: Any,
+    marks: list[dict[str, Floats]],
+    before: tuple[Floats, Floats],
+    arrays: Any,
+    batched: bool,
+) -> StepDerivatives:
+    """Return the derivatives of the step that blocks have just taken from `before`; its end stands in `arrays`."""
+    reached = arrays.q.copy(), arrays.v.copy()
+    if settings.environment is not None:
+        return _environment_derivatives(blocks, marks, *before, reached, batched)
+    return _step_derivatives(settings, *before, arrays.held.copy(), reached, batched)
+
+
+def _step_derivatives(
     settings: Any, q: Floats, v: Floats, tau: Floats, reached: tuple[Floats, Floats], batched: bool
 ) -> StepDerivatives:
     """Return the derivatives of a step from q (N, nq), v (N, nv) under tau (N, nv) that the machine has `reached`."""
@@ -113,6 +141,30 @@ def step_derivatives(
     blocks = [d[..., k * nv : (k + 1) * nv].copy() for d in (dq, dv) for k in range(3)]
     fields = [*blocks, reached[0], reached[1]]
     return StepDerivatives(*(field if batched else field[0] for field in fields))
+
+
+def contact_marks(blocks: Any) -> list[dict[str, Floats]]:
+    """What worlds with an environment remember of the steps before, for `next_step_derivatives`."""
+    return [
+        {"creep": block.motion.creep.copy(), "energies": block.motion.energies.copy()}
+        for block in blocks
+        if hasattr(block, "environment")
+    ]
+
+
+def _environment_derivatives(
+    blocks: Any, marks: list[dict[str, Floats]], q: Floats, v: Floats, reached: tuple[Floats, Floats], batched: bool
+) -> StepDerivatives:
+    """Return the derivatives of the step that worlds with an environment have just taken from q (N, nq), v (N, nv)."""
+    found, boundaries = [], []
+    for k, (block, mark) in enumerate(zip(blocks, marks, strict=True)):
+        dq, dv, there = contact_step_derivatives(block, q[k], v[k], mark, (reached[0][k], reached[1][k]))
+        found.append((dq, dv))
+        boundaries += [f"world {k}: {text}" for text in there] if batched else there
+    nv = v.shape[1]
+    parts = [np.stack([pair[i] for pair in found])[..., k * nv : (k + 1) * nv] for i in range(2) for k in range(3)]
+    fields = [part.copy() if batched else part[0].copy() for part in (*parts, *reached)]
+    return StepDerivatives(*fields, boundaries=tuple(boundaries))
 
 
 def _require_same(m: Mechanism, found: StepResult, q: Floats, v: Floats, before: Floats) -> None:

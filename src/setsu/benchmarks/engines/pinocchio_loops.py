@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from setsu.benchmarks.loops_problems import SAMPLING, Motion, Problem, loop_offsets, motion_of_states
 from setsu.mechanism import Joint, Mechanism, Prismatic, Revolute, Universal
 
-__all__ = ["WAYS", "acceleration", "run", "version"]
+__all__ = ["WAYS", "acceleration", "derivatives", "run", "version"]
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,8 @@ WAYS = {"RK4, gain 0.05/h": 0.05, "RK4, gain 0.2/h": 0.2, "RK4, gain 1/h": 1.0}
 """Rates of Baumgarte's feedback times the step: none is best on all problems."""
 PROXIMAL = (1e-14, 1e-10, 10)
 """Accuracy, regularisation and most iterations of the solver, which make redundant rows solvable."""
+PROXIMAL_OF_DERIVATIVES = (1e-14, 1e-6, 10)
+"""The same for derivatives, whose rounding at redundant rows grows as the regularisation gets smaller."""
 
 
 def version() -> str:
@@ -67,18 +69,36 @@ def acceleration(problem: Problem, q: Floats, v: Floats) -> Callable[[], object]
     return lambda: solve(q, v)
 
 
+def derivatives(m: Mechanism) -> Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
+    """Return a function of q, v, tau: derivatives (nv, nv) of the accelerations by each, without feedback."""
+    model, data, constraints, constraint_data, _ = _prepared(m, 0.0)
+    settings = pin.ProximalSettings(*PROXIMAL_OF_DERIVATIVES)
+
+    def found(q: Floats, v: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
+        pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings)
+        pin.computeConstraintDynamicsDerivatives(model, data, constraints, constraint_data, settings)
+        return data.ddq_dq, data.ddq_dv, data.ddq_dtau
+
+    return found
+
+
 def _solver(m: Mechanism, rate: float) -> Callable[[Floats, Floats], Floats]:
     """Prepare model, constraints and memory; return acceleration(q, v)."""
+    model, data, constraints, constraint_data, settings = _prepared(m, rate)
+    tau = np.zeros(model.nv)
+    return lambda q, v: pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings).copy()
+
+
+def _prepared(m: Mechanism, rate: float) -> tuple[Any, ...]:
+    """Model, data, constraints with their data, settings."""
     model = _model(m)
     data = model.createData()
     constraints = _constraints(m, model, rate)
     constraint_data = pin.StdVec_RigidConstraintData()
     for constraint in constraints:
         constraint_data.append(constraint.createData())
-    settings = pin.ProximalSettings(*PROXIMAL)
     pin.initConstraintDynamics(model, data, constraints, constraint_data)
-    tau = np.zeros(model.nv)
-    return lambda q, v: pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings).copy()
+    return model, data, constraints, constraint_data, pin.ProximalSettings(*PROXIMAL)
 
 
 def _model(m: Mechanism) -> Any:
