@@ -266,6 +266,7 @@ PARTS = frozenset(
         "named_numbers",
         "native",
         "nodal",
+        "noise",
         "reproduce",
         "sample_mechanisms",
         "scenario",

@@ -203,11 +203,12 @@ def _press(arm: _Arm, wall: str, masses: float) -> WallRow:
     """Press on a horizontal wall below the tool for a second."""
     m, q, nv = arm.mechanism, arm.q, arm.mechanism.nv
     T = setsu.frame_pose(m, q, arm.tool)
-    tip = T[:3, :3].T @ np.array([0.0, 0.0, -_TIP])
+    tip = (T[:3, :3].T @ np.array([0.0, 0.0, -_TIP])).tolist()
     height = float(T[2, 3]) - _TIP
     surface = setsu.SurfaceContact(arm.tool, tip, setsu.Plane((0, 0, 1), height), friction=0.2)
     if wall == "rigid":
-        real, options = m, {"contacts": [surface]}
+        real = m
+        options: dict[str, Any] = {"contacts": [surface]}
         sensor = control.ForceSensor(real, [surface], noise=0.01 * FORCE, seed=1)
         feedback: Any = (control.SurfacePress, FORCE, 40.0)
     else:

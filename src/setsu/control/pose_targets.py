@@ -29,7 +29,7 @@ class PoseTarget:
         """Return pose, velocity and acceleration."""
         answer = self.pose(t) if callable(self.pose) else self.pose
         parts = list(answer) if isinstance(answer, tuple) else [answer]
-        T = parts[0] if holds_symbols(parts[0]) else np.asarray(parts[0], dtype=np.float64)
+        T: Any = parts[0] if holds_symbols(parts[0]) else np.asarray(parts[0], dtype=np.float64)
         rates = [plain_or_symbols(part) for part in parts[1:]] + [np.zeros(6)] * (3 - len(parts))
         if T.shape != (4, 4) or [rate.shape for rate in rates] != [(6,), (6,)]:
             when = "" if isinstance(t, Number) else f" at t = {t:.9g} s"

@@ -50,11 +50,9 @@ def actuator_torque(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, control: A
     """
     require_mechanism(mechanism, "actuator_torque")
     m = mechanism
-    q = _checked(q, m.nq, "q")
-    v = _checked(v, m.nv, "v")
-    control = _checked(control, len(m.actuators), "control")
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], control.shape[:-1])
-    q, v, control = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, control))
+    parts: list[Any] = [_checked(q, m.nq, "q"), _checked(v, m.nv, "v"), _checked(control, len(m.actuators), "control")]
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    q, v, control = (np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts)
     torque: Any = np.zeros((*batch, m.nv))
     for index, actuator in enumerate(m.actuators):
         length, moment = _transmission(m, actuator, q)
