@@ -33,7 +33,7 @@ def bench(
     sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
     random poses beside Pink and mink; simulator, one world driven from Python or not, and rollout, many at once, beside
     MuJoCo; control_laws, one call of each law beside Pinocchio in Python, and arms that press on walls at 1 kHz;
-    learning, environments for agents beside Gymnasium's own; and derivatives, through loops beside Pinocchio and
+    learning, learning environments beside Gymnasium's own; and derivatives, through loops beside Pinocchio and
     through contact beside MuJoCo's finite differences.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What an agent has to do: a mechanism in its world, what it may drive and sees, and what counts. No Gymnasium here.
+"""What a policy has to do: a mechanism in its world, what it may drive and sees, and what counts. No Gymnasium here.
 
 Functions of a task work on N worlds at once, so that one environment and a vector of them are the same numbers.
 """

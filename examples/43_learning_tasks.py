@@ -1,4 +1,4 @@
-"""Environments for agents that learn: a biped with closed legs stands, an arm presses along a wall. No training here.
+"""Tasks for learning: a biped with closed legs stands, an arm presses along a wall. No training here.
 
 Needs Gymnasium: pip install setsu[learning].
 """
