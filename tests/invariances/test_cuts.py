@@ -25,6 +25,7 @@ MAKERS = {
     "stewart_platform": samples.stewart_platform,
     "excavator_boom": samples.excavator_boom,
     "jansen_leg": samples.jansen_leg,
+    "closed_leg_biped": samples.closed_leg_biped,
 }
 
 
