@@ -12,6 +12,8 @@ Source: Vukobratovic and Borovac 2004. Cost: one sweep over the bodies per insta
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,8 @@ from setsu.control.humanoid.biped import Biped
 from setsu.control.humanoid.motion import ground_wrench
 from setsu.dynamics import body_poses, center_of_mass
 from setsu.mechanism import Mechanism
+from setsu.simulation import Recording
+from setsu.simulation.events import EventReport
 
 __all__ = [
     "contact_positions",
@@ -28,6 +32,7 @@ __all__ = [
     "support_margin",
     "support_polygon",
     "tilt",
+    "with_fall",
 ]
 
 Floats = NDArray[np.float64]
@@ -59,6 +64,26 @@ def momentum_error(biped: Biped, q: Floats, v: Floats, a: Floats, positions: Flo
     turning = np.cross(positions - com[:, None], forces).sum(axis=1)
     left = np.concatenate([force - total, moment - np.cross(com, force) - turning], axis=1)
     return np.abs(left).max(axis=1) / biped.weight
+
+
+def with_fall(biped: Biped, recording: Recording, *, lean: float = 1.0, height: float = 0.6) -> Recording:
+    """Return the recording with an event "fall" where the biped has fallen over, or the recording itself.
+
+    lean: of the torso off the vertical (rad); height: of the torso above the lowest sole, as part of that in the first
+    record. Whichever is passed first is a fall; the event's name is the torso's.
+    """
+    soles = biped.sole_corners(recording.q)[..., 2].min(axis=(-1, -2))
+    above = biped.pose_of(recording.q, biped.torso)[..., 2, 3] - soles
+    fallen = np.flatnonzero((tilt(biped, recording.q) > lean) | (above < height * above[0]))
+    if not fallen.size:
+        return recording
+    none = np.zeros(0)
+    event = EventReport(float(recording.time[fallen[0]]), "fall", biped.torso, np.zeros(biped.mechanism.nv), none)
+    reported = copy.copy(recording)
+    before = [known for known in recording.events if known.time <= event.time]
+    events = (*before, event, *recording.events[len(before) :])
+    object.__setattr__(reported, "events", events)
+    return reported
 
 
 def tilt(biped: Biped, q: Floats) -> Floats:

@@ -15,6 +15,7 @@ from setsu.control.humanoid.balance import (
     support_margin,
     support_polygon,
     tilt,
+    with_fall,
 )
 
 M = setsu.sample_mechanisms.hoap1_like()
@@ -106,3 +107,22 @@ def test_tilt_is_the_angle_to_the_vertical() -> None:
     angles = np.array([0.0, 1e-9, 2.0])
     q[:, 3], q[:, 6] = np.sin(angles / 2), np.cos(angles / 2)
     assert np.allclose(tilt(BIPED, q), angles, rtol=1e-12, atol=1e-18)
+
+
+def test_a_fall_is_an_event_and_standing_is_none() -> None:
+    m = setsu.sample_mechanisms.hoap1_like()
+    biped = Biped(m)
+    pushed = np.zeros(m.nv)
+    pushed[0] = 0.8
+    start, floor = standing_posture(biped), setsu.Environment.floor()
+    run = setsu.simulate(m, start, pushed, 0.7, 1e-3, environment=floor, record_every=10)
+    falls = [event for event in with_fall(biped, run).events if event.kind == "fall"]
+    assert len(falls) == 1
+    assert 0.1 < falls[0].time < 0.7
+    assert str(falls[0]).endswith("fall torso")
+    assert [event.time for event in with_fall(biped, run).events] == sorted(
+        event.time for event in with_fall(biped, run).events
+    )
+    servo = setsu.JointServo(300.0, 4.0, start)
+    stands = setsu.simulate(m, start, np.zeros(m.nv), 0.1, 1e-3, torque=servo, environment=floor, record_every=10)
+    assert with_fall(biped, stands) is stands
