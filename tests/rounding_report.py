@@ -61,8 +61,8 @@ class Report:
     def _allclose(self, before: Callable[..., None]) -> Callable[..., None]:
         def watched(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 0.0, **named: Any) -> None:
             before(actual, desired, rtol=rtol, atol=atol, **named)
-            allowed = np.broadcast_to(atol + rtol * np.abs(desired), np.shape(np.subtract(actual, desired)))
-            error = np.abs(np.subtract(actual, desired))
+            error = np.abs(np.subtract(1.0 * np.asarray(actual), 1.0 * np.asarray(desired)))  # truth values too
+            allowed = np.broadcast_to(atol + rtol * np.abs(1.0 * np.asarray(desired)), error.shape)
             if error.size and max(rtol, atol) <= _LARGEST_TOLERANCE and (allowed > 0.0).any():
                 worst = np.argmax(np.where(allowed > 0.0, error / np.where(allowed > 0.0, allowed, 1.0), 0.0))
                 self.take(float(error.flat[worst]), float(allowed.flat[worst]))
