@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import setsu
+from setsu.native.array_book import Book
 
 __all__ = ["DetectionRow", "measure_detection"]
 
@@ -63,7 +64,7 @@ def measure_detection(repeats: int) -> list[DetectionRow]:
     rows = []
     for near, low in (("2 of 16 boxes", 2), ("all boxes", 16)):
         run = _scene(low)
-        scene, problem, poses = run._books[3], run._books[5], run.motion.poses
+        scene, problem, poses = Book(run.scene), Book(run.problem), run.motion.poses
         times = []
         for function in (with_tree, every_pair):
             found = function(scene, problem, poses, 1)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import setsu
+from setsu.native.array_book import Book
 
 __all__ = ["MethodRow", "measure_methods"]
 
@@ -119,8 +120,9 @@ def _solve(solver: Any, problem: dict[str, Any], method: str, start: str, repeat
         if method == "newton":
             run = problem["run"]
             run.problem.contacts["impulse"][: len(begin) // 3] = begin.reshape(-1, 3)
+            tree, contacts = Book(run.tree), Book(run.problem)
             t = time.perf_counter()
-            residual, rounds, _ = solver(run._books[4], run._books[5])
+            residual, rounds, _ = solver(tree, contacts)
         else:
             t = time.perf_counter()
             residual, rounds = solver(problem["W"], problem["b"], problem["mu"], problem["scale"], impulse, MOST)
