@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -246,6 +247,14 @@ class Recording:
         from setsu.simulation.plotting import plot
 
         return plot(self, quantity)
+
+    def with_event(self, time: float, kind: str, name: str) -> Recording:
+        """Return the recording with one event more, in its place by time (s): what somebody saw in the motion."""
+        event = EventReport(float(time), kind, name, np.zeros(self.v.shape[-1]), np.zeros(0))
+        reported = copy.copy(self)
+        before = [known for known in self.events if known.time <= event.time]
+        object.__setattr__(reported, "events", (*before, event, *self.events[len(before) :]))
+        return reported
 
     def show(self, **options: Any) -> Any:
         """Open a 3D replay with plots in the browser (extra `studio`); waits until Ctrl-C outside interactive sessions.

@@ -12,7 +12,7 @@ Source: Vukobratovic and Borovac 2004. Cost: one sweep over the bodies per insta
 
 from __future__ import annotations
 
-import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,6 @@ from setsu.control.humanoid.biped import Biped
 from setsu.control.humanoid.motion import ground_wrench
 from setsu.dynamics import body_poses, center_of_mass
 from setsu.mechanism import Mechanism
-from setsu.simulation import Recording
-from setsu.simulation.events import EventReport
 
 __all__ = [
     "contact_positions",
@@ -66,8 +64,8 @@ def momentum_error(biped: Biped, q: Floats, v: Floats, a: Floats, positions: Flo
     return np.abs(left).max(axis=1) / biped.weight
 
 
-def with_fall(biped: Biped, recording: Recording, *, lean: float = 1.0, height: float = 0.6) -> Recording:
-    """Return the recording with an event "fall" where the biped has fallen over, or the recording itself.
+def with_fall(biped: Biped, recording: Any, *, lean: float = 1.0, height: float = 0.6) -> Any:
+    """Return the Recording of a run with an event "fall" where the biped has fallen over, or the recording itself.
 
     lean: of the torso off the vertical (rad); height: of the torso above the lowest sole, as part of that in the first
     record. Whichever is passed first is a fall; the event's name is the torso's.
@@ -77,13 +75,7 @@ def with_fall(biped: Biped, recording: Recording, *, lean: float = 1.0, height: 
     fallen = np.flatnonzero((tilt(biped, recording.q) > lean) | (above < height * above[0]))
     if not fallen.size:
         return recording
-    none = np.zeros(0)
-    event = EventReport(float(recording.time[fallen[0]]), "fall", biped.torso, np.zeros(biped.mechanism.nv), none)
-    reported = copy.copy(recording)
-    before = [known for known in recording.events if known.time <= event.time]
-    events = (*before, event, *recording.events[len(before) :])
-    object.__setattr__(reported, "events", events)
-    return reported
+    return recording.with_event(recording.time[fallen[0]], "fall", biped.torso)
 
 
 def tilt(biped: Biped, q: Floats) -> Floats:
