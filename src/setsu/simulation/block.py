@@ -223,12 +223,13 @@ class Block(ABC):
         """Let these sampled laws act; what those that acted before remember is kept for when they come again."""
         before = [code for code in self._codes if hasattr(code, "period")]
         for k, law in enumerate(before):
-            self._sampled_before[id(law)] = (law, self.sampling, k)
+            self._sampled_before[id(law.function)] = (law, self.sampling, k)
         worlds = range(self.first, self.first + self.count) if batched else None
         made = make_sampling(laws, self.count, self.mechanism.nv, sensed, worlds)
         for k, law in enumerate(laws):
-            if id(law) in self._sampled_before:
-                _, old, j = self._sampled_before[id(law)]
+            known, old, j = self._sampled_before.get(id(law.function), (None, made, k))
+            # Gains may have changed since; a law that remembers or waits otherwise begins anew.
+            if known is not None and (known.memory, known.period, known.delay) == (law.memory, law.period, law.delay):
                 made.taken[k], made.first[k] = old.taken[j], old.first[j]
                 made.memory[k, :, : law.memory] = old.memory[j, :, : law.memory]
                 ring = int(made.sizes[k, 2]) * self.mechanism.nv

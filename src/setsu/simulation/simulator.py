@@ -279,7 +279,7 @@ class Simulator:
         if not isinstance(kept, dict) or kept.get("kind") != self._kind():
             raise InputError(
                 "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, step, "
-                f"integrator, count), got {kept!r:.80}"
+                f"integrator, count, sampled laws), got {kept!r:.80}"
             )
         for block, state in zip(self._blocks, kept["blocks"], strict=True):
             block.set_state(state)
@@ -297,9 +297,9 @@ class Simulator:
     def _kind(self) -> str:
         s = self.settings
         driven = [drive.joint for drive in s.prescribed]
-        return repr(
-            ([m.digest for m in s.mechanisms], s.step, s.integrator, self._count, s.environment is None, driven)
-        )
+        sampled = [(c.memory, c.period, c.delay) for c in self._source.codes if hasattr(c, "period")]
+        models = [m.digest for m in s.mechanisms]
+        return repr((models, s.step, s.integrator, self._count, s.environment is None, driven, sampled))
 
     # Pushes --------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,41 @@ def test_force_on_a_compliant_wall_by_a_sensor_of_a_body() -> None:
     assert far.torque.max() <= 30.0 + 1e-9
     with pytest.raises(setsu.InputError, match="ForceSensor of a body"):
         setsu.simulate(cart, [-0.02], [0.0], 0.01, 1e-3, torque=law)
+
+
+def test_gains_changed_between_runs_keep_the_integral() -> None:
+    def sums(change: bool) -> float:
+        law = LAWS["integral"]().sampled(0.005)
+        sim = setsu.Simulator(ARM, 1e-3)
+        sim.reset(START + 0.1, np.zeros(3))
+        sim.run(0.02, torque=law)
+        if change:
+            law.law.velocity_gain = law.law.velocity_gain * (1.0 + 1e-12)
+        return float(np.abs(sim.run(0.02, torque=law).torque[0]).max())
+
+    assert sums(True) == pytest.approx(sums(False), rel=1e-6)
+
+
+def test_restoring_under_another_law_is_refused(tmp_path: Path) -> None:
+    sim = setsu.Simulator(ARM, 1e-3, torque=LAWS["integral"]().sampled(0.005, velocity_noise=1e-3))
+    sim.reset(START + 0.1, np.zeros(3))
+    sim.step(steps=17)
+    kept = sim.save(tmp_path / "sim.bin")
+    for law in (None, LAWS["feedback"]().sampled(0.005), LAWS["integral"]().sampled(0.005, delay=0.1)):
+        with pytest.raises(setsu.InputError, match="sampled laws"):
+            setsu.Simulator(ARM, 1e-3, torque=law).restore(kept)
+    again = setsu.Simulator.load(tmp_path / "sim.bin")
+    for each in (sim, again):
+        each.step(steps=20)
+    assert np.array_equal(sim.q, again.q)
+    assert np.array_equal(sim.v, again.v)
+
+
+@pytest.mark.parametrize("period", [0.0004, 0.0025])
+def test_periods_that_no_step_divides(period: float) -> None:
+    def made() -> control.Sampled:
+        return LAWS["integral"]().sampled(period, delay=0.0007)
+
+    inside = setsu.simulate(ARM, START + 0.1, np.zeros(3), 0.05, 1e-3, torque=made())
+    called = setsu.simulate(ARM, START + 0.1, np.zeros(3), 0.05, 1e-3, torque=Called(made()))
+    np.testing.assert_allclose(inside.torque, called.torque, rtol=0.0, atol=1e-10)
