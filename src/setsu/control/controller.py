@@ -96,15 +96,18 @@ class Controller(ABC):
         Raises:
             InputError: the law has a memory, reads a sensor or calls functions that are no `control.law`.
         """
-        from setsu.control.law import CompiledLaw
+        from setsu.control.law import CompiledLaw, traced_law
+        from setsu.symbolic.tracing import Untraceable
 
-        code = self.traced(mechanism)
-        if code is None or hasattr(code, "period"):
+        expected = "expected a law of t, q and v alone, its functions decorated by setsu.control.law"
+        if not self.traceable:
             raise InputError(
-                f"{type(self).__name__}.compile: the law remembers, senses or calls functions of Python; expected a "
-                "law of t, q and v alone, functions decorated by setsu.control.law"
+                f"{type(self).__name__}.compile: it calls functions of Python, or is sampled itself; {expected}"
             )
-        return CompiledLaw(code, mechanism)
+        try:
+            return CompiledLaw(self.traced(mechanism) or traced_law(self, mechanism), mechanism)
+        except Untraceable as problem:
+            raise InputError(f"{type(self).__name__}.compile for {mechanism.name}: {problem}; {expected}") from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in _CODES}

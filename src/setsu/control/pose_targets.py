@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from setsu.control.arguments import plain_or_symbols
 from setsu.errors import InputError
+from setsu.spatial import is_rotation
 from setsu.symbolic.tracing import Number, holds_symbols
 
 __all__ = ["PoseTarget", "pose_error"]
@@ -35,7 +36,18 @@ class PoseTarget:
             when = "" if isinstance(t, Number) else f" at t = {t:.9g} s"
             shapes = ", ".join(str(part.shape) for part in (T, *rates))
             raise InputError(f"{self.what} pose{when}: expected shapes (4, 4), (6,), (6,), got {shapes}")
+        if not holds_symbols(T):
+            _require_pose(T, f"{self.what} pose" if not callable(self.pose) else f"{self.what} pose at t = {t} s")
         return T, rates[0], rates[1]
+
+
+def _require_pose(T: Any, what: str) -> None:
+    if not np.isfinite(T).all():
+        raise InputError(f"{what}: expected finite numbers, got {T.tolist()}")
+    if T[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
+        raise InputError(f"{what}: expected a pose (4, 4) whose last row is 0 0 0 1, got {T[3].tolist()}")
+    if not is_rotation(T[:3, :3], 1e-6):
+        raise InputError(f"{what}: expected a rotation in its upper left, right-handed, got {T[:3, :3].tolist()}")
 
 
 def pose_error(T: Any, T_d: Any) -> Any:

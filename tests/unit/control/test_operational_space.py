@@ -148,6 +148,24 @@ def test_wrong_arguments_are_refused(options: dict[str, Any], message: str) -> N
         control.OperationalSpace(PANDA, TOOL, np.eye(3), 1.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda T: np.diag([2.0, 2.0, 2.0, 1.0]) @ T, "rotation"),
+        (lambda T: np.diag([-1.0, 1.0, 1.0, 1.0]) @ T, "rotation"),
+        (lambda T: T * np.nan, "finite"),
+        (lambda T: T + np.eye(4)[:, [3, 0, 1, 2]], "pose"),
+    ],
+)
+def test_what_is_no_pose_is_refused_at_once_or_when_a_function_gives_it(spoil: Any, message: str) -> None:
+    wrong = spoil(setsu.frame_pose(PANDA, Q, TOOL))
+    for make in (control.OperationalSpace, control.PoseImpedance):
+        with pytest.raises(setsu.InputError, match=message):
+            make(PANDA, TOOL, wrong, 100.0, 20.0)
+        with pytest.raises(setsu.InputError, match=message):
+            make(PANDA, TOOL, lambda t: wrong, 100.0, 20.0)(0.5, Q, np.zeros(7))
+
+
 def test_compensations_leave_a_body_at_rest_and_friction_free() -> None:
     arm = setsu.with_drives(planar_arm(2), damping=0.5, coulomb=0.2)
     law = control.GravityCompensation(arm) + control.FrictionCompensation(arm, 1.0, 1e-3)
@@ -165,8 +183,12 @@ def test_a_joint_impedance_is_a_spring_about_its_target() -> None:
     np.testing.assert_allclose(
         law(0.0, np.array([0.2, 0.4]), np.zeros(2)) - setsu.gravity_torque(arm, [0.2, 0.4]), [2.0, 0.0], atol=1e-12
     )
-    with pytest.raises(setsu.InputError, match="remembers, senses or calls"):
+    with pytest.raises(setsu.InputError, match="it integrates over all stages"):
         control.JointFeedback(arm, [0, 0], 1.0, integral_gain=1.0).compile(arm)
+    with pytest.raises(setsu.InputError, match="is sampled itself"):
+        law.sampled(0.01).compile(arm)
+    with pytest.raises(setsu.InputError, match=r"compile for UR10: .* expected a law of t, q and v alone"):
+        law.compile(ur10())
 
 
 def test_a_pose_impedance_is_a_spring_in_position_and_orientation() -> None:
