@@ -18,6 +18,7 @@ Cost: one closing per point. Refuses mechanisms whose loops cannot be closed (`c
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import numpy as np
@@ -161,20 +162,16 @@ def _regular_configuration(system: ConstraintSystem) -> Floats:
     """The neutral configuration where it is closed and regular, else the first one found that is."""
     mechanism = system.mechanism
     rng = np.random.default_rng(0)
-    found: list[Floats] = []
-    failed: ClosingError | None = None
-    for trial in range(_TRIES):
-        start = (0.3 if trial < _TRIES // 2 else 1.5) * rng.standard_normal(mechanism.nv)
-        try:
-            guess = integrate(mechanism, mechanism.neutral(), start, 1.0)
-            found.append(close_loops(mechanism, guess, respect_limits=False))
-        except ClosingError as error:
-            failed = error
-        if len(found) == 2 and _is_regular(system, mechanism.neutral(), found):
-            return mechanism.neutral()
+    sizes = np.where(np.arange(_TRIES) < _TRIES // 2, 0.3, 1.5)
+    starts = integrate(
+        mechanism, mechanism.neutral(), sizes[:, None] * rng.standard_normal((_TRIES, mechanism.nv)), 1.0
+    )
+    found = _closed_from(mechanism, starts[:2])
+    if len(found) == 2 and _is_regular(system, mechanism.neutral(), found):
+        return mechanism.neutral()
+    found += _closed_from(mechanism, starts[2:])
     if not found:
-        assert failed is not None
-        raise failed
+        return close_loops(mechanism, mechanism.neutral(), respect_limits=False)  # says which loop stays open
     ranks = [free_velocities(system, closed)[1:] for closed in found]
     generic = max(rank for _, rank in ranks)
     regular = [closed for closed, (_, rank) in zip(found, ranks, strict=True) if rank == generic]
@@ -182,6 +179,18 @@ def _regular_configuration(system: ConstraintSystem) -> Floats:
         if _constant_ratios(mechanism, closed) is not None:
             return closed
     return regular[0]
+
+
+def _closed_from(mechanism: Mechanism, starts: Floats) -> list[Floats]:
+    """Closed configurations near those of the starts (N, nq) that can be closed; all at once where all can."""
+    try:
+        return list(close_loops(mechanism, starts, respect_limits=False))
+    except ClosingError:
+        found = []
+        for start in starts:
+            with contextlib.suppress(ClosingError):
+                found.append(close_loops(mechanism, start, respect_limits=False))
+        return found
 
 
 def _is_regular(system: ConstraintSystem, q: Floats, others: list[Floats]) -> bool:

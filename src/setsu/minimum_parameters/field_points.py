@@ -51,7 +51,7 @@ class FieldSampler:
     Args:
         independent: velocities that determine the others.
         excluded: linear closures of other assembly branches; points on them are drawn again.
-        lengths: residues of named lengths; the others stand for their values.
+        lengths, angles: residues of named lengths, and of tan(α/2) for named angles; others stand for their values.
     """
 
     def __init__(
@@ -62,11 +62,13 @@ class FieldSampler:
         prime: int,
         seed: int,
         lengths: Mapping[str, int] | None = None,
+        angles: Mapping[str, int] | None = None,
     ) -> None:
         self.mechanism, self.excluded = mechanism, excluded
         self.ring = PrimeField(prime)
         residues = {name: self.ring.wrap(residue) for name, residue in (lengths or {}).items()}
-        self.constants = exact_constants(mechanism, self.ring, residues, {})
+        turns = {name: as_angle(self.ring, self.ring.wrap(residue)) for name, residue in (angles or {}).items()}
+        self.constants = exact_constants(mechanism, self.ring, residues, turns)
         self.freedom = len(independent)
         self._random = random.Random(seed)
         self._links = {int(mechanism.tables.v_index[k]): k for k in range(mechanism.tables.n_links)}

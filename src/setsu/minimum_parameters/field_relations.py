@@ -13,8 +13,6 @@ points in place of fundamental functions; rational reconstruction after Wang. Co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -29,9 +27,10 @@ from setsu.minimum_parameters.coordinates import LinearClosure
 from setsu.minimum_parameters.field_points import FieldSampler, UnsolvedLoopsError
 from setsu.minimum_parameters.linear_relations import PRIME, Relations, pivot_columns
 from setsu.minimum_parameters.numeric_relations import ClosedRegressor, numeric_columns
+from setsu.minimum_parameters.rational_interpolation import rational_from_residue
 from setsu.symbolic.flint_package import flint
 
-__all__ = ["PRIMES", "SPARE", "field_relations", "rational_from_residue", "relations_from_residues", "solved_residues"]
+__all__ = ["PRIMES", "SPARE", "field_relations", "relations_from_residues", "solved_residues"]
 
 Floats = NDArray[np.float64]
 
@@ -143,20 +142,6 @@ def _factors(
             agrees = value is not None and abs(float(value) - number) <= _AGREES * max(1.0, abs(number))
             factors[i, j] = value if agrees else number
     return factors
-
-
-def rational_from_residue(residue: int, modulus: int) -> Fraction | None:
-    """Return the fraction with numerator and denominator below √(modulus/2) that has this residue, if there is one.
-
-    >>> rational_from_residue(2 * pow(7, -1, 10007) % 10007, 10007)
-    Fraction(2, 7)
-    """
-    bound = isqrt(modulus // 2)
-    r0, r1, s0, s1 = modulus, residue % modulus, 0, 1
-    while r1 > bound:
-        quotient = r0 // r1
-        r0, r1, s0, s1 = r1, r0 - quotient * r1, s1, s0 - quotient * s1
-    return Fraction(r1, s1) if s1 != 0 and abs(s1) <= bound else None
 
 
 def other_branches(mechanism: Mechanism, reference: Floats, limit: int) -> list[LinearClosure]:

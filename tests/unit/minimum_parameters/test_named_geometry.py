@@ -63,6 +63,35 @@ def test_names_stand_for_the_numbers_of_the_same_linkage() -> None:
             assert _value(factor, other) == pytest.approx(_value(number, {}), rel=1e-5)
 
 
+def _offset_bars(values: dict[str, float], named: bool = True) -> setsu.Mechanism:
+    """A four-bar whose bars are bent (offsets across them), one length a sum, the coupler turned by an angle."""
+    s = {name: setsu.symbol(name, value) if named else value for name, value in values.items()}
+    builder = setsu.MechanismBuilder("bent bars")
+    y = (0, 1, 0)
+    turned = setsu.placement((s["l1"], 0, s["a"]), rpy=(0, s["turn"], 0))
+    builder.add_body("crank", joint=setsu.Revolute(y, "crank"), mass=1.0)
+    builder.add_body("coupler", "crank", setsu.Revolute(y, "elbow"), turned, mass=1.0)
+    builder.add_body("rocker", "world", setsu.Revolute(y, "rocker"), setsu.placement((0.9, 0, 0)), mass=1.0)
+    end = setsu.placement((s["l2"], 0, 0)) @ setsu.placement((0, 0, 0), rpy=(0, s["turn"], 0))
+    end = end @ setsu.placement((0.1, 0, 0))
+    builder.add_loop("pin", "coupler", "rocker", setsu.Revolute(y), end, setsu.placement((s["l3"] + s["a"], 0, 0)))
+    return builder.build()
+
+
+def test_sums_of_lengths_and_angles_keep_their_names() -> None:
+    values = {"l1": 0.3, "l2": 0.7, "l3": 0.5, "a": 0.2, "turn": 0.3}
+    named, plain = (setsu.minimum_parameters(_offset_bars(values, named)) for named in (True, False))
+    assert named.method == plain.method == "field"
+    rocker = "(a**2 + 2*a*l3 + l3**2)*Iyy_rocker"
+    assert f"Iyy_crank + (l1**2 + a**2)*M_coupler + (l1**2 + a**2)/{rocker}" in named.names
+    assert f"MSx_coupler + (l2 + 0.1*cos(turn))/{rocker}" in named.names
+    np.testing.assert_allclose(named.matrix, plain.matrix, atol=1e-12)
+    for terms, plain_terms in zip(named.terms, plain.terms, strict=True):
+        for (factor, name), (number, plain_name) in zip(terms, plain_terms, strict=True):
+            assert name == plain_name
+            assert _value(factor, values) == pytest.approx(_value(number, {}), rel=1e-5)
+
+
 def test_special_values_are_reported_not_named() -> None:
     """A crossed parallelogram with four names is special: for other values it is no such linkage."""
     m = _four_bar({"l0": 0.8, "l1": 0.3, "l2": 0.8, "l3": 0.3})

@@ -14,7 +14,7 @@ import setsu
 from setsu.kernels.energy_regressor import energy_regressor
 from setsu.kernels.interpreter import run
 from setsu.minimum_parameters.exact_geometry import rational, rational_angle, rational_rotation
-from setsu.minimum_parameters.field_relations import rational_from_residue
+from setsu.minimum_parameters.rational_interpolation import rational_from_residue
 from setsu.symbolic.exact_numbers import Angle, PrimeField, PrimeVectors, as_angle
 from setsu.symbolic.trigonometric_polynomials import TooManyTermsError, TrigonometricRing
 
