@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_assertion_pass(item: pytest.Item, lineno: int, expl: str) -> None:
     """Take down how near a comparison with a small number was (needs -o enable_assertion_pass_hook=true)."""
     if _REPORT in item.config.stash:
-        item.config.stash[_REPORT].comparison(f"{item.path.name}:{lineno}", expl)
+        item.config.stash[_REPORT].comparison(f"{item.path}:{lineno}", expl)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from setsu.constraints.system import constraint_system
+from setsu.mechanism import Mechanism
+
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -47,6 +50,14 @@ def condition_of(matrix: np.ndarray) -> float:
     """Condition number of a symmetric matrix on its range: largest over smallest singular value above rounding."""
     values = np.linalg.svd(matrix, compute_uv=False)
     return float(values[0] / values[values > len(values) * EPSILON * values[0]].min())
+
+
+def opening(mechanism: Mechanism, q: np.ndarray, c: float = 4.0) -> float:
+    """How far loops may stay open by rounding: c ε per body of the mechanism's length, more as angles are large.
+
+    Poses are products along the bodies; an angle θ is known to ε θ and moves what hangs on it by as much of a length.
+    """
+    return c * mechanism.n_bodies * EPSILON * constraint_system(mechanism).length * (1.0 + float(np.abs(q).max()))
 
 
 def _scale(terms: list[np.ndarray]) -> float:

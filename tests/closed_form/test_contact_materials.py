@@ -66,12 +66,14 @@ def test_rolling_friction_holds_a_ball_on_a_slope() -> None:
             assert np.abs(rec.v[-1]).max() < 1e-6
         else:
             excess = _G * (np.sin(slope) - 0.02 * np.cos(slope))
-            assert rec.v[-1, 0] == pytest.approx(5.0 / 7.0 * excess * 0.5, rel=1e-4)
+            assert rec.v[-1, 0] == pytest.approx(
+                5.0 / 7.0 * excess * 0.5, rel=1e-4
+            )  # not rounding: order of the method
 
 
 def test_without_coefficients_nothing_changes() -> None:
     rec = _run(_ball(), _RADIUS, [0, 0, 0, 0, 0, 10.0], 0.2)
-    assert rec.v[-1, 5] == pytest.approx(10.0, abs=1e-8)
+    assert rec.v[-1, 5] == pytest.approx(10.0, abs=1e-8)  # not rounding: where Newton ends
 
 
 def test_a_soft_contact_rests_at_its_depth() -> None:

@@ -32,7 +32,7 @@ def test_small_swings_have_the_known_period() -> None:
     """Linearised at rest: da/dq = -g/l, T = 2 π √(l/g): 1.794 s for 0.8 m."""
     slope = setsu.forward_dynamics_derivatives(pendulum(), [0.0], [0.0], [0.0]).dq[0, 0]
     assert slope == pytest.approx(-G / 0.8, rel=1e-14)
-    assert 2 * np.pi / np.sqrt(-slope) == pytest.approx(1.794281, abs=1e-6)
+    assert 2 * np.pi / np.sqrt(-slope) == pytest.approx(1.794281, abs=1e-6)  # not rounding: printed digits
 
 
 def test_large_swings_have_the_known_period() -> None:

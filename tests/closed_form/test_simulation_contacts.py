@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from rounding import rounding
 
 import setsu
 
@@ -90,7 +91,8 @@ def test_a_point_leaves_a_sphere_at_the_angle_of_the_textbook() -> None:
     release = run.events[0]
     assert release.kind == "release"
     before = run.time < release.time
-    assert run.constraint_error[before].max() < 1e-15
+    # The distance from the centre, of the size of the radius, less the radius: a sum of squares and a root.
+    assert run.constraint_error[before].max() <= rounding([np.ones(1)], c=10.0)
     last = run.q[before][-1]
     # energy: ½ v² = g (1 - cos θ) + ½ speed²; leaving where v² = g cos θ
     assert 1 + last[1] == pytest.approx(2 / 3 + speed**2 / (3 * G), abs=0.04)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from rounding import opening
 
 import setsu
 from setsu.constraints import constraint_system
@@ -31,7 +32,7 @@ def test_four_bars_pass_their_change_points_on_the_right_branch(n: int, duration
     assert np.abs(run.q[:, 0] - exact.q[:, 0]).max() < 1e-10
     assert np.abs(run.q[:, 0] + run.q[:, 1]).max() < 1e-12  # couplers stay level
     assert run.q[-1, 0] > (passages - 0.5) * math.pi
-    assert run.constraint_error.max() < 1e-14
+    assert run.constraint_error.max() <= opening(m, run.q)
     assert np.ptp(run.energy) < 1e-10
 
 
@@ -62,15 +63,15 @@ def test_bricard_moves_although_counting_says_it_cannot() -> None:
     assert np.abs(run.q - coarse.q).max() < 1e-9
     assert np.abs(run.q[-1]).max() > 0.5
     assert np.ptp(run.energy) < 1e-11
-    assert run.constraint_error.max() < 1e-14
+    assert run.constraint_error.max() <= opening(m, run.q)
 
 
 def test_a_slider_crank_in_space_keeps_energy_and_loop() -> None:
     m = spatial_slider_crank()
     v0 = setsu.consistent_velocity(m, m.neutral(), 6.0 * np.eye(m.nv)[0], fixed=["crank"])
     run = setsu.simulate(m, m.neutral(), v0, 0.5, 0.005, integrator="rk8", record_every=10)
-    assert np.ptp(run.energy) < 1e-9
-    assert run.constraint_error.max() < 1e-14
+    assert np.ptp(run.energy) < 1e-9  # not rounding: error of the method at this step
+    assert run.constraint_error.max() <= opening(m, run.q)
 
 
 def test_springs_and_friction_in_a_loop_joint_are_part_of_motion_and_ledger() -> None:

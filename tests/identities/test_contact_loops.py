@@ -45,7 +45,7 @@ def test_a_four_bar_foot_lands_with_its_loop_closed(landing: tuple[setsu.Mechani
     m, run = landing
     assert run.normal_force.max() > m.total_mass * 9.81
     assert np.abs(setsu.loop_error(m, run.q)).max() < 1e-10
-    assert run.constraint_error.max() < 1e-8
+    assert run.constraint_error.max() < 1e-8  # not rounding: where Newton ends, over the step
     assert run.contact_log is not None
     assert (run.contact_log.unconverged == 0.0).all()
     assert np.diff(run.energy).max() < 1e-9 * m.total_mass * 9.81
@@ -96,7 +96,7 @@ def test_couplings_and_surfaces_hold_too() -> None:
     run = setsu.simulate(m, [0.3, 0.0, 0.0], [0.0, 2.0, -1.0], 1.0, 1e-3, environment=FLOOR)
     assert np.abs(run.q[:, 1] + 2.0 * run.q[:, 2]).max() < 1e-10
     assert run.events
-    assert run.constraint_error.max() < 1e-8
+    assert run.constraint_error.max() < 1e-8  # not rounding: where Newton ends, over the step
 
 
 def test_a_loop_opens_and_closes_where_it_is_in_mid_flight() -> None:
@@ -124,7 +124,7 @@ def test_a_loop_opens_and_closes_where_it_is_in_mid_flight() -> None:
     assert closed.energy_lost == pytest.approx(0.5 * 0.5 * 0.4**2, rel=1e-9)
     assert run.ledger.impacts[-1] <= -closed.energy_lost
     assert np.allclose(run.ledger.total, run.energy - run.energy[0])
-    assert run.constraint_error.max() < 1e-8
+    assert run.constraint_error.max() < 1e-8  # not rounding: where Newton ends, over the step
     assert np.abs(run.loop_wrench[between][1:-1]).max() == 0.0
 
 

@@ -100,7 +100,7 @@ class SolvedStep:
         for _ in range(40):
             R, found = self.residual(q, v, tau, lam)
             lam = lam - (R @ self.chord.T).reshape(lam.shape)
-        assert np.abs(R).max() < 1e-12
+        assert np.abs(R).max() < 1e-12  # not rounding: where Newton of this test ends
         return found.q, found.v
 
 
@@ -130,7 +130,9 @@ def test_the_step_solved_to_rounding(case: str) -> None:
     e = np.repeat([1e-3 if case == "pushed-in box" else 1e-3 * H, 1e-3, 1e-3], m.nv)
     solved.step.out = np.full(len(solved.step.listed), case == "pushed-in box")
     q0 = solved.ended(q[None], v[None], tau[None])[0]
-    np.testing.assert_allclose(setsu.difference(m, q0[0], d.q), 0.0, atol=2e-9)
+    np.testing.assert_allclose(
+        setsu.difference(m, q0[0], d.q), 0.0, atol=2e-9
+    )  # not rounding: where Newton of the machine ends
     Q1, V1 = solved.ended(*shifted(m, q, v, tau, e))
     assert_blocks(m, whole(d), slopes(m, q0, Q1, V1, e), 1e-8)
 

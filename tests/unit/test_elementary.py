@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from rounding import EPSILON, assert_law
 from unit.native.test_cos_sin import exact_cos_sin
 
 from setsu.elementary import LARGEST_ANGLE, arctan2, cos_sin, exp, length, matmul, reduced_angle, solve_positive
@@ -29,7 +30,7 @@ def test_cosine_and_sine() -> None:
 def test_angles_of_any_size_are_reduced_exactly() -> None:
     """Beside the C library, whose reduction is exact, too."""
     for x in (3e6, -123456789.123, 1e22, -1e300, 1.7e308):
-        assert cos_sin(reduced_angle(x)) == pytest.approx((math.cos(x), math.sin(x)), abs=4e-16)
+        assert cos_sin(reduced_angle(x)) == pytest.approx((math.cos(x), math.sin(x)), abs=2.0 * EPSILON)
 
 
 def test_arctan2_in_every_quadrant() -> None:
@@ -43,7 +44,7 @@ def test_arctan2_in_every_quadrant() -> None:
 
 def test_exponential() -> None:
     for x in np.random.default_rng(6).uniform(-700.0, 700.0, 500).tolist():
-        assert exp(x) == pytest.approx(math.exp(x), rel=4e-16)
+        assert exp(x) == pytest.approx(math.exp(x), rel=2.0 * EPSILON)
 
 
 @compiled
@@ -78,9 +79,9 @@ def test_matmul_has_the_shapes_of_numpy_for_vectors_on_either_side() -> None:
     rng = np.random.default_rng(3)
     R, x, many = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(5, 3))
     for factors in ((R, x), (x, R), (many, R), (rng.normal(size=(4, 3, 3)), x), (x, R, R), (R, R, x)):
-        expected = factors[0]
+        expected, sizes = factors[0], np.abs(factors[0])
         for factor in factors[1:]:
-            expected = expected @ factor
+            expected, sizes = expected @ factor, sizes @ np.abs(factor)
         found = matmul(*factors)
         assert found.shape == expected.shape
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+        assert_law(found, expected, [sizes], c=3.0 * len(factors))

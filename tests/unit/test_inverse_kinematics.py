@@ -33,7 +33,7 @@ def assert_reached(m: setsu.Mechanism, frame: str, poses: np.ndarray, found: set
     """Judged by the kinematics, not by what the solver says."""
     assert found.converged.all()
     assert not found.infeasible
-    assert np.abs(setsu.frame_pose(m, found.q, frame) - poses).max() < 2e-9
+    assert np.abs(setsu.frame_pose(m, found.q, frame) - poses).max() < 2e-9  # not rounding: tolerance of the search
     if m.nq == m.nv:
         assert ((found.q >= m.lower) & (found.q <= m.upper)).all()
     if m.loops or m.couplings:
@@ -116,7 +116,7 @@ def test_limits_are_hard_bounds() -> None:
     assert not held.converged
     free = setsu.inverse_kinematics(m, target, limits=False)
     assert free.converged
-    assert free.q[0] == pytest.approx(1.0, abs=1e-9)
+    assert free.q[0] == pytest.approx(1.0, abs=1e-9)  # not rounding: tolerance of the search
 
 
 def test_posture_pulls_and_fixed_joints_stay() -> None:

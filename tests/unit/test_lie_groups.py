@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rounding import assert_law
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
@@ -33,11 +34,12 @@ def test_against_scipy_and_inverse(angle: float) -> None:
     if angle < np.pi:
         # At θ the axis of a rotation is known to ε, the angle near pi to ε too: the quaternion carries both.
         assert np.abs(back - phi).max() < 1e-15 * max(1.0, angle) * 4
-    assert np.abs(setsu.rotation_exp(back) - R).max() < 4e-15
+    assert_law(setsu.rotation_exp(back), R, [np.ones(1), phi], c=10.0)
     xi = np.concatenate([np.random.default_rng(1).standard_normal((20, 3)), phi], axis=1)
     T = setsu.pose_exp(xi)
-    assert np.abs(T - np.array([expm(_screw(row)) for row in xi])).max() < 1e-14
-    assert np.abs(setsu.pose_exp(setsu.pose_log(T)) - T).max() < 1e-14
+    # A position is at most as far as its path is long; expm squares its matrix again and again.
+    assert_law(T, np.array([expm(_screw(row)) for row in xi]), [np.ones(1), xi], c=20.0)
+    assert_law(setsu.pose_exp(setsu.pose_log(T)), T, [np.ones(1), xi], c=20.0)
 
 
 @pytest.mark.parametrize("angle", ANGLES[:-2])

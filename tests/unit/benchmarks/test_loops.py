@@ -76,7 +76,7 @@ def test_peers_follow_the_reference(engine: str, way: str, tolerance: float, mak
     motion = import_module(f"setsu.benchmarks.engines.{engine}").run(problem, way, 1e-3, 0.1)
     assert motion.points.shape == points.shape
     assert np.abs(motion.points - points).max() < tolerance
-    assert motion.constraint_error < tolerance
+    assert motion.constraint_error < tolerance  # not rounding: peers relax their loops
 
 
 def test_a_motion_that_runs_away_is_said_to() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from rounding import opening
 from scipy.special import ellipk
 
 import setsu
@@ -125,7 +126,7 @@ def test_it_swings_with_the_period_of_the_elliptic_integral(integrator: str) -> 
     q, v = swung(angle)
     rec = setsu.simulate(m, q, v, period, step=period / 2000, integrator=integrator)
     assert np.abs(rec.q[-1] - q).max() < 4.0 * INTEGRATORS[integrator]
-    assert rec.constraint_error.max() < 1e-14
+    assert rec.constraint_error.max() <= opening(m, rec.q, c=16.0)  # rows are differences of squares
     towards = np.array([-np.sin(angle), 0, np.cos(angle)])
     np.testing.assert_allclose(rec.loop_wrench[0, 0, :3], 2.0 * G * np.cos(angle) * towards, atol=1e-12)
 
@@ -159,7 +160,7 @@ def test_a_bead_on_a_circle_swings_as_a_pendulum(integrator: str) -> None:
     rod, (q, v) = pendulum(), swung(1.2)
     rec, other = (setsu.simulate(one, q, v, 1.0, step=1e-3, integrator=integrator) for one in (m, rod))
     assert np.abs(rec.q - other.q).max() < 10.0 * INTEGRATORS[integrator]
-    assert rec.constraint_error.max() < 1e-14
+    assert rec.constraint_error.max() <= opening(m, rec.q, c=16.0)  # rows are differences of squares
 
 
 # Rolling ------------------------------------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ def test_down_an_incline(shape: str, part: float) -> None:
     for integrator, accuracy in INTEGRATORS.items():
         rec = setsu.simulate(m, q, np.zeros(6), 1.0, step=1e-3, integrator=integrator)
         assert (rec.q[-1] - q)[:3] @ down == pytest.approx(0.5 * part * G * np.sin(slope), abs=accuracy)
-        assert rec.constraint_error.max() < 1e-14
+        assert rec.constraint_error.max() <= opening(m, rec.q, c=16.0)  # rows are differences of squares
 
 
 def test_a_disc_rolls_in_a_ring_as_a_pendulum_of_another_length() -> None:

@@ -31,11 +31,11 @@ def _throw(seed: int, seconds: float) -> setsu.Recording:
 def test_all_steps_settle(seed: int) -> None:
     log = _throw(seed, 1.5).contact_log
     assert log is not None
-    assert log.residual.max() <= 1e-8
-    assert np.quantile(log.residual, 0.999) <= 1e-10
+    assert log.residual.max() <= 1e-8  # not rounding: what converged means
+    assert np.quantile(log.residual, 0.999) <= 1e-10  # not rounding: where Newton ends
     assert not log.unconverged.any()
     assert log.depth.max() < 1e-4
-    assert log.cone.max() < 1e-9  # N s
+    assert log.cone.max() < 1e-9  # N s; not rounding: follows from the residual
 
 
 def test_a_long_chain_settles_too() -> None:
@@ -59,6 +59,6 @@ def test_a_long_chain_settles_too() -> None:
     run = setsu.simulate(m, q, v, 0.3, 1e-3, environment=setsu.Environment.floor())
     log = run.contact_log
     assert log is not None
-    assert log.residual.max() <= 1e-10
+    assert log.residual.max() <= 1e-10  # not rounding: where Newton ends
     assert log.depth.max() < 1e-7
     assert np.diff(run.energy).max() < 1e-9 * abs(run.energy[0])

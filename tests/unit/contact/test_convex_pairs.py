@@ -71,7 +71,9 @@ def test_distance_and_depth_are_those_of_coal(first: str, second: str, shapes: d
         met = two.meet(A, B)
         distance, normal = two.by_coal(A, B)
         assert np.linalg.norm(met.normal) == pytest.approx(1.0, abs=1e-12)
-        assert two.separation(A, B, met.normal) == pytest.approx(met.gap, abs=1e-9)
+        assert two.separation(A, B, met.normal) == pytest.approx(
+            met.gap, abs=1e-9
+        )  # not rounding: tolerance of the search
         assert met.gap >= two.separation(A, B, normal) - 1e-9
         if not bent or distance > 0.0:  # coal's depth of cylinders is often too large, or none at all
             assert met.gap == pytest.approx(distance, rel=1e-6, abs=1e-8)
@@ -89,7 +91,7 @@ def test_a_sphere_and_a_cylinder_meet_as_the_closed_form_says(margin: float) -> 
         if gap > margin:
             assert len(met.points) == 0
             continue
-        assert met.gap == pytest.approx(gap, abs=1e-9)
+        assert met.gap == pytest.approx(gap, abs=1e-9)  # not rounding: tolerance of the search
         # Directions around a bent surface are known to the square root of rounding.
         assert met.points == pytest.approx((place - (0.1 + 0.5 * gap) * met.normal)[None], abs=1e-5)
 
@@ -101,8 +103,8 @@ def test_points_lie_half_way_between_both_surfaces(first: str, second: str, gap:
     for _ in range(60):
         A, B = _near(rng, two, gap)
         met = two.meet(A, B, MARGIN)
-        assert met.gap == pytest.approx(gap, abs=1e-9)
-        assert met.gaps.min() == pytest.approx(gap, abs=2e-9)
+        assert met.gap == pytest.approx(gap, abs=1e-9)  # not rounding: tolerance of the search
+        assert met.gaps.min() == pytest.approx(gap, abs=2e-9)  # not rounding: tolerance of the search
         assert met.gaps.max() <= MARGIN
         assert len(met.points) <= 8
         for kind, (R, p), side in ((first, A, -0.5), (second, B, 0.5)):
@@ -153,7 +155,7 @@ def test_swapping_the_shapes_and_moving_the_world_change_nothing(
             (other, -other.normal, other.points),
             (moved, W.T @ moved.normal, (moved.points - shift) @ W),
         ):
-            assert again.gap == pytest.approx(met.gap, abs=1e-10)
+            assert again.gap == pytest.approx(met.gap, abs=1e-10)  # not rounding: tolerance of the search
             assert normal == pytest.approx(met.normal, abs=1e-5)
             apart = np.linalg.norm(points[:, None] - met.points, axis=2)
             assert max(apart.min(axis=0).max(), apart.min(axis=1).max()) < 1e-5 * two.size
@@ -265,6 +267,6 @@ def test_a_mesh_of_a_box_meets_like_the_box(tmp_path: Path) -> None:
     for _ in range(40):
         A, B = _near(rng, two, rng.uniform(-1e-4, 5e-4))
         met, again = two.meet(A, B, MARGIN), same.meet(A, B, MARGIN)
-        assert again.gap == pytest.approx(met.gap, abs=1e-8)  # the file keeps seven digits
+        assert again.gap == pytest.approx(met.gap, abs=1e-8)  # not rounding: the file keeps seven digits
         apart = np.linalg.norm(again.points[:, None] - met.points, axis=2)
         assert max(apart.min(axis=0).max(), apart.min(axis=1).max()) < 1e-5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rounding import EPSILON
 
 import setsu
 from setsu.sample_mechanisms import random_tree
@@ -63,7 +64,7 @@ def test_normalize(tree: setsu.Mechanism) -> None:
     for body, where in zip(tree.moving, tree.q_slices, strict=True):
         if body.joint.nq != body.joint.nv:
             scaled[where.stop - 4 : where.stop] *= 3.0
-    assert np.abs(setsu.normalize(tree, np.stack([scaled, q])) - q).max() < 1e-15
+    assert np.abs(setsu.normalize(tree, np.stack([scaled, q])) - q).max() <= 4.0 * EPSILON
     scaled[tree.q_slices[0].stop - 4 : tree.q_slices[0].stop] = 0.0
     with pytest.raises(setsu.InputError, match="is all zeros"):
         setsu.normalize(tree, scaled)

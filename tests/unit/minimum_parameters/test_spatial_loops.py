@@ -59,7 +59,7 @@ def test_jansen_leg_is_solved_exactly() -> None:
     for exact, method in ((True, "field"), (False, "numeric")):
         p = setsu.minimum_parameters(samples.jansen_leg(), exact=exact)
         assert (p.count, p.method) == (18, method)
-        assert p.torque_error() < 1e-12
+        assert p.torque_error() < 1e-11  # not rounding: the promise; the analysis itself refuses above rounding
 
 
 def test_orthogonal_bricard_linkage() -> None:
@@ -115,7 +115,7 @@ def test_count_does_not_depend_on_the_unit_of_length(scale: float) -> None:
     for exact in (True, False):
         p = setsu.minimum_parameters(small, exact=exact)
         assert p.count == expected
-        assert p.torque_error() < 1e-12
+        assert p.torque_error() < 1e-11  # not rounding: the promise; the analysis itself refuses above rounding
 
 
 def test_rounded_angles_are_reported() -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from rounding import EPSILON
 
 import setsu
 
@@ -44,7 +45,7 @@ def angles() -> np.ndarray:
 
 def test_the_reference_is_right_where_values_are_known() -> None:
     assert exact_cos_sin(0.0) == (1.0, 0.0)
-    assert exact_cos_sin(np.pi / 6) == pytest.approx((np.sqrt(0.75), 0.5), abs=2e-16)
+    assert exact_cos_sin(np.pi / 6) == pytest.approx((np.sqrt(0.75), 0.5), abs=EPSILON)
     assert exact_cos_sin(np.pi)[1] == pytest.approx(1.2246467991473532e-16, rel=1e-12)
 
 

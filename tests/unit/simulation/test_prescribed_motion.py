@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rounding import opening
 
 import setsu
 from setsu.errors import InputError
@@ -52,7 +53,7 @@ def test_the_piston_of_a_driven_crank(integrator: str) -> None:
     needed = setsu.constrained_inverse_dynamics(m, rec.q, rec.v, rec.acceleration, actuated=["crank"])
     np.testing.assert_allclose(rec.torque, needed.torque, atol=1e-12)
     np.testing.assert_allclose(rec.loop_wrench, needed.loop_wrench, atol=1e-11)
-    assert rec.constraint_error.max() < 1e-14
+    assert rec.constraint_error.max() <= opening(m, rec.q)
     if integrator != "semi_implicit":
         assert np.abs(rec.ledger.integration).max() < 1e-8
 

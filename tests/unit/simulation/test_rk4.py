@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rounding import rounding
 
 import setsu
 from setsu.benchmarks.loops_problems import four_bar_problem, motion_of_states
@@ -24,8 +25,8 @@ def amplification(hw: float, damping: float) -> float:
 
 def test_shifts_meet_the_conditions_of_order_four():
     e = E.sum(axis=1)
-    for sum_of in (b @ e, (b * c) @ e, b @ A @ e, b @ E @ c):
-        assert abs(sum_of) < 1e-16
+    for weights, terms in ((b, e), (b * c, e), (b @ A, e), (b @ E, c)):
+        assert abs(weights @ terms) <= rounding([np.abs(weights) @ np.abs(E).sum(axis=1)], c=4.0)
 
 
 def test_stage_positions_are_right_to_second_order():
@@ -44,7 +45,7 @@ def test_four_bars_stay_within_six_tenths_of_a_micrometre_for_ten_seconds():
     exact, _ = problem.reference(10.0)
     rec = setsu.simulate(m, m.neutral(), problem.velocity, 10.0, 0.01, integrator="rkn4")
     points = motion_of_states(m, problem.points, rec.q, rec.v, 1000, 1.0).points
-    assert np.linalg.norm(points - exact, axis=-1).max() < 6e-7
+    assert np.linalg.norm(points - exact, axis=-1).max() < 6e-7  # not rounding: error of the method at this step
 
 
 def test_rk4_is_the_classical_method():

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from rounding import assert_law
 
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.tableaus import DP8, REAL_STABILITY, RK4, RK8, RKN4, Tableau
@@ -27,10 +28,10 @@ def test_order_conditions(name: str) -> None:
     t = TABLEAUS[name]
     assert np.allclose(t.A.sum(axis=1), t.c, atol=2e-15)
     for k in range(1, t.order + 1):
-        assert t.b @ t.c ** (k - 1) == pytest.approx(1 / k, abs=2e-15)
-        assert t.b @ np.linalg.matrix_power(t.A, k - 1) @ np.ones(len(t.c)) == pytest.approx(
-            1 / math.factorial(k), abs=2e-15
-        )
+        assert_law(t.b @ t.c ** (k - 1), np.array(1 / k), [np.abs(t.b) @ np.abs(t.c) ** (k - 1)], c=len(t.c))
+        power, size = np.linalg.matrix_power(t.A, k - 1), np.linalg.matrix_power(np.abs(t.A), k - 1)
+        rows = np.ones(len(t.c))
+        assert_law(t.b @ power @ rows, np.array(1 / math.factorial(k)), [np.abs(t.b) @ size @ rows], c=len(t.c) * k)
 
 
 @pytest.mark.parametrize(("name", "limit"), [(name, REAL_STABILITY[name]) for name in ("rk4", "rk8")])

@@ -187,7 +187,9 @@ def test_every_polygon_is_drawn_with_its_normal(studio: Studio, tmp_path: Path) 
     (arrows,) = layers["normals"]
     along = np.diff(arrows.points, axis=1)[:, 0]
     normals = np.array([polygon.normal for polygon in environment.polygons])
-    np.testing.assert_allclose(along / np.linalg.norm(along, axis=1)[:, None], normals, atol=1e-6)
+    np.testing.assert_allclose(
+        along / np.linalg.norm(along, axis=1)[:, None], normals, atol=1e-6
+    )  # not rounding: pictures are single precision
     assert studio.scenario.ground is not None
     studio.scenario.ground.kind.value = "nothing"
     studio._show_ground()

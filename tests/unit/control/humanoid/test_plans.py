@@ -47,7 +47,7 @@ def test_a_quintic_has_its_ends() -> None:
 
 def test_a_hump_rises_to_one_and_rests_at_its_ends() -> None:
     assert np.allclose(hump(np.array([-1.0, 0.0, 0.5, 1.0, 2.0]), 1.0), [0, 0, 1, 0, 0])
-    assert hump(np.array([1e-3]), 1.0)[0] < 1e-7
+    assert hump(np.array([1e-3]), 1.0)[0] < 1e-7  # not rounding: 64 t³
 
 
 def test_footsteps_lead_as_far_as_the_walk_says_with_one_foot_always_on_the_ground() -> None:
@@ -122,7 +122,7 @@ def test_a_jump_flies_without_spin_and_weight(jump: Motion) -> None:
     flying = ~jump.support.any(axis=1)
     momentum = setsu.momentum(M, jump.q, jump.v)
     # About all of the angular momentum of the legs alone is 1e-2 kg m²/s.
-    assert np.abs(momentum[:, 3:]).max() < 1e-6
+    assert np.abs(momentum[:, 3:]).max() < 1e-6  # not rounding: tolerance of the plan
     # Nothing acts in the air; what is left at the free joint is the error of central differences, of order 2.
     coarse = plan_jump(BIPED, Jump(sample=2e-3))
     left = [np.abs(each.torque[~each.support.any(axis=1), :6][4:-4]).max() for each in (jump, coarse)]
