@@ -1,4 +1,4 @@
-"""Setsu (節): dynamics of link systems. Torques, motions, every internal force, generated code.
+"""Setsu (節): dynamics of robots and multibody systems. Torques, motions, every internal force, generated code.
 
 >>> import setsu
 >>> m = setsu.sample_mechanisms.planar_arm(2)
@@ -226,7 +226,7 @@ if TYPE_CHECKING:
     from setsu.spatial import classic_dh, modified_dh, placement
     from setsu.sweep import sweep
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Actuator",

@@ -210,8 +210,8 @@ _SOURCES = (
         "Computer Code", 1979, "Technometrics", "21", "2", "239-245",
     ),
     Source(
-        "setsu", "misc", ("{The Setsu developers}",), "Setsu: dynamics of link systems", 2026,
-        note="Software, version 0.1.0",
+        "setsu", "misc", ("{The Setsu developers}",), "Setsu: dynamics of robots and multibody systems", 2026,
+        note="Software, version 0.2.0",
     ),
 )  # fmt: skip
 

@@ -70,7 +70,7 @@ def build_application() -> App:
     """Return the application with all commands."""
     application = App(
         name="setsu",
-        help="Dynamics of link systems: torques, motions, every internal force, generated code.",
+        help="Dynamics of robots and multibody systems: torques, motions, every internal force, generated code.",
         version=_version,
         default_parameter=Parameter(negative=(), show_default=False),
         help_format="plaintext",

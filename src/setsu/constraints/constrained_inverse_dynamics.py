@@ -338,7 +338,7 @@ def _refuse_pulling(system: ConstraintSystem, press: Floats) -> None:
 
 
 def _refuse_broken_motion(system: ConstraintSystem, rows: Linearisation, a: Floats) -> None:
-    """The accelerations must satisfy loops, couplings and contacts that hold for ever."""
+    """The accelerations must satisfy loops, couplings and bilateral contacts."""
     held = np.concatenate([redundancy(system).kept, system.bilateral])
     left = np.abs(times(rows.jacobian, a) + rows.velocity_term) * held
     scale = np.sum(system.row_size(rows) * np.abs(a)[..., None, :], axis=-1) + np.abs(rows.velocity_term)

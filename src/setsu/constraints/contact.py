@@ -24,7 +24,7 @@ class SurfaceContact:
         surface: Plane, Sphere, Cylinder or ImplicitSurface; the body is on the side where C > 0.
         friction: coefficient K; friction is K times the normal force against the sliding velocity, and holds the
             point up to that size when it is at rest.
-        bilateral: hold the point for ever, pulling if need be; otherwise the contact releases instead of pulling.
+        bilateral: the contact may pull; otherwise the contact releases instead of pulling.
         name: for messages and recordings; the body's name when not given, numbered where a body has several.
 
     >>> from setsu.constraints.surfaces import Plane

@@ -6,7 +6,7 @@ against itself, and rigid bodies do not say how much. The choice here makes
     Σ over all joints, those of the tree and those of loops, of |f|² + |n|² / ℓ²                            (1)
 
 least, n the moment at the middle between the joint's two frame origins, ℓ the spread of these middles about their
-mean. (1) does not know which joint of a loop was cut, so neither does the result. Contacts that hold for ever count
+mean. (1) does not know which joint of a loop was cut, so neither does the result. Bilateral contacts count
 with their normal forces.
 """
 
