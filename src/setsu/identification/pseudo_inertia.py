@@ -31,7 +31,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from setsu.dynamics.numbers import finite_array
+from setsu.errors import InputError
 
 __all__ = ["nearest_consistent", "possible_prior", "pseudo_inertia"]
 
@@ -76,15 +79,21 @@ class Consistent:
     settled: bool = True
 
 
-def pseudo_inertia(parameters: Floats) -> Floats:
+def pseudo_inertia(parameters: ArrayLike) -> Floats:
     """Return P (n, 4, 4) of inertial parameters (10 n,) in the order of the regressor.
+
+    Raises:
+        InputError: numbers that are not finite, or not ten per body.
 
     >>> import setsu, numpy as np
     >>> m = setsu.sample_mechanisms.puma560()
     >>> pseudo_inertia(setsu.inertial_parameters(m)).shape
     (6, 4, 4)
     """
-    return np.einsum("na,aij->nij", np.reshape(parameters, (-1, 10)), _S)
+    theta = finite_array(parameters, (), "pseudo_inertia: parameters")
+    if theta.size % 10:
+        raise InputError(f"pseudo_inertia: parameters: expected ten numbers per body, got shape {theta.shape}")
+    return np.einsum("na,aij->nij", theta.reshape(-1, 10), _S)
 
 
 def possible_prior(parameters: Floats) -> Floats:

@@ -86,6 +86,8 @@ def inertia_report(
     'Ixx + Iyy >= Izz violated: 0.1 + 0.2 < 0.4'
     """
     what = f'body "{name}"'
+    if not np.isfinite(mass):
+        raise InputError(f"{what} mass: expected a finite number (kg), got {mass!r}")
     finite_vector(center_of_mass, 3, f"{what} center_of_mass")
     matrix = symmetric_inertia(inertia, f"{what} inertia")
     problems = [] if mass >= 0.0 else [f"mass >= 0 violated: {mass:g} < 0"]

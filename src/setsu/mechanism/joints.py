@@ -19,11 +19,12 @@ The plane axes of `Planar` are the first two columns of `spatial.axis_to_z_rotat
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.spatial import finite_vector
 
 __all__ = [
@@ -139,6 +140,12 @@ class Joint:
                 raise InputError(f"{what}: expected limits that leave a position free, got {low} to {high}")
         if self.has_bearing:
             self._check_bearing(what)
+        elif any(self.bearing_radius) or any(self.preload):  # type: ignore[arg-type]
+            warnings.warn(
+                f"{what}: bearing_radius and preload have no effect without bearing_friction",
+                ModelWarning,
+                stacklevel=4,
+            )
         groups = [self.stiffness[k : k + 3] for k in range(0, self.nv, 3)] if self.nq != self.nv else []  # type: ignore[index]
         if any(len(set(group)) > 1 for group in groups):
             raise InputError(

@@ -35,7 +35,10 @@ def chosen_rows(rows: ArrayLike | None, count: int, batched: bool) -> Ints:
 
 def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool, name: str) -> Floats:
     """States (rows, length) from what was given for q0 or v0 of the mechanism `name`."""
-    shape = np.shape(value) if not isinstance(value, str) else ()
+    try:
+        shape = np.shape(value) if not isinstance(value, str) else ()
+    except ValueError:
+        raise InputError(f"simulate: {what}: expected real numbers, got {value!r:.60}") from None
     fits = shape in ((length,), (rows, length)) if batched else shape == (length,)
     if not fits:
         expected = f"({rows}, {length})" if batched else f"({length},)"

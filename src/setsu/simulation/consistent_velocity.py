@@ -11,7 +11,7 @@ from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.massless import refuse_unheld_motion
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import checked_arrays, velocity_indices
-from setsu.constraints.system import constraint_system
+from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import mass_matrix
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
@@ -29,10 +29,10 @@ def consistent_velocity(
     contacts: Sequence[SurfaceContact] = (),
     fixed: Sequence[str] = (),
 ) -> Floats:
-    """Return the velocity (nv,) nearest to v in the metric of the mass matrix that keeps every constraint.
+    """Return the velocity (..., nv) nearest to v in the metric of the mass matrix that keeps every constraint.
 
     Args:
-        q, v: coordinates (nq,) that satisfy the constraints, velocities (nv,).
+        q, v: coordinates (..., nq) that satisfy the constraints, velocities (..., nv).
         contacts: SurfaceContact records whose points shall stay on their surfaces.
         fixed: joints whose velocities are kept as given, for example those that are driven.
 
@@ -48,10 +48,14 @@ def consistent_velocity(
     """
     arrays = (("q", q, (mechanism.nq,)), ("v", v, (mechanism.nv,))) if isinstance(mechanism, Mechanism) else ()
     taken, batch = checked_arrays("consistent_velocity", mechanism, arrays)
-    if batch:
-        raise InputError(f"consistent_velocity: expected one state, got leading axes {batch}")
-    start, wanted = taken
     system = constraint_system(mechanism, contacts)
+    states, wishes = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in taken)
+    found = [_nearest(system, start, wanted, fixed) for start, wanted in zip(states, wishes, strict=True)]
+    return np.array(found).reshape(*batch, mechanism.nv)
+
+
+def _nearest(system: ConstraintSystem, start: Floats, wanted: Floats, fixed: Sequence[str]) -> Floats:
+    mechanism = system.mechanism
     G, _ = system.jacobian_and_error(start)
     G = G[np.concatenate([redundancy(system).kept, np.ones(len(system.contacts), dtype=bool)])]
     kept = velocity_indices(mechanism, fixed, "consistent_velocity fixed")
