@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 from cyclopts import App, CycloptsError, Parameter
 
 from setsu.command_line.output import INTERRUPTED, console
-from setsu.errors import SetsuError
+from setsu.errors import ModelWarning, SetsuError
 
 __all__ = ["build_application", "run"]
 
@@ -87,7 +89,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = build_application()(words, exit_on_error=False, print_error=False, result_action="return_value")
+        with _warnings_on_stderr():
+            code = build_application()(words, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         known = {name for name, _, _ in COMMANDS}
         command = f"setsu {words[0]}" if words and words[0] in known else "setsu"
@@ -105,6 +108,22 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # A disk that is full or a folder that vanished: the user's to mend, not a fault to trace.
         return _complain(f"{error.filename or 'file'}: {error.strerror or error}")
     return code if isinstance(code, int) else 0
+
+
+@contextlib.contextmanager
+def _warnings_on_stderr() -> Iterator[None]:
+    """Print each warning of the library once, on stderr: tables, JSON and LaTeX on stdout stay as they are."""
+
+    def show(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            print(f"setsu: {'warning: ' if issubclass(category, ModelWarning) else ''}{message}", file=sys.stderr)
+
+    shown: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ModelWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _complain(message: str) -> int:

@@ -57,7 +57,7 @@ def check(
         raise InputError(f"check --seed: expected a whole number that is not negative, got {seed}")
     if repair is not None:
         _check_target(file, repair)
-    mechanism, report = load_model(file, floating_base, package, repair=repair is not None)
+    mechanism, report = load_model(file, floating_base, package, repair=repair is not None, quiet=True)
     with ProgressBar("checking") as progress:
         certificate = certify(mechanism, seed=seed, progress=progress)
     # A model whose states make numbers that are not finite has no speed worth telling.

@@ -39,7 +39,7 @@ def inspect(
     json
         Print JSON instead of tables.
     """
-    mechanism, report = load_model(file, floating_base, package)
+    mechanism, report = load_model(file, floating_base, package, quiet=True)
     if json:
         print_json(_as_data(mechanism, report))
     else:

@@ -1,4 +1,4 @@
-"""Load the model file a command was given, with the warnings collected instead of printed."""
+"""Load the model file a command was given."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ __all__ = ["load_model"]
 
 
 def load_model(
-    file: Path, floating_base: bool, packages: tuple[Path, ...], repair: bool = False
+    file: Path, floating_base: bool, packages: tuple[Path, ...], repair: bool = False, *, quiet: bool = False
 ) -> tuple[Mechanism, LoadReport]:
-    """Return the mechanism and the load report; the report holds all that the warnings say."""
+    """Return the mechanism and the load report; quiet: the command prints the report, which has all warnings."""
     from setsu.model_files import load_with_report
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)
+        if quiet:
+            warnings.simplefilter("ignore", ModelWarning)
         return load_with_report(file, floating_base=floating_base, package_dirs=packages, repair=repair)

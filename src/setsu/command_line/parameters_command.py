@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ from cyclopts import Parameter
 
 from setsu.command_line.model_argument import load_model
 from setsu.command_line.output import console
-from setsu.errors import InputError, ModelWarning
+from setsu.errors import InputError
 
 if TYPE_CHECKING:
     from setsu.minimum_parameters import MinimumParameters
@@ -61,17 +60,13 @@ def parameters(
     if latex and json:
         raise InputError("parameters: expected one of --latex and --json, got both")
     mechanism, _ = load_model(file, floating_base, package)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", ModelWarning)
-        found = minimum_parameters(mechanism, exact=not numeric)
+    found = minimum_parameters(mechanism, exact=not numeric)
     if latex:
         print(found.to_latex())
     elif json:
         print(found.to_json())
     else:
         _show(found)
-        for warning in told:
-            console().print(f"note: {warning.message}", markup=False)
     return 0
 
 

@@ -83,9 +83,12 @@ def test_angles_rounded_in_a_file_are_reported(tmp_path: Path, capsys: pytest.Ca
     assert "scara: 8 minimum parameters" in exact
     assert "off a right angle" not in exact
     assert main(["parameters", str(scara("3.1416"))]) == 0
-    rounded = " ".join(capsys.readouterr().out.split())
-    assert "scara: 15 minimum parameters" in rounded
-    assert 'joint "j2" by 7.3e-06 rad off a right angle' in rounded
+    rounded = capsys.readouterr()
+    assert "scara: 15 minimum parameters" in rounded.out
+    assert 'setsu: warning: minimum parameters of "scara": joint "j2" by 7.3e-06 rad off a right angle' in rounded.err
+    for form in ("--json", "--latex"):
+        assert main(["parameters", str(scara("3.1416")), form]) == 0
+        assert rounded.err == capsys.readouterr().err
 
 
 def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
