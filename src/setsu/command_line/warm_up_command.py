@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from setsu.command_line.model_argument import load_model
+from setsu.command_line.output import print_json
 
 __all__ = ["warm_up"]
 
@@ -18,6 +19,7 @@ def warm_up(
     *files: Path,
     floating_base: bool = False,
     package: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
+    json: bool = False,
 ) -> int:
     """Compile all code of the library for this machine into the cache, so that no process has to wait for it.
 
@@ -33,6 +35,8 @@ def warm_up(
         Put a free joint under the root link (URDF).
     package
         Folder that holds the packages of package:// mesh names; may be given several times.
+    json
+        Print JSON instead of text.
     """
     import setsu.warming
     from setsu.native.processor import target
@@ -43,8 +47,12 @@ def warm_up(
     setsu.warming.warm_up(mechanisms)
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         return 1  # a warning has said why
-    objects = [path.stat().st_size for path in folder.glob("*.o")]
-    made_for = f"{target().level} ({target().name})"
-    print(f"code for {made_for}: {len(objects)} files, {sum(objects) / 1e6:.1f} MB in {folder}")
-    print(f"ready after {time.monotonic() - start:.1f} s")
+    sizes = [path.stat().st_size for path in folder.glob("*.o")]
+    level, name, seconds = target().level, target().name, time.monotonic() - start
+    if json:
+        found = {"folder": str(folder), "level": level, "processor": name, "files": len(sizes), "bytes": sum(sizes)}
+        print_json({**found, "seconds": seconds})
+    else:
+        print(f"code for {level} ({name}): {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB in {folder}")
+        print(f"ready after {seconds:.1f} s")
     return 0

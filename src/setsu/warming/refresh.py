@@ -1,7 +1,7 @@
 """Make the shipped code anew, after compiled functions or their workspaces were edited: one command, some minutes.
 
     python -m setsu.warming.refresh          families that are stale
-    python -m setsu.warming.refresh --all    all
+    python -m setsu.warming.refresh all      all
 
 Each family is made in a process of its own with an empty cache: the first call of the family (first_calls.py) shows
 which functions it needs and with which layouts; they are lowered by Numba, linked into one module and optimised. The
@@ -25,8 +25,8 @@ _MAKE = "import sys; from setsu.warming.refresh import make; make(sys.argv[1])"
 
 
 def main(words: list[str]) -> int:
-    """Make stale families, or all with --all; two at a time."""
-    if words not in ([], ["--all"]):
+    """Make stale families, or all with "all"; two at a time."""
+    if words not in ([], ["all"]):
         print(__doc__)
         return 2
     known = families()
