@@ -11,7 +11,7 @@ import hashlib
 import json
 import lzma
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,17 @@ from setsu.native.code_identity import file_digests, frozen_values, source_ident
 from setsu.native.control_flow import Compiled
 from setsu.native.signature import Signature
 
-__all__ = ["REFRESH", "Family", "Shipped", "families", "is_stale", "read_family", "shipped", "write_family"]
+__all__ = [
+    "REFRESH",
+    "Family",
+    "Shipped",
+    "describe_family",
+    "families",
+    "is_stale",
+    "read_family",
+    "shipped",
+    "write_family",
+]
 
 REFRESH = "python -m setsu.warming.refresh"
 FOLDER = Path(__file__).resolve().parent / "shipped"
@@ -117,16 +127,22 @@ def read_family(family: Family) -> bytes:
 
 def write_family(name: str, functions: list[tuple[Compiled, Signature]], bitcode: bytes, folder: Path = FOLDER) -> None:
     """Write the files of a family."""
-    sources = source_identity([function for function, _ in functions])
+    entries = [(function.name, signature.text) for function, signature in functions]
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.bc.xz").write_bytes(lzma.compress(bitcode, preset=9 | lzma.PRESET_EXTREME))
+    describe_family(name, entries, hashlib.sha256(bitcode).hexdigest(), folder)
+
+
+def describe_family(name: str, entries: Sequence[tuple[str, str]], bitcode: str, folder: Path = FOLDER) -> None:
+    """Write what is in a family, and which sources it was made from; bitcode: its sha256."""
+    sources = source_identity([_function(entry) for entry, _ in entries])
     content = {
-        "entries": [[function.name, signature.text] for function, signature in functions],
+        "entries": entries,
         "source": sources.identity,
         "files": sources.files,
         "files_digest": file_digests(sources.files),
         "names": sources.names,
         "names_digest": frozen_values(sources.names),
-        "bitcode": hashlib.sha256(bitcode).hexdigest(),
+        "bitcode": bitcode,
     }
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.bc.xz").write_bytes(lzma.compress(bitcode, preset=9 | lzma.PRESET_EXTREME))
     (folder / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
