@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from rounding_report import Report
 from setsu.native.processor import target
 from setsu.native.threads import get_threads
 from setsu.native.toolchain import cache_folder, lanes
+
+# Many tests look at stderr, and a slow machine has much to say there.
+os.environ.setdefault("SETSU_QUIET", "1")
 
 _REPORT = pytest.StashKey[Report]()
 

@@ -113,7 +113,7 @@ if TYPE_CHECKING:
         subtree_masses,
         wrench_at,
     )
-    from setsu.errors import InputError, ModelFileError, ModelWarning, SetsuError
+    from setsu.errors import CacheWarning, InputError, ModelFileError, ModelWarning, SetsuError
     from setsu.identification import (
         Alarm,
         ExcitationTrajectory,
@@ -233,6 +233,7 @@ __all__ = [
     "Alarm",
     "AllTerms",
     "Body",
+    "CacheWarning",
     "Citation",
     "CloseLoop",
     "ClosingError",

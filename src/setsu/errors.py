@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["InputError", "ModelFileError", "ModelWarning", "SetsuError", "nearest_names"]
+__all__ = ["CacheWarning", "InputError", "ModelFileError", "ModelWarning", "SetsuError", "nearest_names"]
 
 
 class SetsuError(Exception):
@@ -29,6 +29,10 @@ class ModelFileError(SetsuError):
 
 class ModelWarning(UserWarning):
     """A model is usable but something in it is doubtful, for example a non-physical inertia."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled code cannot be kept on disk, so that every process compiles it again."""
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:

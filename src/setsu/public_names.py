@@ -105,6 +105,7 @@ _NAMES = {
         "wrench_at",
     ),
     "setsu.errors": (
+        "CacheWarning",
         "InputError",
         "ModelFileError",
         "ModelWarning",
@@ -274,6 +275,7 @@ PARTS = frozenset(
         "spatial",
         "studio",
         "symbolic",
+        "warming",
     )
 )
 """Parts of the package that can be reached as `setsu.<part>`; those not here share their name with a function."""

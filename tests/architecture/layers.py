@@ -43,6 +43,7 @@ LINES: dict[str, int] = {
     "benchmarks": 8,
     "interop": 8,
     "learning": 8,
+    "warming": 8,
     "command_line": 9,
 }
 

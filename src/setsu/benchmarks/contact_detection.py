@@ -33,21 +33,20 @@ class DetectionRow:
 
 def measure_detection(repeats: int) -> list[DetectionRow]:
     """Measure with few and with all boxes at the ground."""
-    import numba
-
     from setsu.contact import detection
+    from setsu.native.control_flow import compiled
 
     find_near, gap_of, inside, world = (
         detection.find_near, detection._gap, detection._inside, detection.point_in_world,
     )  # fmt: skip
 
-    @numba.njit
+    @compiled
     def with_tree(scene, problem, poses, count):
         for _ in range(count):
             find_near(scene, problem, poses, 5e-5, 5e-3)
         return problem.counts[0]
 
-    @numba.njit
+    @compiled
     def every_pair(scene, problem, poses, count):
         found = 0
         for _ in range(count):

@@ -135,10 +135,11 @@ def _compiled() -> dict[str, Any]:
     import numba
 
     from setsu.contact import newton_solver
+    from setsu.native.control_flow import compiled
 
     solve_contacts = newton_solver.solve
 
-    @numba.njit
+    @compiled
     def newton(tree, problem):
         return solve_contacts(tree, problem)
 

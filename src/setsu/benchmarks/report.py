@@ -14,6 +14,7 @@ from rich.text import Text
 from setsu.benchmarks.dynamics import OURS, Row, Study
 from setsu.benchmarks.goals import goals
 from setsu.benchmarks.ratios import Ratio, ratios
+from setsu.native.shipped_code import REFRESH
 
 __all__ = ["as_json", "tables", "write_json"]
 
@@ -116,7 +117,8 @@ def _startup_table(study: Study) -> Group:
     for title in ("time", "goal"):
         table.add_column(title, justify="right")
     for entry in study.startup:
-        table.add_row(entry.what, _time(entry.seconds * 1e9), f"< {_time(entry.goal * 1e9)}")
+        found = "stale" if entry.fallback else _time(entry.seconds * 1e9)
+        table.add_row(entry.what, found, f"< {_time(entry.goal * 1e9)}")
     return Group(Text("before the first result"), table)
 
 
@@ -140,6 +142,11 @@ def _remarks(study: Study) -> list[str]:
         subjects = [entry.subject for entry in study.left_out if (entry.engine, entry.reason) == (engine, reason)]
         lines.append(f"left out: {engine} on {', '.join(subjects)}: {reason}")
     lines += [f"DISAGREES: {text}" for text in study.disagreements]
+    lines += [
+        f"STALE: {entry.what}: the shipped code was not used, Numba was measured instead; run `{REFRESH}`"
+        for entry in study.startup
+        if entry.fallback
+    ]
     if study.rows:
         worst = max(study.rows, key=lambda row: row.difference)
         lines.append(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 __all__ = ["StartupTime", "measure_startup"]
 
+FAMILIES = ("tree", "constrained", "loop", "contact")
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 FIRST_CALL = """
@@ -27,6 +28,14 @@ start = time.perf_counter()
 {call}
 print(time.perf_counter() - start)
 """
+# Prints processor time (s), and whether Numba had to be loaded: the shipped code was not used then.
+FAMILY_CALL = """
+import sys, time
+start = time.process_time()
+from setsu.warming import FIRST_CALLS
+FIRST_CALLS["{name}"]()
+print(time.process_time() - start if "numba" not in sys.modules else -1.0)
+"""
 GENERIC = "setsu.{name}(m, *arguments)"
 COMPILED = 'setsu.compile(m, ["{name}"]).{name}(*arguments)'
 
@@ -35,11 +44,15 @@ IMPORT = "import time; start = time.perf_counter(); import setsu; print(time.per
 
 @dataclass(frozen=True)
 class StartupTime:
-    """A wait in seconds, and the longest one we are content with."""
+    """A wait in seconds, and the longest one we are content with.
+
+    fallback: the shipped code of this family was stale or missing, so that Numba was measured: the time means nothing.
+    """
 
     what: str
     seconds: float
     goal: float
+    fallback: bool = False
 
 
 def measure_startup(repeats: int) -> list[StartupTime]:
@@ -68,6 +81,21 @@ def _measure(repeats: int, environment: dict[str, str]) -> list[StartupTime]:
             words = name.replace("_", " ")
             times.append(StartupTime(f"first {words}, {kind}, cold cache", cold, 2.0))
             times.append(StartupTime(f"first {words}, {kind}, cached", cached, 0.01))
+    return [*times, *_first_calls(repeats, environment)]
+
+
+def _first_calls(repeats: int, environment: dict[str, str]) -> list[StartupTime]:
+    """Processor time of the first call of each family of compiled code, imports included: empty cache, then cached."""
+    times = []
+    for name in FAMILIES:
+        script, cold, cached = FAMILY_CALL.format(name=name), [], []
+        for _ in range(repeats):
+            with tempfile.TemporaryDirectory() as cache:
+                with_cache = {**environment, "SETSU_CACHE_DIR": cache}
+                cold.append(_inner(script, with_cache))
+                cached.append(_inner(script, with_cache))
+        for what, found, goal in (("empty cache", cold, 5.0), ("cached", cached, 1.0)):
+            times.append(StartupTime(f"first {name}, {what}, processor time", min(found), goal, min(found) < 0.0))
     return times
 
 

@@ -64,6 +64,11 @@ COMMANDS = (
         "setsu.command_line.studio_command:studio",
         "Open a mechanism, a recording or a scenario in the browser: move, run, replay, export.",
     ),
+    (
+        "warm-up",
+        "setsu.command_line.warm_up_command:warm_up",
+        "Compile all code for this machine into the cache: for images and cluster workers.",
+    ),
     ("bench", "setsu.command_line.bench_command:bench", "Measure speed beside the other engines that are installed."),
 )
 

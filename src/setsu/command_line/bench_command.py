@@ -26,8 +26,8 @@ def bench(
     """Measure this library beside Pinocchio, MuJoCo, Drake, CasADi and Exudyn, as far as they are installed.
 
     Every engine reads the same file and the same states; numbers are compared before they are timed. Writes
-    dynamics.json and, with matplotlib, plots of cost against the number of joints. Exit code 1: engines disagree;
-    130: interrupted by Ctrl-C, after which what was measured is written.
+    dynamics.json and, with matplotlib, plots of cost against the number of joints. Exit code 1: engines disagree, or
+    startup measured Numba instead of shipped code; 130: interrupted by Ctrl-C, after which what was measured is kept.
     Closed loops are a study of their own, loops: errors of known motions, orders, cost against the number of loops.
     So are contact, a humanoid's steps beside MuJoCo; nodal, nodal inverse dynamics beside our own Newton-Euler; and
     sweep, 100,000 runs of an arm beside a loop over MuJoCo's single steps; and inverse_kinematics, success and time on
@@ -110,7 +110,8 @@ def _dynamics(names: tuple[str, ...], quick: bool, out: Path) -> _Outcome:
         study = measure(names, quick=quick, progress=progress)
     write_json(study, out / "dynamics.json")
     plots = [] if study.interrupted else _if_possible(lambda: write_plots(study, out))
-    return _Outcome(as_json(study), tables(study), plots, 1 if study.disagreements else 0, study.interrupted)
+    failed = study.disagreements or any(entry.fallback for entry in study.startup)
+    return _Outcome(as_json(study), tables(study), plots, 1 if failed else 0, study.interrupted)
 
 
 def _contact(quick: bool, out: Path) -> _Outcome:

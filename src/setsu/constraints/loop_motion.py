@@ -83,7 +83,7 @@ def loop_places(t: LoopTables, poses: Floats) -> LoopPlaces:
         wrench, free = wrench.copy(), free.copy()
         _fill_universal(t, R, error, wrench, free)
     if t.varying_rows.size:
-        from setsu.constraints.varying_rows import varying_places  # brings Numba along
+        from setsu.constraints.varying_rows import varying_places
 
         wrench, which = np.array(wrench), t.varying_loops
         error[..., t.varying_rows], wrench[..., t.varying_rows, :] = varying_places(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -80,29 +81,28 @@ class SparseSolver:
         self._lock = threading.Lock()
 
     @cached_property
-    def _one(self) -> tuple[_Given, Found, Any, tuple[Any, ...]]:
-        """Arrays of one state, the compiled code for them, and its arguments: kept, for making them takes longer."""
+    def _one(self) -> tuple[_Given, Found, Callable[[], int]]:
+        """Arrays of one state, and the compiled code for them: kept, for making them takes longer."""
         from setsu.constraints.sparse_solve import solve_states
         from setsu.native.array_book import Book
+        from setsu.native.compiled_code import entry
 
         m = self.system.mechanism
         axes = len(self.system.loops.free_loop)
         q, v, tau, torque = (np.zeros((1, n)) for n in (m.nq, m.nv, m.nv, axes))
         given = _Given(q, v, tau, torque, np.zeros((1, m.n_bodies, 6)))
         found = _room(self.system, 1)
-        arguments: tuple[Any, ...] = (*self._books, Book(given), Book(found))
-        compiled: Any = solve_states
-        return given, found, compiled.compile(tuple(book.type for book in arguments)), arguments
+        return given, found, entry(solve_states, *self._books, Book(given), Book(found))
 
     def solve_one(self, q: Floats, v: Floats, tau: Floats) -> Found | None:
         """Solve one state q (nq,), v, tau (nv,) without other forces, results without the axis of states.
 
         None where only the dense solve will do, or numbers are not finite.
         """
-        given, found, code, arguments = self._one
+        given, found, solve = self._one
         with self._lock:
             given.q[0], given.v[0], given.tau[0] = q, v, tau
-            code(*arguments)
+            solve()
             return Found(*(array[0].copy() for array in found)) if found.outcome[0] == 0 else None
 
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:

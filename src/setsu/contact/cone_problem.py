@@ -163,7 +163,7 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
     )
     # Compiled apart, when the first problem is made; imported by name, so that the code of those who call it does not
     # depend on its sources.
-    book.pages.code[0] = code_address(import_module("setsu.contact.cone_solver").solve_entry, book.type)
+    book.pages.code[0] = code_address(import_module("setsu.contact.cone_solver").solve_entry, book)
     return book
 
 

@@ -43,7 +43,7 @@ from setsu.contact.cone_problem import (
 )
 from setsu.contact.interior_point import begin_interior, interior_round
 from setsu.contact.patient_search import search_patiently
-from setsu.native.control_flow import part
+from setsu.native.control_flow import compiled, part
 
 __all__ = ["solve_entry"]
 
@@ -229,6 +229,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
     return worst / L, rounds, worst <= enough
 
 
+@compiled
 def solve_entry(p: ConeProblem):
     """What ConeProblem.numbers asks for; compiled apart (code_address)."""
     x = p.numbers

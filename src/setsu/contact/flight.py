@@ -56,6 +56,7 @@ from setsu.contact.free_motion import (
 )
 from setsu.contact.scene import STOP, TURNING, Problem
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias
+from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import part, run_bound
 
 __all__ = [
@@ -390,7 +391,8 @@ def turn_further(tree: Tree, motion: Motion, h):
         if r.free == 0:
             # Weight acts where it does the work that the step's turn asks for (9).
             half, c = 0.5 * math.sqrt(x * x + y * y + z * z), r.center
-            f = 0.5 * h * (math.tan(half) / half if half > 1e-9 else 1.0)
+            cosine, sine = cos_sin(half)
+            f = 0.5 * h * (sine / (cosine * half) if half > 1e-9 else 1.0)
             u, v, w = _moment(tree, r.body, NEXT)
             _set_pull(r, tree.gravity, f * (c[0] + u), f * (c[1] + v), f * (c[2] + w))
     return change

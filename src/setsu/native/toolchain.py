@@ -16,15 +16,17 @@ import os
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from setsu.errors import InputError
+from setsu.errors import CacheWarning, InputError
+from setsu.native.notice import notice
 from setsu.native.processor import target
 
-__all__ = ["NativeModule", "cache_folder", "lanes", "load_native", "source_fingerprint"]
+__all__ = ["NativeModule", "cache_folder", "lanes", "load_bitcode", "load_native", "source_fingerprint"]
 
 _LOCK = threading.RLock()
 _LOADED: dict[str, NativeModule] = {}
@@ -135,17 +137,47 @@ def load_native(key: str, make: Callable[[], str], *, optimise: int = 1, passes:
     key: names everything the text depends on besides the kernel sources. optimise: code generation level 0-3.
     passes: run LLVM's middle-end on the text first (worth it for loops, not for straight-line code).
     """
-    name = hashlib.sha256(
-        "|".join([key, str(optimise), str(passes), _IMPORTED_SOURCES, target().identity, _llvm_version()]).encode()
-    ).hexdigest()
+
+    def image() -> bytes:
+        return _compile(make(), optimise, passes)
+
+    def unchanged() -> bool:
+        # Modules imported after an edit of theirs do not belong under the name of the sources from before.
+        return source_fingerprint() == _IMPORTED_SOURCES
+
+    return _load(["text", key, str(optimise), str(passes), _IMPORTED_SOURCES], image, unchanged)
+
+
+def load_bitcode(key: str, make: Callable[[], bytes], what: str) -> NativeModule:
+    """Return the machine code of the LLVM bitcode `make()` when neither memory nor disk have it.
+
+    key: names all that decides the bitcode. what: the kind of code, for a person who waits.
+    """
+
+    def image() -> bytes:
+        import llvmlite.binding as llvm
+
+        with notice(what):
+            machine = _target_machine(2)
+            module = llvm.parse_bitcode(make())
+            # Shipped code is that of no system in particular.
+            module.triple, module.data_layout = llvm.get_default_triple(), str(machine.target_data)
+            return machine.emit_object(module)
+
+    return _load(["bitcode", key], image, lambda: True)
+
+
+def _load(key: list[str], make: Callable[[], bytes], may_keep: Callable[[], bool]) -> NativeModule:
+    name = hashlib.sha256("|".join([*key, target().identity, _llvm_version()]).encode()).hexdigest()
     with _LOCK:
         module = _LOADED.get(name)
         if module is None:
             path = cache_folder() / f"{name}.o"
             image = _read_image(path)
             if image is None:
-                image = _compile(make(), optimise, passes)
-                _write_image(path, image)
+                image = make()
+                if may_keep():
+                    _write_image(path, image)
             module = _LOADED[name] = NativeModule(image)
         return module
 
@@ -176,21 +208,39 @@ def _read_image(path: Path) -> bytes | None:
 
 
 def _write_image(path: Path, image: bytes) -> None:
-    """Store code atomically; a cache that cannot be written is no error."""
-    with contextlib.suppress(OSError):
-        # Modules imported after an edit of theirs do not belong under the name of the sources from before.
-        if source_fingerprint() != _IMPORTED_SOURCES:
-            return
+    """Store code atomically; a cache that cannot be written is no error, but worth a warning."""
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(_MAGIC + _seal(path, image) + image)
-            os.replace(temporary, path)
-        except OSError:  # a full disk, or Windows while another process reads the file
-            os.unlink(temporary)
-            return
-        _trim(path.parent)
+    except OSError as problem:
+        _warn_once(path.parent, problem)
+        return
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_MAGIC + _seal(path, image) + image)
+        os.replace(temporary, path)
+    except OSError as problem:  # a full disk, or Windows while another process reads the file
+        os.unlink(temporary)
+        if not path.exists():
+            _warn_once(path.parent, problem)
+        return
+    _trim(path.parent)
+
+
+@cache
+def _warned() -> set[str]:
+    return set()
+
+
+def _warn_once(folder: Path, problem: OSError) -> None:
+    if str(folder) not in _warned():
+        _warned().add(str(folder))
+        warnings.warn(
+            f"compiled code cannot be kept in {folder} ({problem.strerror or problem}): every process compiles it "
+            "again. Let SETSU_CACHE_DIR name a folder that can be written",
+            CacheWarning,
+            stacklevel=2,
+        )
 
 
 # When the folder holds more objects than the first number, the least recently used go until the second is left.

@@ -134,7 +134,7 @@ class ConstrainedMotion:
 
     @cached_property
     def compiled(self) -> Any:
-        """The compiled functions; loading them brings Numba along, so only when there is something to move."""
+        """The compiled functions; loaded only when there is something to move."""
         from setsu.simulation import compiled_motion
 
         return compiled_motion

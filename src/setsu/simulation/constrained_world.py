@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
+from setsu.native.compiled_code import entry
 from setsu.native.control_flow import compiled
-from setsu.native.entry import entry
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import READY, Ask, Clock, Drive, drive, make_clock, make_drive
 from setsu.simulation.constrained_machine import (

@@ -27,7 +27,7 @@ from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Free, Mechanism
 from setsu.native.array_book import Book
-from setsu.native.entry import entry
+from setsu.native.compiled_code import entry
 from setsu.simulation.block import Arrays, Block, Failure, mutable_arrays
 from setsu.simulation.clock import READY, Ask, make_clock, make_drive
 from setsu.simulation.contact_machine import EVENT_KINDS, DriveTables, Records, make_records, run_contact

@@ -13,7 +13,7 @@ from setsu.dynamics.catalogue import require_mass
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
-from setsu.native.entry import entry
+from setsu.native.compiled_code import entry
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import make_clock, make_drive
 from setsu.simulation.recording import EnergyLedger, Recording

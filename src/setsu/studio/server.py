@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import viser
 import viser.infra
@@ -95,8 +94,13 @@ def open_server(host: str = "127.0.0.1", port: int = 0, title: str = "Setsu stud
         )
 
     real_serve = websocket_server.serve
-    with _CONSTRUCTION, mock.patch.object(websocket_server, "serve", serve), _quiet():
-        server = GuardedServer(host=host, port=guard.port, label=title, verbose=False)
+    with _CONSTRUCTION, _quiet():
+        # viser takes the function that opens its socket from this module, while it is made.
+        websocket_server.serve = serve
+        try:
+            server = GuardedServer(host=host, port=guard.port, label=title, verbose=False)
+        finally:
+            websocket_server.serve = real_serve
     if not placed:
         server.stop()
         listening.close()

@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 ARM = EXAMPLES / "models" / "arm.urdf"
 SCENARIOS = EXAMPLES / "scenarios"
 COMMANDS = tuple(name for name, _, _ in TABLE)
-PROMISED = "inspect check parameters generate identify simulate reproduce bench sweep studio"
+PROMISED = "inspect check parameters generate identify simulate reproduce bench sweep studio warm-up"
 
 
 def test_every_promised_command_exists() -> None:

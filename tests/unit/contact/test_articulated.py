@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
 import setsu
 from setsu.contact import articulated, tree
 from setsu.native.array_book import Book
+from setsu.native.control_flow import compiled
 
 pytestmark = pytest.mark.slow
 
@@ -25,14 +25,14 @@ class _Case(NamedTuple):
     mass_matrix: np.ndarray
 
 
-@numba.njit
+@compiled
 def _prepare(book, poses, columns, v):
     tree.set_inertias(book, poses, columns, tree.NOW)
     articulated.factor_free(book)
     return tree.kinetic_energy(book, v, tree.NOW), tree.weight_energy(book, poses, tree.NOW)
 
 
-@numba.njit
+@compiled
 def _respond(book, wrenches, bodies, hub, n, stiffness):
     articulated.set_active(book, bodies, n)
     articulated.set_responses(book)
@@ -41,7 +41,7 @@ def _respond(book, wrenches, bodies, hub, n, stiffness):
     return stiff
 
 
-@numba.njit
+@compiled
 def _respond_freely(book, wrenches, bodies, hub, n):
     articulated.sweep(book, wrenches, bodies, hub, n, articulated.FREE_FACTOR)
     articulated.sweep_all(book)

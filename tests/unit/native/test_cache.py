@@ -201,7 +201,14 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, answer: str)
     """A file stands where the folder should be: nobody, not even root, can write there."""
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
-    assert ask(blocked / "cache") == answer
+    warned = (
+        "import warnings\nwith warnings.catch_warnings(record=True) as told:\n    warnings.simplefilter('always')\n"
+    )
+    told = "\nprint([str(w.message) for w in told if w.category is setsu.CacheWarning])"
+    found = ask(blocked / "cache", code=warned + ASK.strip().replace("\n", "\n    ").join(["    ", ""]) + told)
+    assert found.startswith(answer)
+    assert found.count("SETSU_CACHE_DIR") == 1, "one warning per process, with the way out"
+    assert str(blocked) in found
     assert blocked.read_text() == "in the way"
 
 

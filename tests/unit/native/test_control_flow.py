@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
+import math
+from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
-from numba.core import event
 
 import setsu
 from setsu.dynamics.catalogue import native_function
-from setsu.native import control_flow
-from setsu.native.control_flow import compiled, run_bound
+from setsu.native.array_book import Book
+from setsu.native.control_flow import compiled, part, run_bound
 
 
 @compiled
@@ -66,26 +65,111 @@ def test_a_bad_number_is_reported_by_the_tile_it_stands_in() -> None:
     assert _once(bound.handle) // 2 in range(4, 12)
 
 
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+class _Two(NamedTuple):
+    a: np.ndarray
+    b: np.ndarray
 
 
-def test_a_person_at_a_terminal_is_told_once_that_code_is_made(monkeypatch) -> None:
-    def twice(x):
-        return 2.0 * x
+class _Pair(NamedTuple):
+    first: Book
+    second: Book
 
-    def thrice(x):
-        return 3.0 * x
 
-    for listener in event._registered["numba:compile"]:
-        if isinstance(listener, control_flow._Notice):
-            monkeypatch.setattr(listener, "given", False)
-    terminal, pipe = _Terminal(), io.StringIO()
-    for stream in (pipe, terminal):
-        monkeypatch.setattr("sys.stderr", stream)
-        for function in (twice, thrice):
-            function.__module__ = "setsu.example"
-            numba.njit(function)(1.0)
-    assert pipe.getvalue() == ""
-    assert terminal.getvalue().count("making code for this processor") == 1
+@compiled
+def _everything(books, array, count, factor, negative):
+    total = 0.0
+    for i in range(array.shape[0]):
+        for j in range(array.shape[3]):
+            total += factor * array[i, 0, 1, j]
+    for k in range(len(books.second.b)):
+        books.first.a[k] = books.second.b[k] + count
+    if negative:
+        total = -total
+    return total, count + 1, negative
+
+
+@compiled
+def _nothing(x):
+    x[0] += 1.0
+
+
+@compiled
+def _is_positive(x):
+    return x > 0.0
+
+
+def test_numbers_arrays_workspaces_and_tuples_of_them_go_in_and_come_out() -> None:
+    books = _Pair(*(Book(_Two(np.zeros(3), np.arange(3))) for _ in range(2)))
+    array = np.arange(2.0 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    expected = 0.5 * array[:, 0, 1].sum()
+    assert _everything(books, array, 7, 0.5, True) == (-expected, 8, True)
+    assert _everything(books, array, np.int64(7), np.float64(0.5), np.bool_(False)) == (expected, 8, False)
+    assert books.first.pages.a.tolist() == [7.0, 8.0, 9.0]
+    x = np.zeros(1)
+    assert _nothing(x) is None
+    assert x[0] == 1.0
+    assert _is_positive(2.0) is True
+    assert _is_positive(np.float64(-2.0)) is False
+
+
+@pytest.mark.parametrize("bad", [np.zeros((4, 4))[:, ::2], np.zeros(3, dtype=np.float32), np.zeros(()), "text", None])
+def test_what_compiled_code_cannot_take_is_refused(bad: object) -> None:
+    with pytest.raises(TypeError, match="compiled code takes"):
+        _nothing(bad)
+
+
+@part
+def _inner(x):
+    return 2.0 * x
+
+
+@compiled
+def _calls_the_c_library(x):
+    return math.tan(x)
+
+
+def test_what_only_compiled_code_can_call_says_so() -> None:
+    with pytest.raises(TypeError, match=r"test_control_flow\._inner can be called by compiled functions only"):
+        _inner(1.0)
+    with pytest.raises(TypeError, match="run_bound can be called by compiled functions only"):
+        run_bound(np.zeros(7, dtype=np.int64))
+
+
+def test_functions_of_the_c_library_are_refused() -> None:
+    """Their last bits differ between systems."""
+    with pytest.raises(ValueError, match=r"compiled code calls tan; expected the functions of .*compiled_elementary"):
+        _calls_the_c_library(1.0)
+
+
+@compiled
+def _split(x, out):
+    for k in range(len(x)):
+        out[k, 0], power = math.frexp(x[k])
+        out[k, 1] = power
+        out[k, 2] = math.sqrt(x[k])
+
+
+@compiled
+def _scale(x, n, out):
+    for k in range(len(x)):
+        out[k] = math.ldexp(x[k], n[k])
+
+
+def test_exact_functions_give_the_bits_of_the_c_library() -> None:
+    """Subnormal, zero, infinite and not a number included; results that round into the subnormal range too."""
+    rng = np.random.default_rng(0)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 2.0**-1022, 1.7976931348623157e308]
+    x = np.concatenate([special, rng.normal(size=200) * 10.0 ** rng.uniform(-320, 307, size=200)])
+    out = np.zeros((len(x), 3))
+    _split(x, out)
+    m, e = np.frexp(x)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(out, np.stack([m, e, np.sqrt(x)], axis=1))
+    assert np.array_equal(np.signbit(out[:, 0]), np.signbit(m))
+    for powers in (rng.integers(-2200, 2200, size=len(x)), rng.integers(-1100, -1000, size=len(x))):
+        scaled = np.zeros(len(x))
+        _scale(x, powers, scaled)
+        with np.errstate(over="ignore", under="ignore"):
+            expected = np.ldexp(x, powers)
+        np.testing.assert_array_equal(scaled, expected)
+        assert np.array_equal(np.signbit(scaled[x == x]), np.signbit(expected[x == x]))

@@ -7,8 +7,8 @@ import pytest
 
 import setsu
 from setsu.native.array_book import Book
+from setsu.native.compiled_code import entry
 from setsu.native.control_flow import compiled
-from setsu.native.entry import entry
 from setsu.simulation.stages import Rows, chart_rates, make_method, make_stages
 
 
