@@ -262,6 +262,7 @@ PARTS = frozenset(
         "learning",
         "lie_groups",
         "mechanism",
+        "message_logs",
         "model_files",
         "named_numbers",
         "native",

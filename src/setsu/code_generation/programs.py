@@ -206,14 +206,14 @@ def _nonlinear(m: Mechanism, function: str, rates: list[int], reference: Floats,
         return replace(_tree(m, function, target), remark=", of the tree its loops are cut into")
     names = coordinate_names(m)
     driven = ", ".join(names[rate] for rate in rates)
-    lengths = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": len(rates)}
+    lengths = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": len(rates), "point": 3}
     remark = f", closed; arguments of all joints, driven by {driven}"
-    if function.endswith("derivatives"):
+    if function.endswith(("derivatives", "jacobian")):
         remark += ", a column per driven coordinate"
     return TracedFunction(
         mechanism=m,
         inputs=tuple((name, lengths[name]) for name in NONLINEAR[function].split()),
-        trace=nonlinear_trace(m, function, rates, reference),
+        trace=nonlinear_trace(m, function, rates, reference, target),
         remark=remark,
         draw=closed_states(m, reference),
     )
