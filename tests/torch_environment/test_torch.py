@@ -20,7 +20,7 @@ SOURCE = Path(setsu.__file__).resolve().parents[1]
 
 
 def environment() -> Path:
-    """Return the Python of an environment with PyTorch, pytest and what setsu depends on; make it where there is none."""
+    """Return the Python of an environment with PyTorch, pytest and what setsu depends on; made where there is none."""
     given = os.environ.get("SETSU_TORCH_ENVIRONMENT")
     folder = Path(given) if given else Path(cache_folder()) / "torch_environment"
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -150,7 +150,7 @@ def test_the_operators_pass_the_checks_of_pytorch() -> None:
 
     q, v, tau = states(m, 3)
     arguments = torch.cat([q, v, tau], dim=-1).requires_grad_()
-    torch.library.opcheck(_operators(torch).value, (arguments, len(_FUNCTIONS) - 1))
+    torch.library.opcheck(_operators().value, (arguments, len(_FUNCTIONS) - 1))
 
 
 def test_precision_and_refusals() -> None:

@@ -1,4 +1,4 @@
-"""Other engines and frameworks: exact maps of states and wrenches both ways, and functions with derivatives for JAX and PyTorch."""
+"""Other engines and frameworks: maps of states and wrenches both ways, functions with derivatives for JAX, PyTorch."""
 
 from setsu.interop import jax, torch
 from setsu.interop.mujoco_map import mujoco

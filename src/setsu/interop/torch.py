@@ -51,7 +51,7 @@ def function(mechanism: Mechanism, name: str, **options: Any) -> Callable[..., A
     except ImportError:
         raise InputError("setsu.interop.torch: PyTorch is missing; install it by: pip install setsu[torch]") from None
     f = differentiable(mechanism, name, options)
-    operators = _operators(torch)
+    operators = _operators()
     number = len(_FUNCTIONS)
     _FUNCTIONS.append(f)
 
@@ -88,8 +88,9 @@ class _Operators(NamedTuple):
 
 
 @cache
-def _operators(torch: Any) -> _Operators:
+def _operators() -> _Operators:
     """Register the operators, once."""
+    import torch  # pyright: ignore[reportMissingImports]
 
     def as_arrays(tensor: Any, f: Differentiable) -> list[Any]:
         joined = tensor.detach().to(torch.float64).contiguous().numpy()
