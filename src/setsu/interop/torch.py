@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -47,7 +48,7 @@ def function(mechanism: Mechanism, name: str, **options: Any) -> Callable[..., A
         (f(q, v, a) ** 2).sum().backward()
     """
     try:
-        import torch  # pyright: ignore[reportMissingImports]
+        torch: Any = import_module("torch")
     except ImportError:
         raise InputError("setsu.interop.torch: PyTorch is missing; install it by: pip install setsu[torch]") from None
     f = differentiable(mechanism, name, options)
@@ -90,7 +91,7 @@ class _Operators(NamedTuple):
 @cache
 def _operators() -> _Operators:
     """Register the operators, once."""
-    import torch  # pyright: ignore[reportMissingImports]
+    torch: Any = import_module("torch")
 
     def as_arrays(tensor: Any, f: Differentiable) -> list[Any]:
         joined = tensor.detach().to(torch.float64).contiguous().numpy()
