@@ -90,7 +90,7 @@ def frame_methods(
     poses = traced_function(m, "body_poses", actuated, None) if frames else None
     for frame, name in zip(frames, names, strict=True):
         assert poses is not None
-        jacobian = _at_origin(traced_function(m, "frame_jacobian", actuated, frame))
+        jacobian = _at_origin(traced_function(m, "closed_frame_jacobian", actuated, frame))
         pose = _pose(poses, m, frame)
         of = one_line(f"{frame} of {m.name}")
         for ending, title, traced, oracle in (

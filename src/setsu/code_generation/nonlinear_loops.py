@@ -59,8 +59,7 @@ NONLINEAR = {
     "gravity_torque": "q",
     "inverse_dynamics_derivatives": "q v a",
     "forward_dynamics_derivatives": "q v tau",
-    "frame_jacobian": "q point",
-    "point_jacobian": "q point",
+    "closed_frame_jacobian": "q point",
 }
 """Functions that are made here, with their arguments; tau is that of the actuated joints."""
 
@@ -77,8 +76,7 @@ def nonlinear_trace(m: Mechanism, function: str, rates: list[int], reference: Fl
         "gravity_torque": lambda: {"tau": loops.actuated_torques(loops.gravity())},
         "inverse_dynamics_derivatives": loops.torque_derivatives,
         "forward_dynamics_derivatives": loops.acceleration_derivatives,
-        "frame_jacobian": lambda: loops.jacobian("frame_jacobian", target),
-        "point_jacobian": lambda: loops.jacobian("point_jacobian", target),
+        "closed_frame_jacobian": lambda: loops.jacobian("frame_jacobian", target),
     }[function]()
     return _shortened(loops.graph, outputs)
 
