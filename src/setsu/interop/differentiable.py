@@ -22,6 +22,7 @@ from setsu.constraints import constrained_dynamics, constrained_dynamics_derivat
 from setsu.dynamics import (
     forward_dynamics,
     forward_dynamics_derivatives,
+    forward_dynamics_parameter_derivatives,
     inertial_parameters,
     inverse_dynamics,
     inverse_dynamics_derivatives,
@@ -147,11 +148,8 @@ def _of_parameters(
 
     def jacobians(*arrays: Floats) -> tuple[Floats, ...]:
         def compute(made: tuple[Mechanism, Callable, Callable], q: Floats, v: Floats, x: Floats) -> tuple[Floats, ...]:
-            other, value, slopes = made
-            blocks = slopes(q, v, x)
-            if function == "inverse_dynamics":
-                return *blocks, regressor(other, q, v, x)[..., places]
-            return *blocks, -blocks[2] @ regressor(other, q, v, value(q, v, x)[0])[..., places]
+            by_parameters = regressor if function == "inverse_dynamics" else forward_dynamics_parameter_derivatives
+            return *made[2](q, v, x), by_parameters(made[0], q, v, x)[..., places]
 
         return by_group(compute, *arrays)
 
