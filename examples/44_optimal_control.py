@@ -33,7 +33,8 @@ def solved(cost, constraints, variables, start, limits=(), hessian="exact"):
     quiet = {"ipopt.print_level": 0, "print_time": False, "ipopt.sb": "yes", "ipopt.tol": 1e-9}
     if hessian != "exact":
         # By BFGS from gradients, which take more rounds and never get as close.
-        quiet |= {"ipopt.hessian_approximation": hessian, "ipopt.tol": 1e-6, "ipopt.max_iter": 2000}
+        quiet |= {"ipopt.hessian_approximation": hessian, "ipopt.limited_memory_max_history": 30}
+        quiet |= {"ipopt.tol": 1e-4, "ipopt.max_iter": 3000}
     solver = ca.nlpsol("solver", "ipopt", problem, quiet)
     low, high = limits or (-np.inf, np.inf)
     begin = time.process_time()
