@@ -136,7 +136,12 @@ else:
     M, bias = theirs.mass_matrix_fun()(ca.SX.eye(4), q), theirs.bias_force_fun()(ca.SX.eye(4), q, still, v)
     peer = ca.Function("peer", [q, v, a], [M[6:, 6:] @ a + bias[6:]])
     for hessian, (_, cost, _, seconds) in results.items():
-        _, other, rounds, longer = reach(peer, hessian=hessian)
+        try:
+            _, other, rounds, longer = reach(peer, hessian=hessian)
+        except AssertionError as stopped:
+            assert hessian != "exact"
+            print(f"by adam, {hessian}: IPOPT does not converge ({stopped})")
+            continue
         print(
             f"by adam, {hessian}: effort {other:.4f}, {rounds} iterations, {longer:.2f} s: ratio {longer / seconds:.1f}"
         )
