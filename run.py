@@ -88,15 +88,22 @@ def install(extra):
 
 
 def need_compiler():
-    """Generated C is compiled by the tests: find a C compiler, or install Debian's where that is allowed."""
-    if any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+    """Generated C and C++ are compiled by the tests: find compilers, or install Debian's where that is allowed."""
+
+    def found(*names):
+        return any(shutil.which(name) for name in names)
+
+    if found("cc", "gcc", "clang") and found("c++", "g++", "clang++"):
         return
     if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
-        print("Installing a C compiler ...", flush=True)
+        print("Installing a C and C++ compiler ...", flush=True)
         subprocess.run(["apt-get", "update", "-qq"])
-        subprocess.run(["apt-get", "install", "-y", "-qq", "gcc", "libc6-dev"])
-    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
-        fail("the tests compile generated C and found no C compiler.\n  On Debian or Ubuntu:  sudo apt install gcc")
+        subprocess.run(["apt-get", "install", "-y", "-qq", "gcc", "g++", "make", "libc6-dev"])
+    if not (found("cc", "gcc", "clang") and found("c++", "g++", "clang++")):
+        fail(
+            "the tests compile generated C and C++ and found no compiler for both.\n"
+            "  On Debian or Ubuntu:  sudo apt install gcc g++ make"
+        )
 
 
 def need_cross_compiler():

@@ -263,6 +263,7 @@ PARTS = frozenset(
         "learning",
         "lie_groups",
         "mechanism",
+        "message_logs",
         "model_files",
         "named_numbers",
         "native",

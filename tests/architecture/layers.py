@@ -22,6 +22,7 @@ LINES: dict[str, int] = {
     "mechanism": 1,
     "kernels": 2,
     "symbolic": 2,
+    "message_logs": 2,
     "model_files": 2,
     "sample_mechanisms": 2,
     "native": 3,

@@ -20,7 +20,7 @@ from architecture.layers import (
 # Packages that only some users install or that take long to load.
 LOADED_WHEN_USED = {
     "casadi", "coal", "dask", "example_robot_data", "flint", "h5py", "llvmlite", "matplotlib", "mcap", "mujoco",
-    "numba", "pinocchio", "pydrake", "scipy", "sympy", "viser", "xarray", "zarr",
+    "numba", "pinocchio", "pydrake", "scipy", "sympy", "viser", "torch", "xarray", "zarr",
 }  # fmt: skip
 
 

@@ -228,17 +228,14 @@ def test_exports_hold_the_run(
 
 
 def _check_mcap(path: Path, recording: setsu.Recording) -> None:
-    import json
-
     from mcap.reader import make_reader
+    from mcap_ros2.decoder import DecoderFactory
 
     with path.open("rb") as file:
-        states = [
-            json.loads(message.data)
-            for _, channel, message in make_reader(file).iter_messages(topics=["/joint_states"])
-        ]
-    assert states[0]["name"] == list(recording.joint_names)
-    np.testing.assert_array_equal([state["position"] for state in states], recording.q)
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        states = [message for *_, message in reader.iter_decoded_messages(topics=["/joint_states"])]
+    assert list(states[0].name) == list(recording.joint_names)
+    np.testing.assert_array_equal([state.position for state in states], recording.q)
 
 
 def _check_page(path: Path, chromium: Browser, recording: setsu.Recording) -> None:

@@ -6,6 +6,7 @@ Targets are poses of the tool at random postures within limits (closed ones for 
 1e-6 m and 1e-6 rad, within limits, loops closed to 1e-10. Every solver iterates to that tolerance, and begins again
 from random postures where it does not get there, at most RESTARTS times. Pink and mink take full Gauss-Newton steps
 (dt = 1, damping that grows with the error) within joint limits, their QPs solved by daqp. They do not close loops.
+Times are processor times.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ __all__ = [
 
 INVERSE_KINEMATICS = "inverse_kinematics"
 TOLERANCE = 1e-6
+# Of each component, so that vectors are within the tolerance whoever stops by it.
+COMPONENT = TOLERANCE / np.sqrt(3.0)
 RESTARTS = 60
 ROUNDS = 100  # of Pink and mink in one attempt
 
@@ -89,10 +92,10 @@ def measure_inverse_kinematics(
         m = subject.mechanism
         poses = setsu.frame_pose(m, _postures(m, count), subject.frame)
         progress(f"{subject.name}, setsu", number / len(subjects))
-        setsu.inverse_kinematics(m, {subject.frame: poses[:20]}, tolerance=TOLERANCE)  # code is made
-        began = perf_counter()
-        together = setsu.inverse_kinematics(m, {subject.frame: poses}, tolerance=TOLERANCE, restarts=RESTARTS)
-        rows.append(_row(subject, "setsu, one call", poses, together.q, perf_counter() - began))
+        setsu.inverse_kinematics(m, {subject.frame: poses[:20]}, tolerance=COMPONENT)  # code is made
+        began = process_time()
+        together = setsu.inverse_kinematics(m, {subject.frame: poses}, tolerance=COMPONENT, restarts=RESTARTS)
+        rows.append(_row(subject, "setsu, one call", poses, together.q, process_time() - began))
         solvers: dict[str, Callable[[], Solver]] = {"setsu, pose by pose": lambda s=subject: _setsu(s)}
         if subject.urdf:
             solvers |= {"Pink": lambda s=subject: _pink(s), "mink": lambda s=subject: _mink(s)}
@@ -105,9 +108,9 @@ def measure_inverse_kinematics(
                 continue
             rng = np.random.default_rng(1)
             solve(poses[0], rng)
-            began = perf_counter()
+            began = process_time()
             q = np.array([solve(pose, rng) for pose in poses])
-            rows.append(_row(subject, name, poses, q, perf_counter() - began))
+            rows.append(_row(subject, name, poses, q, process_time() - began))
     progress("done", 1.0)
     return InverseKinematicsStudy(describe_machine(), tuple(rows), tuple(sorted(missing)))
 
@@ -117,8 +120,8 @@ def _row(subject: _Subject, solver: str, poses: Floats, q: Floats, seconds: floa
     m = subject.mechanism
     T = setsu.frame_pose(m, q, subject.frame)
     turn = setsu.rotation_log(np.swapaxes(T[:, :3, :3], 1, 2) @ poses[:, :3, :3])
-    near = np.linalg.norm(T[:, :3, 3] - poses[:, :3, 3], axis=1) <= TOLERANCE * np.sqrt(3.0)
-    near &= np.linalg.norm(turn, axis=1) <= TOLERANCE * np.sqrt(3.0)
+    near = np.linalg.norm(T[:, :3, 3] - poses[:, :3, 3], axis=1) <= TOLERANCE
+    near &= np.linalg.norm(turn, axis=1) <= TOLERANCE
     if m.loops or m.couplings:
         near &= np.abs(setsu.loop_error(m, q)).max(axis=1, initial=0.0) < 1e-10
     if m.nq == m.nv:
@@ -168,7 +171,7 @@ def _subjects() -> list[_Subject]:
 
 def _setsu(subject: _Subject) -> Solver:
     m, frame = subject.mechanism, subject.frame
-    return lambda pose, rng: setsu.inverse_kinematics(m, {frame: pose}, tolerance=TOLERANCE, restarts=RESTARTS).q
+    return lambda pose, rng: setsu.inverse_kinematics(m, {frame: pose}, tolerance=COMPONENT, restarts=RESTARTS).q
 
 
 def _random(m: setsu.Mechanism, rng: np.random.Generator) -> Floats:
@@ -193,7 +196,7 @@ def _pink(subject: _Subject) -> Solver:
         for _ in range(RESTARTS + 1):
             configuration.update(q)
             for _ in range(ROUNDS):
-                if np.abs(task.compute_error(configuration)).max() <= TOLERANCE:
+                if np.abs(task.compute_error(configuration)).max() <= COMPONENT:
                     return there.q_from(configuration.q)
                 velocity = pink.solve_ik(
                     configuration, [task], 1.0, solver="daqp", limits=bounds, damping=1e-12, safety_break=False
@@ -225,7 +228,7 @@ def _mink(subject: _Subject) -> Solver:
         for _ in range(RESTARTS + 1):
             configuration.update(q)
             for _ in range(ROUNDS):
-                if np.abs(task.compute_error(configuration)).max() <= TOLERANCE:
+                if np.abs(task.compute_error(configuration)).max() <= COMPONENT:
                     return there.q_from(configuration.q)
                 velocity = mink.solve_ik(
                     configuration, [task], 1.0, solver="daqp", damping=1e-12, limits=bounds, safety_break=False

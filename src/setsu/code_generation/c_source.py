@@ -7,6 +7,7 @@ operation is carried out in double, which small processors have no hardware for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from setsu.errors import InputError
 from setsu.native.straight import Trace
 from setsu.symbolic import Op, OperationCount
 
-__all__ = ["DOUBLE", "Signature", "c_header", "c_source", "c_test"]
+__all__ = ["DOUBLE", "SINGLE", "Signature", "c_header", "c_source", "c_test", "number_text", "read_inputs"]
 
 Floats = NDArray[np.float64]
 
@@ -60,12 +61,17 @@ DOUBLE = Notation(
     functions={Op.COS: "cos", Op.SIN: "sin", Op.SQRT: "sqrt"},
     select=lambda x, a, b: f"(({x} < 0.0) ? {a} : {b})",
 )
-_SINGLE = Notation(
+SINGLE = Notation(
     input=lambda array, position: f"{array}[{position}]",
     constant=_single_number,
     functions={Op.COS: "cosf", Op.SIN: "sinf", Op.SQRT: "sqrtf"},
     select=lambda x, a, b: f"(({x} < 0.0f) ? {a} : {b})",
 )
+
+
+def number_text(value: float, single: bool) -> str:
+    """Return a number as C and C++ write it."""
+    return _single_number(value) if single else _number(value)
 
 
 def _prototype(signature: Signature) -> str:
@@ -76,8 +82,8 @@ def _prototype(signature: Signature) -> str:
 
 def c_source(signature: Signature, trace: Trace) -> str:
     """Return the text of the .c file."""
-    program = assignments(trace.graph, trace.outputs, _SINGLE if signature.single else DOUBLE)
-    read = {graph_input[0] for op, (graph_input, *_) in _inputs(trace) if op is Op.INPUT}
+    program = assignments(trace.graph, trace.outputs, SINGLE if signature.single else DOUBLE)
+    read = read_inputs(trace)
     lines = [f'#include "{signature.name}.h"', "", "#include <math.h>", "", f"{_prototype(signature)}", "{"]
     lines += [f"    (void){name};" for name, _, _ in signature.inputs if name not in read]
     lines += [f"    const {signature.real} {name} = {text};" for name, text in program.steps]
@@ -86,10 +92,11 @@ def c_source(signature: Signature, trace: Trace) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _inputs(trace: Trace) -> list[tuple[Op, tuple]]:
+def read_inputs(trace: Trace) -> set[str]:
+    """Return the names of the arrays a program reads."""
     graph = trace.graph
     needed = graph.needed([value for values in trace.outputs.values() for value in values])
-    return [(graph.ops[index], graph.args[index]) for index in needed if graph.ops[index] is Op.INPUT]
+    return {graph.args[index][0][0] for index in needed if graph.ops[index] is Op.INPUT}
 
 
 def c_header(signature: Signature, operations: OperationCount) -> str:
@@ -116,7 +123,7 @@ def c_test(signature: Signature, states: list[Floats], results: list[Floats], to
     states, results: per array (count, length).
     """
     count = len(states[0])
-    real, number = signature.real, _single_number if signature.single else _number
+    real, number = signature.real, partial(number_text, single=signature.single)
     absolute = "fabsf" if signature.single else "fabs"
     lines = [f'#include "{signature.name}.h"', "", "#include <math.h>", "#include <stdio.h>", ""]
     for (name, length, _), values in zip((*signature.inputs, *signature.outputs), [*states, *results], strict=True):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +15,14 @@ from setsu.code_generation.c_source import Signature, c_header, c_source, c_test
 from setsu.code_generation.casadi_source import source_for_casadi
 from setsu.code_generation.programs import TracedFunction, traced_function, traced_unit
 from setsu.code_generation.python_source import python_source
+from setsu.code_generation.signatures import TITLES, identifier, one_line, signature_of
 from setsu.constraints.massless import refuse_unheld
 from setsu.dynamics import mass_matrix
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
+from setsu.mechanism.velocity_names import coordinate_names, position_names
 from setsu.symbolic import OperationCount
 
 if TYPE_CHECKING:
@@ -31,47 +32,7 @@ __all__ = ["GeneratedCode", "generate"]
 
 Floats = NDArray[np.float64]
 
-_TITLES = {
-    "inverse_dynamics": "Joint torques for a motion",
-    "forward_dynamics": "Joint accelerations under torques",
-    "constrained_dynamics": "Joint accelerations under torques, loops and couplings closed",
-    "mass_matrix": "Mass matrix, row by row",
-    "bias_torque": "Joint torques at zero acceleration",
-    "gravity_torque": "Joint torques that hold against gravity",
-    "coriolis_matrix": "Coriolis matrix, row by row",
-    "regressor": "Regressor: torques as a linear function of the inertial parameters, row by row",
-    "frame_jacobian": "Jacobian of a frame at a point of a body, velocity of the point first, row by row",
-    "point_jacobian": "Jacobian of a point of a body, row by row",
-    "inverse_dynamics_derivatives": "Derivatives of the joint torques, row by row",
-    "forward_dynamics_derivatives": "Derivatives of the joint accelerations, row by row",
-    "constrained_dynamics_derivatives": "Derivatives of the joint accelerations, loops closed, row by row",
-    "body_poses": "4x4 placements of the bodies in the world, row by row",
-    "kinetic_energy": "Kinetic energy",
-    "potential_energy": "Potential energy",
-    "center_of_mass": "Centre of mass",
-    "momentum": "Linear momentum, and angular momentum about the centre of mass",
-}
-_MEANINGS = {
-    "q": "coordinates, rad or m (quaternions x y z w)",
-    "v": "velocities, rad/s or m/s",
-    "a": "accelerations, rad/s² or m/s²",
-    "tau": "torques or forces, N m or N",
-    "M": "mass matrix, kg m² or kg",
-    "C": "Coriolis matrix",
-    "Y": "regressor",
-    "J": "Jacobian, world axes",
-    "J6": "Jacobian, world axes",
-    "point": "m, in the frame of the body",
-    "dq": "derivatives by coordinates",
-    "dv": "derivatives by velocities",
-    "da": "derivatives by accelerations",
-    "dtau": "derivatives by torques",
-    "poses": "placements",
-    "energy": "J",
-    "center": "m, world axes",
-    "result": "kg m/s and kg m²/s, world axes",
-}
-_LANGUAGES = ("c", "python", "fmu", "casadi")
+_LANGUAGES = ("c", "cpp", "python", "fmu", "casadi")
 _FMI_VERSIONS = ("2.0", "3.0")
 _PRECISIONS = ("double", "single")
 _TEST_TOLERANCE = 1e-11
@@ -80,11 +41,12 @@ _SINGLE_ROUNDING = 80.0
 
 @dataclass(frozen=True)
 class GeneratedCode:
-    """Generated source: one function of one mechanism.
+    """Generated source: one function of one mechanism, or for C++ a class of several.
 
-    name: of the function and of the files. source, header: text (header empty for Python and CasADi). test: text of a
-    program that checks the function on a few states (empty for these). operations: arithmetic operations per call.
-    unit: the files of a Functional Mock-up Unit, for that language only.
+    name: of the function or class and of the files. source, header: text (header empty but for C; source is all of a
+    C++ header). test: text of a program that checks the function on a few states (empty for Python and CasADi).
+    operations: arithmetic operations per call, of all methods of a class. unit: the files of a Functional Mock-up Unit,
+    for that language only. build: CMakeLists.txt, for C++ only.
     """
 
     name: str
@@ -94,11 +56,14 @@ class GeneratedCode:
     test: str
     operations: OperationCount
     unit: FmuFiles | None = None
+    build: str = ""
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write the files into a folder, made if need be, and return their paths."""
-        ending = {"c": ".c", "python": ".py", "fmu": ".c", "casadi": ".c"}[self.language]
-        texts = {f"{self.name}{ending}": self.source, f"{self.name}.h": self.header, f"{self.name}_test.c": self.test}
+        ending = {"c": ".c", "cpp": ".hpp", "python": ".py", "fmu": ".c", "casadi": ".c"}[self.language]
+        test = f"{self.name}_test.{'cpp' if self.language == 'cpp' else 'c'}"
+        texts = {f"{self.name}{ending}": self.source, f"{self.name}.h": self.header, test: self.test}
+        texts["CMakeLists.txt"] = self.build
         contents = {name: text.encode() for name, text in texts.items() if text}
         if self.unit is not None:
             contents = {f"{self.name}.fmu": self.unit.archive()}
@@ -116,13 +81,14 @@ class GeneratedCode:
 
 def generate(
     mechanism: Mechanism,
-    function: str,
+    function: str | Sequence[str],
     language: str = "c",
     *,
     fmi_version: str = "2.0",
     precision: str = "double",
     actuated: Sequence[str] | None = None,
     body: str | None = None,
+    frames: Sequence[str] = (),
     progress: Callable[[str, float], None] = lambda text, part: None,
 ) -> GeneratedCode:
     """Return source code of a function of the library for this mechanism alone.
@@ -131,15 +97,19 @@ def generate(
         function: for example "inverse_dynamics", "mass_matrix", "forward_dynamics", "regressor". With loops or
             couplings accelerations are those of "constrained_dynamics", under that name; "forward_dynamics", which
             leaves loops open as a function of the library, is an alias of it here, with a ModelWarning that says so.
-        language: "c" (C99), "python", "casadi": C with derivatives of first and second order for `casadi.external`
-            (docs/optimisation_and_learning.md), or "fmu": a Functional Mock-up Unit for co-simulation around
-            "forward_dynamics" or "constrained_dynamics", torques in, coordinates and velocities out; `write` puts
-            NAME.fmu into a folder.
+            For C++ also several of them.
+        language: "c" (C99), "cpp": a C++17 header with a class of the functions, of frames and, where there are loops,
+            of the passive joints' motion (docs/generated_code.md), "python", "casadi": C with derivatives of first and
+            second order for `casadi.external` (docs/optimisation_and_learning.md), or "fmu": a Functional Mock-up Unit
+            for co-simulation around "forward_dynamics" or "constrained_dynamics", torques in, coordinates and
+            velocities out; `write` puts NAME.fmu into a folder.
         fmi_version: of the unit, "2.0" or "3.0".
-        precision: "double", or "single" for C with floats throughout, for processors that have hardware for these only.
+        precision: "double", or "single" for C and C++ with floats throughout, for processors that have hardware for
+            these only.
         actuated: for mechanisms with loops or couplings, the joints that drive them, in the order of the arguments; as
             many as there are degrees of freedom, the first independent joints when not given.
         body: for Jacobians, the body the point belongs to.
+        frames: for C++, frames whose poses and Jacobians become methods: bodies, links behind fixed joints, sites.
         progress: called with what is being done and the part of the search for few operations that is done.
 
     Inverse dynamics is written with the minimum parameters and as few operations as were found. Where loops close
@@ -152,37 +122,36 @@ def generate(
     True
     """
     require_mechanism(mechanism, "generate")
-    if function not in _TITLES:
-        raise InputError(f"generate: no function {function!r}{nearest_names(function, _TITLES)}")
-    # The program of accelerations is one, loops closed where there are any; only its name differs.
-    program = function.replace("constrained_dynamics", "forward_dynamics")
-    if program.startswith(("inverse_dynamics", "forward_dynamics")):
-        refuse_bearings(mechanism, f"generate {function}")
     if language not in _LANGUAGES:
         raise InputError(f"generate: no language {language!r}{nearest_names(language, _LANGUAGES)}")
+    if precision not in _PRECISIONS:
+        raise InputError(f"generate: precision: expected {' or '.join(_PRECISIONS)}, got {precision!r}")
+    if precision == "single" and language not in ("c", "cpp"):
+        raise InputError(f'generate: precision "single" is for C and C++, got the language {language!r}')
+    if fmi_version not in _FMI_VERSIONS:
+        raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
+    if mechanism.nv == 0:
+        raise InputError(f"generate: {mechanism.name} has no moving joint")
+    if language == "cpp":
+        return _class(mechanism, function, actuated, body, frames, precision == "single", progress)
+    if not isinstance(function, str):
+        raise InputError(f"generate: function: {language} has one function a file, got {function!r}")
+    if frames:
+        raise InputError(f'generate: frames are for C++, got the language {language!r}; expected body="..." there')
+    program = _checked_program(mechanism, function)
     if language == "fmu" and program != "forward_dynamics":
         raise InputError(
             f'generate: an FMU is made of "forward_dynamics" or, with loops, "constrained_dynamics", got {function!r}'
         )
     if language == "fmu":
         _refuse_dry_friction(mechanism)
-    if precision not in _PRECISIONS:
-        raise InputError(f"generate: precision: expected {' or '.join(_PRECISIONS)}, got {precision!r}")
-    if precision == "single" and language != "c":
-        raise InputError(f'generate: precision "single" is for C, got the language {language!r}')
-    if fmi_version not in _FMI_VERSIONS:
-        raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
-    if mechanism.nv == 0:
-        raise InputError(f"generate: {mechanism.name} has no moving joint")
-    if program.startswith("forward_dynamics"):
-        refuse_unheld(mechanism, f"generate {function}", mechanism.random_configuration(0))
     _warn_of_name(mechanism, function)
     closed = None
     if language == "fmu" and (mechanism.loops or mechanism.couplings):
         traced, closed = traced_unit(mechanism, actuated)
     else:
         traced = traced_function(mechanism, program, actuated, body, progress)
-    signature = _signature(mechanism, function, traced, precision == "single")
+    signature = signature_of(mechanism, function, traced, precision == "single")
     trace = traced.trace
     if language == "python":
         return GeneratedCode(signature.name, language, python_source(signature, trace), "", "", trace.operations)
@@ -212,6 +181,69 @@ def generate(
         test=c_test(signature, states, results, _test_tolerance(traced, program, signature, states)),
         operations=trace.operations,
         unit=unit,
+    )
+
+
+def _checked_program(m: Mechanism, function: str) -> str:
+    """The program a function is made of; refuses what has none."""
+    if function not in TITLES:
+        raise InputError(f"generate: no function {function!r}{nearest_names(str(function), TITLES)}")
+    # The program of accelerations is one, loops closed where there are any; only its name differs.
+    program = function.replace("constrained_dynamics", "forward_dynamics")
+    if program.startswith(("inverse_dynamics", "forward_dynamics")):
+        refuse_bearings(m, f"generate {function}")
+    if program.startswith("forward_dynamics"):
+        refuse_unheld(m, f"generate {function}", m.random_configuration(0))
+    return program
+
+
+def _class(
+    m: Mechanism,
+    functions: str | Sequence[str],
+    actuated: Sequence[str] | None,
+    body: str | None,
+    frames: Sequence[str],
+    single: bool,
+    progress: Callable[[str, float], None],
+) -> GeneratedCode:
+    """A C++ class of several functions."""
+    from setsu.code_generation.cpp_class import Method, frame_methods, joint_motion
+    from setsu.code_generation.cpp_source import CppClass, cmake_lists, cpp_header, cpp_test
+
+    listed = [functions] if isinstance(functions, str) else list(functions)
+    if len(set(listed)) != len(listed):
+        raise InputError(f"generate: a function is named twice in {listed}")
+    if body is not None:
+        raise InputError(f'generate: body: C++ classes name frames, expected frames=["{body}"]')
+    methods = []
+    for function in listed:
+        if str(function).endswith("jacobian"):
+            raise InputError(f'generate: {function}: C++ classes have Jacobians of frames, expected frames=["..."]')
+        program = _checked_program(m, function)
+        _warn_of_name(m, function)
+        traced = traced_function(m, program, actuated, None, progress)
+        signature = replace(signature_of(m, function, traced, single), name=function)
+        states, results = traced.test_vectors()
+        tolerance = _test_tolerance(traced, program, signature, states)
+        methods.append(Method(signature, traced.trace, states, results, tolerance))
+    tolerance = _SINGLE_ROUNDING * float(np.finfo(np.float32).eps) if single else _TEST_TOLERANCE
+    methods += frame_methods(m, frames, actuated, single, tolerance)
+    motion = joint_motion(m, actuated) if m.loops or m.couplings else None
+    if motion is None and not methods:
+        raise InputError("generate: a C++ class needs functions or frames, got none")
+    made = CppClass(
+        name=f"{identifier(m.name)}_model",
+        title=f"Dynamics of {one_line(m.name)}",
+        coordinates=tuple(map(one_line, position_names(m))),
+        velocities=tuple(map(one_line, coordinate_names(m))),
+        methods=tuple(methods),
+        motion=motion,
+        single=single,
+    )
+    counts = [method.trace.operations for method in methods]
+    operations = OperationCount(*(sum(getattr(c, kind) for c in counts) for kind in ("add", "mul", "func")))
+    return GeneratedCode(
+        made.name, "cpp", cpp_header(made), "", cpp_test(made), operations, build=cmake_lists(made.name)
     )
 
 
@@ -249,27 +281,3 @@ def _test_tolerance(traced: TracedFunction, function: str, signature: Signature,
         if q.shape[-1] == traced.mechanism.nq:
             condition = float(np.linalg.cond(mass_matrix(traced.mechanism, q)).max())
     return _SINGLE_ROUNDING * float(np.finfo(np.float32).eps) * condition
-
-
-def _signature(m: Mechanism, function: str, traced: TracedFunction, single: bool) -> Signature:
-    def entry(name: str, length: int) -> tuple[str, int, str]:
-        named = traced.actuated if name in ("q", "v", "a", "tau") else ()
-        return name, length, _MEANINGS[name] + (f"; of {_one_line(', '.join(named))}" if named else "")
-
-    return Signature(
-        name=_identifier(f"{m.name}_{function}"),
-        title=f"{_TITLES[function]}: {_one_line(m.name)}{traced.remark}",
-        inputs=tuple(entry(name, length) for name, length in traced.inputs),
-        outputs=tuple(entry(name, len(values)) for name, values in traced.trace.outputs.items()),
-        single=single,
-    )
-
-
-def _identifier(text: str) -> str:
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower()
-    return name if name and not name[0].isdigit() else f"m_{name}"
-
-
-def _one_line(text: str) -> str:
-    """A name as it may stand in a comment; no trigraphs either, which old compilers read there too."""
-    return re.sub(r"[^ -~]|\*/|/\*|\"|\\|\?(?=\?)", "_", text)

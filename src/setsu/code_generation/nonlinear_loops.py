@@ -15,6 +15,7 @@
     by its rate:  δv = J,  G δa = -δg;       by its acceleration:  δa = J                                      (6)
     forward:      δa = (5), (6) at τ's δ, then minus J (Jᵀ M J)^-1 δτ                                          (7)
     closing:      δq_d = -K^-1 G_dᵀ e, then v_d = -K^-1 G_dᵀ G_a v_a         one Newton step                   (8)
+    Jacobian of a point of a body, a column per actuated rate:  (Jacobian of the tree) J                       (9)
 
 Arguments are those of the whole tree, in a closed state, because no program of fixed length finds the other joints.
 Redundant rows (planar loops in space) do no harm: K is regular wherever the actuated joints determine the motion. Its
@@ -34,6 +35,7 @@ from setsu.code_generation.coordinate_rates import coordinate_rates
 from setsu.code_generation.loop_rows import dot, free_axes, loop_rows, passive_torques, total
 from setsu.code_generation.symmetric_solve import factors, solve
 from setsu.constraints.system import constraint_system
+from setsu.dynamics.catalogue import KERNELS
 from setsu.errors import InputError
 from setsu.kernels.composite_body_link import mass_matrix_link
 from setsu.kernels.interpreter import run
@@ -46,7 +48,7 @@ from setsu.symbolic import Expression, Graph, Scalar, directional
 from setsu.symbolic.simplification import simplified
 from setsu.symbolic.substitution import substituted, taken_over
 
-__all__ = ["NONLINEAR", "closed_states", "closing_trace", "nonlinear_trace"]
+__all__ = ["NONLINEAR", "closed_states", "closing_trace", "following_trace", "nonlinear_trace"]
 
 Floats = NDArray[np.float64]
 Column = list[Scalar]
@@ -54,23 +56,27 @@ Column = list[Scalar]
 NONLINEAR = {
     "inverse_dynamics": "q v a",
     "forward_dynamics": "q v tau",
+    "gravity_torque": "q",
     "inverse_dynamics_derivatives": "q v a",
     "forward_dynamics_derivatives": "q v tau",
+    "closed_frame_jacobian": "q point",
 }
 """Functions that are made here, with their arguments; tau is that of the actuated joints."""
 
 
-def nonlinear_trace(m: Mechanism, function: str, rates: list[int], reference: Floats) -> Trace:
-    """Return one of NONLINEAR: torques of the actuated rates, accelerations of all, or their derivatives.
+def nonlinear_trace(m: Mechanism, function: str, rates: list[int], reference: Floats, target: int = -1) -> Trace:
+    """Return one of NONLINEAR: torques of the actuated rates, accelerations of all, their derivatives, or a Jacobian.
 
-    Derivatives have a column per actuated rate; rows are those of what is differentiated.
+    Derivatives and Jacobians have a column per actuated rate. target: body of a Jacobian.
     """
     loops = _Loops(m, rates, reference, shortest=function == "inverse_dynamics")
     outputs = {
         "inverse_dynamics": lambda: {"tau": loops.torques()},
         "forward_dynamics": lambda: {"a": loops.accelerations()},
+        "gravity_torque": lambda: {"tau": loops.actuated_torques(loops.gravity())},
         "inverse_dynamics_derivatives": loops.torque_derivatives,
         "forward_dynamics_derivatives": loops.acceleration_derivatives,
+        "closed_frame_jacobian": lambda: loops.jacobian("frame_jacobian", target),
     }[function]()
     return _shortened(loops.graph, outputs)
 
@@ -86,6 +92,17 @@ def closing_trace(m: Mechanism, rates: list[int], reference: Floats) -> Trace:
     v_a = [loops.v[d] for d in rates]
     v = loops.whole(v_a, loops.follow([dot(row, v_a) for row in loops.G_a]))
     return _shortened(loops.graph, {"q_next": q, "v_next": v})
+
+
+def following_trace(m: Mechanism, rates: list[int], reference: Floats) -> Trace:
+    """Return v_all, a_all at a closed configuration q of all joints, from v, a of the actuated rates (3)."""
+    loops = _Loops(m, rates, reference)
+    v, a = ([loops.graph.input((f"{name}_driven", k)) for k in range(len(rates))] for name in "va")
+    v_all = loops.whole(v, loops.follow([dot(row, v) for row in loops.G_a]))
+    right = [dot(row, a) + g for row, g in zip(loops.G_a, loops.rows.g, strict=True)]
+    moving = {("v", k): value for k, value in enumerate(v_all)}
+    a_all = substituted(loops.graph, loops.whole(a, loops.follow(right)), moving)
+    return _shortened(loops.graph, {"v_all": v_all, "a_all": a_all})
 
 
 def _shortened(graph: Graph, outputs: dict[str, Column]) -> Trace:
@@ -130,22 +147,42 @@ class _Loops:
             full[place] = value
         return full
 
+    def _inputs(self) -> dict[tuple[str, int], Any]:
+        parts = zip("qva", (self.q, self.v, self.a), strict=True)
+        return {(name, k): x for name, part in parts for k, x in enumerate(part)}
+
     def _tree_torques(self, shortest: bool) -> Column:
         """Torques of the cut tree, and what loop joints add to them."""
         t = self.m.tables
         program = inverse_dynamics_program(t, t.regrouped, tree_drives(t), shortest=shortest)
-        inputs = {
-            (name, k): x for name, part in zip("qva", (self.q, self.v, self.a), strict=True) for k, x in enumerate(part)
-        }
-        torques = taken_over(self.graph, program.graph, program.torques, inputs)
+        torques = taken_over(self.graph, program.graph, program.torques, self._inputs())
         added = passive_torques(self.axes, self.v, self.a, self.m.nv)
         return [torque + more for torque, more in zip(torques, added, strict=True)]
 
     def torques(self) -> Column:
-        """τ of the actuated joints (2)."""
-        y = solve(self.K, [self.tree[d] for d in self.others])
+        """τ of the actuated joints for a motion."""
+        return self.actuated_torques(self.tree)
+
+    def gravity(self) -> Column:
+        """Torques of the cut tree at rest, without springs."""
+        t = self.m.tables
+        program = inverse_dynamics_program(t, t.regrouped, tree_drives(t), passive=False, shortest=False)
+        rest = {(name, k): 0.0 for name in "va" for k in range(self.m.nv)}
+        return taken_over(self.graph, program.graph, program.torques, self._inputs() | rest)
+
+    def jacobian(self, name: str, target: int) -> dict[str, Column]:
+        """Jacobian of a point of a body, row by row (9)."""
+        kernel = KERNELS[name]()
+        point = [self.graph.input(("point", k)) for k in range(3)]
+        ((result, values),) = run(kernel, self.m.tables, {"q": self.q, "point": point}, target=target).items()
+        rows = [values[k : k + self.m.nv] for k in range(0, len(values), self.m.nv)]
+        return {result: [dot(row, column) for row in rows for column in self.J]}
+
+    def actuated_torques(self, tree: Column) -> Column:
+        """Torques of the actuated joints that do what `tree` does in the cut tree (2)."""
+        y = solve(self.K, [tree[d] for d in self.others])
         force = [dot(row, y) for row in self.G_d]
-        return [self.tree[d] - total(row[k] * f for row, f in zip(self.G_a, force, strict=True))
+        return [tree[d] - total(row[k] * f for row, f in zip(self.G_a, force, strict=True))
                 for k, d in enumerate(self.rates)]  # fmt: skip
 
     def _inertia(self) -> tuple[list[Column], tuple]:

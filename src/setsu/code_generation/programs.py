@@ -31,7 +31,8 @@ __all__ = ["TracedFunction", "traced_function", "traced_unit"]
 
 Floats = NDArray[np.float64]
 
-_JACOBIANS = ("frame_jacobian", "point_jacobian")
+# The last: along closed motions, whatever loops there are; the others of nonlinear loops are those of the tree.
+_JACOBIANS = ("frame_jacobian", "point_jacobian", "closed_frame_jacobian")
 _TEST_STATES = 8
 # As guessed before tracing, up to three times too high; C compilers take minutes for functions of this length.
 _MOST_OPERATIONS = 120_000
@@ -96,6 +97,8 @@ def traced_function(
 ) -> TracedFunction:
     """Return the program of a function; refuses what has none before any work is done."""
     frame = _frame(mechanism, function, body)
+    if not (mechanism.loops or mechanism.couplings):
+        function = function.removeprefix("closed_")
     if mechanism.loops or mechanism.couplings:
         if frame is None:
             _refuse_springs(mechanism)
@@ -186,6 +189,7 @@ def _closed(m: Mechanism, function: str, actuated: Sequence[str] | None, target:
     drives = linear_drives(m, reference, rates)
     if drives is None:
         return _nonlinear(m, function, rates, reference, target)
+    function = function.removeprefix("closed_")
     found = minimum_parameters(m, q=reference)
     trace = closed_trace(m, function, drives, minimum_inertias(m, found), found, target)
     lengths = {"q": len(drives.q), "v": len(rates), "a": len(rates), "tau": len(rates), "point": 3}
@@ -206,14 +210,14 @@ def _nonlinear(m: Mechanism, function: str, rates: list[int], reference: Floats,
         return replace(_tree(m, function, target), remark=", of the tree its loops are cut into")
     names = coordinate_names(m)
     driven = ", ".join(names[rate] for rate in rates)
-    lengths = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": len(rates)}
+    lengths = {"q": m.nq, "v": m.nv, "a": m.nv, "tau": len(rates), "point": 3}
     remark = f", closed; arguments of all joints, driven by {driven}"
-    if function.endswith("derivatives"):
+    if function.endswith(("derivatives", "jacobian")):
         remark += ", a column per driven coordinate"
     return TracedFunction(
         mechanism=m,
         inputs=tuple((name, lengths[name]) for name in NONLINEAR[function].split()),
-        trace=nonlinear_trace(m, function, rates, reference),
+        trace=nonlinear_trace(m, function, rates, reference, target),
         remark=remark,
         draw=closed_states(m, reference),
     )

@@ -16,14 +16,14 @@ __all__ = ["generate"]
 
 def generate(
     file: Path,
-    function: str | None = None,
     /,
-    *,
+    *function: str,
     language: str = "c",
     fmi_version: str = "2.0",
     precision: str = "double",
     actuated: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     body: str | None = None,
+    frame: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     out: Path | None = None,
     floating_base: bool = False,
     package: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
@@ -37,18 +37,21 @@ def generate(
         URDF, MJCF (.xml) or native (.toml) file.
     function
         Function of the library by name, for example inverse_dynamics, mass_matrix, forward_dynamics, regressor;
-        inverse_dynamics when not given; forward_dynamics for an FMU, constrained_dynamics where there are loops.
+        inverse_dynamics when not given; forward_dynamics for an FMU, constrained_dynamics where there are loops. For
+        C++ several may be given; inverse_dynamics and gravity_torque when none is.
     language
-        c (C99: source, header, self-test), python, casadi (C with derivatives for casadi.external), or fmu (a
-        Functional Mock-up Unit of one of these two).
+        c (C99: source, header, self-test), cpp (a C++17 header with a class, self-test, CMake target), python, casadi
+        (C with derivatives for casadi.external), or fmu (a Functional Mock-up Unit of one of these two).
     fmi_version
         Version of the Functional Mock-up Interface: 2.0 or 3.0; 2.0 when not given.
     precision
-        Of generated C: double, or single for processors with floats only; double when not given.
+        Of generated C and C++: double, or single for processors with floats only; double when not given.
     actuated
         Joint that drives a mechanism with loops or couplings; given several times, in the order of the arguments.
     body
         Body of a Jacobian.
+    frame
+        For C++, frame whose pose and Jacobian become methods; may be given several times.
     out
         Folder for the files; without it the source is printed.
     floating_base
@@ -64,7 +67,8 @@ def generate(
         raise InputError("generate: an FMU is a file: say where it shall go with --out FOLDER")
     mechanism, _ = load_model(file, floating_base, package)
     moving = "constrained_dynamics" if mechanism.loops or mechanism.couplings else "forward_dynamics"
-    chosen = function or (moving if language == "fmu" else "inverse_dynamics")
+    given = {"fmu": moving, "cpp": ("inverse_dynamics", "gravity_torque")}.get(language, "inverse_dynamics")
+    chosen = function[0] if len(function) == 1 else function or given
     with ProgressBar("generating") as progress:
         code = generate_code(
             mechanism,
@@ -74,6 +78,7 @@ def generate(
             precision=precision,
             actuated=list(actuated) or None,
             body=body,
+            frames=frame,
             progress=progress,
         )
     paths = code.write(out) if out is not None else []

@@ -49,7 +49,7 @@ def identify(
         URDF, MJCF (.xml) or native (.toml) file: geometry, and first guesses of the parameters.
     log
         Measured motions, one file or several: .csv, .parquet or .nc with the columns t, q1..., v1... (if measured),
-        tau1...; in a .csv the header may be missing.
+        tau1...; in a .csv the header may be missing; .mcap with ROS 2 joint states.
     validate
         Log of another motion, to see how well its torques are predicted.
     friction

@@ -39,7 +39,8 @@ def simulate(
     scenario
         TOML file; the page "Scenarios" of the documentation lists its tables.
     out
-        Recording to write, .nc (NetCDF) or .npz; else the one named in the scenario, if any.
+        Recording to write, .nc (NetCDF), .npz or .mcap (ROS 2 tools, viewers); else the one named in the scenario, if
+        any.
     plots
         Folder for the plots named in the scenario; else beside the recording.
     keyframe
@@ -110,8 +111,8 @@ def _target(ready: Prepared, out: Path | None) -> Path | None:
     given = ready.scenario.output.recording
     target = out if out is not None else None if given is None else ready.scenario.origin.folder / given
     if target is not None:
-        if target.suffix not in (".nc", ".npz"):
-            raise InputError(f"simulate: expected a recording ending in .nc or .npz, got {str(target)!r}")
+        if target.suffix not in (".nc", ".npz", ".mcap"):
+            raise InputError(f"simulate: expected a recording ending in .nc, .npz or .mcap, got {str(target)!r}")
         if not target.parent.is_dir():
             raise InputError(f"simulate: expected a folder that exists for {target}")
         if target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK):

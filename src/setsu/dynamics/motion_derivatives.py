@@ -25,12 +25,22 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Up to so many numbers fewer calls count, beyond it fewer copies.
+_FEW = 1000
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def cross(a: Floats, b: Floats) -> Floats:
     """Return a x b over the last axis (3)."""
-    return a.take(_NEXT, -1) * b.take(_AFTER, -1) - a.take(_AFTER, -1) * b.take(_NEXT, -1)
+    if max(a.size, b.size) < _FEW:
+        return a.take(_NEXT, -1) * b.take(_AFTER, -1) - a.take(_AFTER, -1) * b.take(_NEXT, -1)
+    ax, ay, az, bx, by, bz = (x[..., k] for x in (a, b) for k in range(3))
+    first = ay * bz
+    result = np.empty((*first.shape, 3))
+    np.subtract(first, az * by, out=result[..., 0])
+    np.subtract(az * bx, ax * bz, out=result[..., 1])
+    np.subtract(ax * by, ay * bx, out=result[..., 2])
+    return result
 
 
 def cross_motion(a: Floats, b: Floats) -> Floats:

@@ -1,9 +1,10 @@
-"""Logs of motions: CSV, Parquet and NetCDF files with time, coordinates, torques and perhaps velocities.
+"""Logs of motions: CSV, Parquet, NetCDF and MCAP files with time, coordinates, torques and perhaps velocities.
 
 Columns are `t`, `q1...`, `v1...`, `tau1...`, in any order when there is a header (`time`, `position_1`, `dq1`,
 `torque[0]`, `q_elbow` and the like are understood too). Without a header the order is t, q, v, tau, or t, q, tau.
 Numbers are separated by commas, semicolons, tabs or blanks; lines that begin with # are comments. A NetCDF
-file may hold one variable per column, or tables q, v, tau over time as recordings of `simulate` do.
+file may hold one variable per column, or tables q, v, tau over time as recordings of `simulate` do. An MCAP file
+holds ROS 2 joint states, whose names are those of the joints.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from setsu.constraints.states import coordinate_names
 from setsu.errors import InputError
 from setsu.identification.motion import MeasuredMotion, measured_motion
 from setsu.mechanism import Mechanism
+from setsu.message_logs.mcap_log import read_joint_states
 
 __all__ = ["read_log"]
 
@@ -33,11 +35,13 @@ _WORDS = {
     "tau": ("tau", "torque", "torques", "effort", "efforts", "force"),
 }
 _KIND = {word: kind for kind, words in _WORDS.items() for word in words}
-_ENDINGS = ".csv .txt .dat .tsv .parquet .nc"
+_ENDINGS = ".csv .txt .dat .tsv .parquet .nc .mcap"
 
 
-def read_log(mechanism: Mechanism, path: str | Path) -> MeasuredMotion:
+def read_log(mechanism: Mechanism, path: str | Path, *, topic: str | None = None) -> MeasuredMotion:
     """Read a log for a mechanism; every fault is told with its file and line.
+
+    topic: of the joint states in an MCAP file; the only one, or /joint_states, when not given.
 
     >>> import setsu, tempfile, os
     >>> m = setsu.sample_mechanisms.pendulum()
@@ -49,6 +53,10 @@ def read_log(mechanism: Mechanism, path: str | Path) -> MeasuredMotion:
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{file}: no such file")
+    if topic is not None and file.suffix != ".mcap":
+        raise InputError(f"{file}: topic: only MCAP files have topics, got {topic!r}")
+    if file.suffix == ".mcap":
+        return _read_mcap(mechanism, file, topic)
     readers: dict[str, Callable[[Mechanism, Path], MeasuredMotion]] = {".parquet": _read_parquet, ".nc": _read_netcdf}
     if file.suffix not in _ENDINGS.split():
         raise InputError(f"{file}: expected a log that ends in {_ENDINGS.replace(' ', ', ')}")
@@ -135,6 +143,45 @@ def _read_netcdf(m: Mechanism, file: Path) -> MeasuredMotion:
     except (TypeError, ValueError):
         raise InputError(f"{file}: expected variables of real numbers") from None
     return _motion(m, file, table, _by_name(m, str(file), names), "record {}".format)
+
+
+def _read_mcap(m: Mechanism, file: Path, topic: str | None) -> MeasuredMotion:
+    several = next((body.joint for body in m.moving if body.joint.nq != 1), None)
+    if several is not None:
+        raise InputError(
+            f"{file}: joint states have one number a joint, and {several.name} of {m.name} has {several.nq} of them; "
+            "expected a .csv, .parquet or .nc log with columns for all"
+        )
+    wanted = set(m.joint_names)
+    places: list[str] = []
+    stamps: list[int] = []
+    tables: dict[str, list[Floats]] = {"position": [], "velocity": [], "effort": []}
+    seen: set[str] = set()
+    for where, state in read_joint_states(file, topic):
+        seen.update(state.names)
+        # Grippers and bases often publish on the same topic.
+        if not wanted & set(state.names):
+            continue
+        if missing := wanted - set(state.names):
+            raise InputError(f"{file}, {where}: no joint {sorted(missing)[0]!r} among {', '.join(state.names)}")
+        columns = [state.names.index(name) for name in m.joint_names]
+        for kind, rows in tables.items():
+            values = getattr(state, kind)
+            if len(values) == 0 and kind != "velocity":
+                raise InputError(f"{file}, {where}: {kind}: expected a number per joint, got none")
+            if len(values):
+                rows.append(values[columns])
+        places.append(where)
+        stamps.append(state.stamp)
+    if not stamps:
+        raise InputError(f"{file}: no joint of {m.name} among those of the log: {', '.join(sorted(seen)[:12])}")
+    if 0 < len(tables["velocity"]) < len(stamps):
+        raise InputError(f"{file}: velocity: {len(tables['velocity'])} of {len(stamps)} messages have it, expected all")
+    # In whole nanoseconds first: seconds since 1970 leave no digits for microseconds.
+    time = np.array([stamp - stamps[0] for stamp in stamps], dtype=np.float64) * 1e-9
+    v = np.array(tables["velocity"]) if tables["velocity"] else None
+    q, tau = np.array(tables["position"]), np.array(tables["effort"])
+    return measured_motion(m, time, q, tau, v, source=str(file), place=places.__getitem__)
 
 
 def _motion(

@@ -3,13 +3,16 @@
     dq (nq) → velocity (nv):  ω = 2 vec(q̄ ∘ dq)/|q|² for quaternions, Rᵀ dp for the position of a free joint     (1)
     velocity (nv) → dq (nq):  ½ q ∘ (ω, 0),  R u                                                                (2)
 
+    inertial parameters θ:  ∂τ/∂θ = Y(q, v, a),  ∂a/∂θ = -M⁻¹ Y(q, v, a)                                         (3)
+
 Our derivatives by q are along velocities; (1) makes derivatives by the numbers in q of them, and (2) does so for
 results that are configurations. The length of a quaternion changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +22,18 @@ from setsu.constraints import constrained_dynamics, constrained_dynamics_derivat
 from setsu.dynamics import (
     forward_dynamics,
     forward_dynamics_derivatives,
+    forward_dynamics_parameter_derivatives,
+    inertial_parameters,
     inverse_dynamics,
     inverse_dynamics_derivatives,
+    regressor,
 )
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError, nearest_names
+from setsu.identification import with_parameters
 from setsu.mechanism import Free, Mechanism, Spherical
 
-__all__ = ["Differentiable", "differentiable"]
+__all__ = ["Differentiable", "check_arguments", "differentiable", "refuse_second"]
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +55,8 @@ class Differentiable(NamedTuple):
 def differentiable(mechanism: Mechanism, function: str, options: dict[str, Any]) -> Differentiable:
     """Return "forward_dynamics", "inverse_dynamics", "constrained_dynamics" or "step" of a mechanism.
 
-    "step" is one step of a Simulator made with `options`: (q, v, tau) -> (q, v). Others give (nv,).
+    "step" is one step of a Simulator made with `options`: (q, v, tau) -> (q, v). Others give (nv,). The first two take
+    the option `parameters`, names of bodies: their inertial parameters are a fourth argument, ten a body.
     """
     require_mechanism(mechanism, "interop function")
     makers = {
@@ -60,9 +68,35 @@ def differentiable(mechanism: Mechanism, function: str, options: dict[str, Any])
     if function not in makers:
         raise InputError(f"interop: no function {function!r}{nearest_names(str(function), makers)}")
     m = mechanism
-    inputs = (m.nq, m.nv, m.nv)
+    inputs: tuple[int, ...] = (m.nq, m.nv, m.nv)
     outputs = (m.nq, m.nv) if function == "step" else (m.nv,)
-    return Differentiable(function, inputs, outputs, *makers[function](m, options))
+    bodies = options.pop("parameters", None)
+    if bodies is None:
+        return Differentiable(function, inputs, outputs, *makers[function](m, options))
+    if function not in ("forward_dynamics", "inverse_dynamics"):
+        raise InputError(f"interop: parameters: expected forward_dynamics or inverse_dynamics, got {function}")
+    named = (bodies,) if isinstance(bodies, str) else tuple(bodies)
+    for name in named:
+        if name not in m.body_names:
+            raise InputError(
+                f"interop: parameters: no moving body {name!r} in {m.name}{nearest_names(name, m.body_names)}"
+            )
+    pair = _of_parameters(m, function, makers[function], named, options)
+    return Differentiable(function, (*inputs, 10 * len(named)), outputs, *pair)
+
+
+def check_arguments(f: Differentiable, framework: str, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Refuse a wrong number of arrays, and arrays of wrong sizes."""
+    if len(shapes) != len(f.inputs):
+        raise InputError(f"interop.{framework} {f.name}: expected {len(f.inputs)} arrays, got {len(shapes)}")
+    for k, (shape, size) in enumerate(zip(shapes, f.inputs, strict=True)):
+        if shape[-1:] != (size,):
+            raise InputError(f"interop.{framework} {f.name}: argument {k}: expected (..., {size}), got {shape}")
+
+
+def refuse_second(f: Differentiable, framework: str) -> InputError:
+    """Return the error of who differentiates twice."""
+    return InputError(f"interop.{framework} {f.name}: second derivatives are not offered; expected first derivatives")
 
 
 def _forward(m: Mechanism, options: dict[str, Any]) -> tuple[Callable, Callable]:
@@ -79,6 +113,47 @@ def _inverse(m: Mechanism, options: dict[str, Any]) -> tuple[Callable, Callable]
         return d.dq @ to_velocity(m, q), d.dv, d.da
 
     return lambda q, v, a: (inverse_dynamics(m, q, v, a, **options),), jacobians
+
+
+def _of_parameters(
+    m: Mechanism, function: str, maker: Callable, bodies: tuple[str, ...], options: dict[str, Any]
+) -> tuple[Callable, Callable]:
+    """A function whose last argument (..., 10 n) are the inertial parameters of bodies, with its Jacobians (3)."""
+    places = np.concatenate([10 * m.body_names.index(name) + np.arange(10) for name in bodies])
+
+    @lru_cache(maxsize=8)
+    def changed(parameters: bytes) -> tuple[Mechanism, Callable, Callable]:
+        theta = inertial_parameters(m)
+        theta[places] = np.frombuffer(parameters)
+        other = with_parameters(m, theta)
+        return other, *maker(other, options)
+
+    def by_group(compute: Callable, *arrays: Floats) -> tuple[Floats, ...]:
+        """All rows with the same parameters at once."""
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        flat = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in arrays]
+        distinct, group = np.unique(flat[-1], axis=0, return_inverse=True)
+        results: list[Floats] = []
+        for k, row in enumerate(distinct):
+            rows = np.flatnonzero(group.ravel() == k)
+            found = compute(changed(row.tobytes()), *(x[rows] for x in flat[:-1]))
+            if not results:
+                results = [np.empty((len(flat[0]), *part.shape[1:])) for part in found]
+            for result, part in zip(results, found, strict=True):
+                result[rows] = part
+        return tuple(result.reshape(*batch, *result.shape[1:]) for result in results)
+
+    def value(*arrays: Floats) -> tuple[Floats, ...]:
+        return by_group(lambda made, *state: made[1](*state), *arrays)
+
+    def jacobians(*arrays: Floats) -> tuple[Floats, ...]:
+        def compute(made: tuple[Mechanism, Callable, Callable], q: Floats, v: Floats, x: Floats) -> tuple[Floats, ...]:
+            by_parameters = regressor if function == "inverse_dynamics" else forward_dynamics_parameter_derivatives
+            return *made[2](q, v, x), by_parameters(made[0], q, v, x)[..., places]
+
+        return by_group(compute, *arrays)
+
+    return value, jacobians
 
 
 def _constrained(m: Mechanism, options: dict[str, Any]) -> tuple[Callable, Callable]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from setsu.errors import InputError
-from setsu.interop.differentiable import Differentiable, differentiable
+from setsu.interop.differentiable import Differentiable, check_arguments, differentiable, refuse_second
 from setsu.mechanism import Mechanism
 
 __all__ = ["function"]
@@ -24,7 +24,8 @@ def function(mechanism: Mechanism, name: str, **options: Any) -> Callable[..., A
     Args:
         name: "forward_dynamics" (q, v, tau) -> a, "inverse_dynamics" (q, v, a) -> tau, "constrained_dynamics"
             (q, v, tau) -> a under loops and couplings, or "step" (q, v, tau) -> (q, v), one step of a Simulator.
-        options: of the function, or of the Simulator.
+        options: of the function, or of the Simulator. For the first two also `parameters`, names of bodies: their
+            inertial parameters (..., 10 n), as in `setsu.inertial_parameters`, become a fourth argument.
 
     Arrays may have leading batch axes. Derivatives by q are by its numbers, quaternions included. float32 arrays are
     computed in double precision and returned as float32.
@@ -67,14 +68,9 @@ def _wrapped(jax: Any, f: Differentiable) -> Callable[..., Any]:
         return jax.pure_callback(compute_double, wanted, *arrays, vmap_method="broadcast_all")
 
     def checked(arrays: tuple) -> tuple:
-        if len(arrays) != len(f.inputs):
-            raise InputError(f"interop.jax {f.name}: expected {len(f.inputs)} arrays, got {len(arrays)}")
         taken = tuple(jnp.asarray(array) for array in arrays)
-        taken = tuple(array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float) for array in taken)
-        for k, (array, size) in enumerate(zip(taken, f.inputs, strict=True)):
-            if array.shape[-1:] != (size,):
-                raise InputError(f"interop.jax {f.name}: argument {k}: expected (..., {size}), got {array.shape}")
-        return taken
+        check_arguments(f, "jax", [array.shape for array in taken])
+        return tuple(array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float) for array in taken)
 
     @jax.custom_jvp
     def value(*arrays: Any) -> tuple:
@@ -86,7 +82,7 @@ def _wrapped(jax: Any, f: Differentiable) -> Callable[..., Any]:
 
     @jacobians.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        raise InputError(f"interop.jax {f.name}: second derivatives are not offered; expected first derivatives")
+        raise refuse_second(f, "jax")
 
     @value.defjvp
     def _(primals: Any, tangents: Any) -> Any:

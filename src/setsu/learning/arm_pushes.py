@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from setsu.contact import Environment, Polygon
-from setsu.dynamics import frame_pose, gravity_torque, point_jacobian
+from setsu.dynamics import gravity_torque, point_jacobian
 from setsu.learning.task import Floats, Task, TaskState
 from setsu.mechanism import Material, Mechanism, MechanismBuilder, Revolute
 from setsu.sample_mechanisms.solid_inertias import box_inertia
@@ -14,6 +14,7 @@ from setsu.spatial import placement
 __all__ = ["arm_pushes_along_wall"]
 
 _LINK, _RADIUS, _WALL = 0.5, 0.02, 0.7  # m
+_LENGTHS = (_LINK, 0.4, 0.2)  # m
 _LIMIT = 20.0  # N m
 _FORCE, _SPEED, _REACH = 10.0, 0.15, 0.25  # N, m/s, m: press, go along, from -reach to reach
 
@@ -21,8 +22,8 @@ _FORCE, _SPEED, _REACH = 10.0, 0.15, 0.25  # N, m/s, m: press, go along, from -r
 def _arm() -> Mechanism:
     """Three links in the horizontal plane: the tip's place leaves one freedom to the elbow."""
     b = MechanismBuilder("wall arm")
-    parent, at, lengths = "world", 0.0, (_LINK, 0.4, 0.2)
-    for k, length in enumerate(lengths, start=1):
+    parent, at = "world", 0.0
+    for k, length in enumerate(_LENGTHS, start=1):
         b.add_body(
             f"link{k}",
             parent=parent,
@@ -34,7 +35,7 @@ def _arm() -> Mechanism:
         )
         parent, at = f"link{k}", length
     rubber = Material(static_friction=0.2, kinetic_friction=0.2)
-    b.add_contact_points("link3", (lengths[-1], 0.0, 0.0), rubber, radius=_RADIUS)
+    b.add_contact_points("link3", (_LENGTHS[-1], 0.0, 0.0), rubber, radius=_RADIUS)
     return b.build()
 
 
@@ -46,12 +47,14 @@ def arm_pushes_along_wall() -> Task:
     episode ends where the tip is more than 5 cm off the wall. The script: Jacobian transpose, with gravity.
     """
     m = _arm()
-    tip = (0.2, 0.0, 0.0)
+    tip, lengths = (_LENGTHS[-1], 0.0, 0.0), np.array(_LENGTHS)
     wall = Polygon([(_WALL, -2, -1), (_WALL, -2, 1), (_WALL, 2, 1), (_WALL, 2, -1)], "wall")
 
     def place(q: Floats) -> Floats:
-        T = frame_pose(m, q, "link3")
-        return T[:, :3, :3] @ np.array(tip) + T[:, :3, 3]
+        """Where the tip is (N, 2): the links are vectors in the plane."""
+        turn = q.cumsum(axis=1)
+        # Sums, not products of matrices: the same bits for one world and for many.
+        return np.stack([(np.cos(turn) * lengths).sum(axis=1), (np.sin(turn) * lengths).sum(axis=1)], axis=1)
 
     def start(generator: np.random.Generator, n: int) -> tuple[Floats, Floats]:
         """The tip on the wall at y = -0.25 m or so, the last link straight ahead."""
@@ -64,13 +67,15 @@ def arm_pushes_along_wall() -> Task:
         return np.stack([first, second, -first - second], axis=1), np.zeros((n, 3))
 
     def velocity(s: TaskState) -> Floats:
-        return np.einsum("nij,nj->ni", point_jacobian(m, s.q, "link3", tip), s.v)
+        turn, rate = s.q.cumsum(axis=1), s.v.cumsum(axis=1)
+        along = rate * lengths
+        return np.stack([-(np.sin(turn) * along).sum(axis=1), (np.cos(turn) * along).sum(axis=1)], axis=1)
 
     def pressing(s: TaskState) -> Floats:
         return -s.contact_force[:, 0, 0]
 
     def observe(s: TaskState) -> Floats:
-        return np.column_stack([s.q, s.v, place(s.q)[:, :2], velocity(s)[:, :2], pressing(s)])
+        return np.concatenate([s.q, s.v, place(s.q), velocity(s), pressing(s)[:, None]], axis=1)
 
     def reward(s: TaskState) -> Floats:
         along = np.minimum(velocity(s)[:, 1] / _SPEED, 1.0)

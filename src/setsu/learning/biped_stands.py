@@ -65,7 +65,8 @@ def biped_stands(disturbance: float = 0.02) -> Task:
     def observe(s: TaskState) -> Floats:
         about_x, about_y, upright = tilt(s)
         joints = s.q[:, coordinates] - posture[coordinates]
-        return np.column_stack([s.q[:, 2], about_x, about_y, upright, joints, s.v[:, :6], s.v[:, driven]])
+        seen = np.stack([s.q[:, 2], about_x, about_y, upright], axis=1)
+        return np.concatenate([seen, joints, s.v[:, :6], s.v[:, driven]], axis=1)
 
     def reward(s: TaskState) -> Floats:
         about_x, about_y, _ = tilt(s)

@@ -47,6 +47,8 @@ Bools = NDArray[np.bool_]
 _STILL, _FAST, _TURNING, _TURNS, _TURNS_OF_TREES = 1e-7, 1e-5, 1e-4, 20, 3
 _INSIDE, _RECOVERY, _COMPLIANCE = 1e-8, 0.2, 5e-7
 _STICKING = 1e-7
+# rad: turns of a step that change by less no longer change it.
+_SETTLED = 1e-17
 
 
 def refuse_contact_step(settings: Any) -> None:
@@ -124,10 +126,20 @@ class ContactStep:
             while d >= 0:
                 self.moves[body, d] = True
                 d = int(parent[d])
+        self.carried = {int(r["body"]): self._bodies_of(r) for r in self.roots}
         self._read_contacts(world, problem.contacts[: problem.counts[0]], world.scene.points)
         self.keeps = False  # whether (8) of flight.py acts instead of (7)
         self.still = self.far <= _STILL and self.h * float(np.abs(a[V].copy()).max(initial=0.0)) <= _STILL
         self.out: Bools = np.zeros(len(self.listed), dtype=bool)  # contacts that (6) moves
+
+    def _bodies_of(self, r: Any) -> tuple[Any, Floats, Floats]:
+        """Bodies of a root's tree, their masses and moments (n, 10), and second moments (n, 3, 3)."""
+        mine = np.flatnonzero(self.tree.reference == r["body"])
+        b = self.tree.masses[mine]
+        second = np.empty((len(mine), 3, 3))
+        second[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]] = b[:, 4:]
+        second[:, [1, 2, 2], [0, 0, 1]] = b[:, [5, 6, 8]]
+        return mine, b, second
 
     def _read_contacts(self, world: Any, contacts: Any, points: Any) -> None:
         """Modes of the contacts, and what stays the same of them."""
@@ -194,12 +206,16 @@ class ContactStep:
         if self.far > _TURNING:
             alone = len(self.roots) == len(self.tree.reference)
             for _ in range(_TURNS if alone else _TURNS_OF_TREES):
-                v_end = self._end_velocity(f, q_next, target)
+                v_end, settled = self._end_velocity(f, q_next, target), True
                 for r in self.roots:
                     if r["exact"]:
                         w, part = self._turning(r), 0.0 if self.jumped[r["body"]] else 0.5
-                        displacement[:, w] = h * (part * v[:, w] + (1.0 - part) * v_end[:, w])
+                        turned = h * (part * v[:, w] + (1.0 - part) * v_end[:, w])
+                        settled = settled and bool(np.abs(turned - displacement[:, w]).max() <= _SETTLED)
+                        displacement[:, w] = turned
                 q_next = self._ended(f, displacement, target)
+                if settled:
+                    break  # what further turns change is rounding
         w = self._velocities(f, K, q_next, lam)
         if self.out.any():
             q_next = self._moved_out(f, H, K, displacement, q_next)
@@ -229,7 +245,7 @@ class ContactStep:
                 if r["free"]:
                     o = slice(r["velocity"], r["velocity"] + 3)
                     turn = slice(r["velocity"] + 3, r["velocity"] + 6)
-                    change[:, o] += h * np.cross(middle[:, turn], middle[:, o])
+                    change[:, o] += h * _cross(middle[:, turn], middle[:, o])
             if again or self.far <= _FAST:
                 break
             middle = nu + 0.5 * change
@@ -245,7 +261,7 @@ class ContactStep:
         origins = poses[:, self.tree.dof_body][..., :3, 3]  # (B, nv, 3)
         arm = acts[:, :, None] - origins[:, None]
         linear, angular = np.swapaxes(columns[:, :3], 1, 2), np.swapaxes(columns[:, 3:], 1, 2)
-        moved = linear[:, None] + np.cross(angular[:, None], arm)
+        moved = linear[:, None] + _cross(angular[:, None], arm)
         moved *= self.moves[self.body][None, :, :, None]
         return np.einsum("cki,bcdi->bckd", self.E, moved)
 
@@ -271,31 +287,34 @@ class ContactStep:
             if r["free"]:
                 o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
                 way = _turn(middle, R, x[:, o])
-                across = np.cross(turn, way)
-                x[:, o] = way - 0.5 * across + np.cross(turn, across) / 12.0
+                across = _cross(turn, way)
+                x[:, o] = way - 0.5 * across + _cross(turn, across) / 12.0
         return x
 
     def _momentum(self, r: Any, poses: Floats, twists: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Centre c, momentum P, angular momentum L about c (or the joint) and inertia about it of a root's tree."""
-        mine = np.flatnonzero(self.tree.reference == r["body"])
+        mine, b, second = self.carried[int(r["body"])]
         origin = poses[:, r["body"], :3, 3]
         R, arm = poses[:, mine, :3, :3], poses[:, mine][..., :3, 3] - origin[:, None]
-        b = self.tree.masses[mine]
-        moment = np.einsum("bnij,nj->bni", R, b[:, 1:4])
-        second = np.empty((len(mine), 3, 3))
-        second[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]] = b[:, 4:]
-        second[:, [1, 2, 2], [0, 0, 1]] = b[:, [5, 6, 8]]
+        moment = (R @ b[:, 1:4, None])[..., 0]
         S = R @ second @ np.swapaxes(R, -1, -2)
         about = S + _outer(arm, moment) + _outer(moment, arm) + b[:, 0, None, None] * _outer(arm, arm)
         velocity, omega = twists[:, mine, :3], twists[:, mine, 3:]
-        P = b[:, 0, None] * velocity + np.cross(omega, moment)
-        own = np.trace(S, axis1=-2, axis2=-1)[..., None] * omega - np.einsum("bnij,bnj->bni", S, omega)
-        L = (np.cross(moment, velocity) + own + np.cross(arm, P)).sum(axis=1)
+        P = b[:, 0, None] * velocity + _cross(omega, moment)
+        own = np.trace(S, axis1=-2, axis2=-1)[..., None] * omega - (S @ omega[..., None])[..., 0]
+        L = (_cross(moment, velocity) + own + _cross(arm, P)).sum(axis=1)
         P = P.sum(axis=1)
         c = (moment + b[:, 0, None] * arm).sum(axis=1) / r["mass"] if r["free"] else np.zeros_like(origin)
         total = about.sum(axis=1) - r["mass"] * _outer(c, c)
         inertia = np.trace(total, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - total
-        return origin + c, P, L - np.cross(c, P), inertia
+        return origin + c, P, L - _cross(c, P), inertia
+
+    def _center(self, r: Any, poses: Floats) -> Floats:
+        """Centre of mass of a root's tree (B, 3)."""
+        mine, b, _ = self.carried[int(r["body"])]
+        T = poses[:, mine]
+        moment = (T[..., :3, :3] @ b[:, 1:4, None])[..., 0] + b[:, 0, None] * T[..., :3, 3]
+        return moment.sum(axis=1) / r["mass"]
 
     def _twists(self, placed: tuple[Floats, Floats], v: Floats) -> Floats:
         """Velocities of the bodies' origins and angular velocities (B, n, 6), world axes."""
@@ -303,9 +322,9 @@ class ContactStep:
         rate = np.swapaxes(columns, 1, 2) * v[..., None]  # (B, nv, 6)
         at = poses[:, self.tree.dof_body][..., :3, 3]
         # About the world origin they add up along the tree.
-        about = np.concatenate([rate[..., :3] + np.cross(at, rate[..., 3:]), rate[..., 3:]], axis=-1)
+        about = np.concatenate([rate[..., :3] + _cross(at, rate[..., 3:]), rate[..., 3:]], axis=-1)
         total = np.einsum("nd,bdi->bni", self.moves.astype(np.float64), about)
-        total[..., :3] += np.cross(total[..., 3:], poses[..., :3, 3])
+        total[..., :3] += _cross(total[..., 3:], poses[..., :3, 3])
         return total
 
     def _targets(self, f: _Flight, applied: Floats, lam: Floats, acts: Floats) -> list[Any]:
@@ -323,15 +342,15 @@ class ContactStep:
                 )
             center, P, L, _ = self._momentum(r, f.start[0], twists)
             T = f.middle[0][:, r["body"]]
-            about = self._momentum(r, f.middle[0], np.zeros_like(twists))[0]
+            about = self._center(r, f.middle[0])
             o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
             push = h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, o])
             P1 = P + h * r["mass"] * g + push
             L1 = L + h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, self._turning(r)])
-            L1 = L1 + np.cross(T[:, :3, 3] - about, push)
+            L1 = L1 + _cross(T[:, :3, 3] - about, push)
             mine = self.tree.reference[self.body[self.closed]] == r["body"]
             P1 = P1 + force[:, mine].sum(axis=1)
-            L1 = L1 + np.cross(acts[:, self.closed][:, mine] - about[:, None], force[:, mine]).sum(axis=1)
+            L1 = L1 + _cross(acts[:, self.closed][:, mine] - about[:, None], force[:, mine]).sum(axis=1)
             found.append((center, P, P1, L1))
         return found
 
@@ -339,13 +358,12 @@ class ContactStep:
         """Configuration at the end, centres of mass as flight.py (6)."""
         q = integrate(self.m, f.q, displacement, 1.0)
         poses = self._placed(q)[0]
-        none = np.zeros((*poses.shape[:2], 6))
         for r, goal in zip(self.roots, target, strict=True):
             if goal is None:
                 continue
             center, P, P1, _ = goal
             rate = P1 if self.jumped[r["body"]] else 0.5 * (P + P1)
-            shift = center + self.h / r["mass"] * rate - self._momentum(r, poses, none)[0]
+            shift = center + self.h / r["mass"] * rate - self._center(r, poses)
             o = int(r["coordinate"])
             q[:, o : o + 3] += shift @ r["axes"]
         return q
@@ -368,7 +386,7 @@ class ContactStep:
             center, P, L, inertia = self._momentum(r, placed[0], twists)
             R = placed[0][:, r["body"], :3, :3]
             turn = np.linalg.solve(inertia, (L1 - L)[..., None])[..., 0]
-            way = (P1 - P) / r["mass"] + np.cross(turn, placed[0][:, r["body"], :3, 3] - center)
+            way = (P1 - P) / r["mass"] + _cross(turn, placed[0][:, r["body"], :3, 3] - center)
             o = int(r["velocity"])
             v[:, o : o + 3] += np.einsum("bji,bj->bi", R, way)
             v[:, o + 3 : o + 6] += np.einsum("bji,bj->bi", R, turn)
@@ -434,7 +452,7 @@ class ContactStep:
                 L = goal[3]
                 turn = np.linalg.solve(inertia, L[..., None])[..., 0]
                 rest = rest - 0.5 * (turn * L).sum(axis=1)
-                velocity = velocity + np.cross(turn, placed[0][:, r["body"], :3, 3] - center)
+                velocity = velocity + _cross(turn, placed[0][:, r["body"], :3, 3] - center)
                 p[:, o + 3 : o + 6] = np.einsum("bji,bj->bi", R, turn)
             p[:, o : o + 3] = np.einsum("bji,bj->bi", R, velocity)
         return p, gain, rest
@@ -442,7 +460,14 @@ class ContactStep:
 
 def _turn(A: Floats, B: Floats, v: Floats) -> Floats:
     """Vectors v (B, 3) in the axes A, in the axes B."""
-    return np.einsum("bji,bjk,bk->bi", B, A, v)
+    return (np.swapaxes(B, -1, -2) @ (A @ v[..., None]))[..., 0]
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    """a x b along the last axis; NumPy's own spends most of its time on axes."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
 def _outer(a: Floats, b: Floats) -> Floats:

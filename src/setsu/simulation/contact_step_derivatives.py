@@ -11,7 +11,7 @@ of contact_step.py (5), in the modes that the step was solved in,
 the scale of the contacts' velocities, are differentiated by hand (2), (3). λ is brought to rounding first, by Newton's
 method from the machine's impulses. ε, the compliance of the impulses, counts as constant.
 Accuracy: 1e-10 of the largest entry, or rounding of the way of a contact over its step, 1e-16 m / h.
-Cost: one batch of 6 (3 nv + 3 c) evaluations of the map, twice.
+Cost: one batch of 6 (3 nv + 3 c) evaluations of the map, and one of 18 c.
 """
 
 from __future__ import annotations
@@ -64,17 +64,7 @@ class _Linearisation:
         """(1)-(3)."""
         step, nv = self.step, self.m.nv
         step.keeps = self._keeps_energy()
-        lam = step.lam.copy()
-        answer, by_z, by_lam = self._linearised(lam)
-        for _ in range(_ROUNDS):
-            change = np.linalg.solve(self._law(answer, lam, by_lam), self._residual(answer, lam))
-            size = float(np.abs(lam).max(initial=0.0))
-            # Impulses that redundant contacts share without effect may stay rounding apart.
-            done = float(np.abs(by_lam.v @ change).max(initial=0.0)) <= 1e-13 * (1.0 + np.abs(self.v).max(initial=0.0))
-            lam = lam - change.reshape(lam.shape)
-            answer = self._one(lam)
-            if done or np.abs(change).max(initial=0.0) <= 1e-15 * size:
-                break
+        lam, answer = self._solved(step.lam.copy())
         self._find_way_out(answer, lam)
         slowed = self._slows(self._one(lam))
         answer, by_z, by_lam = self._linearised(lam)
@@ -91,13 +81,32 @@ class _Linearisation:
         assert dq.shape == (nv, 3 * nv)
         return dq, dv, self._boundaries(answer, lam)
 
+    def _solved(self, lam: Floats) -> tuple[Floats, Outcome]:
+        """The impulses to rounding, by Newton's method, and what the step comes to."""
+        if lam.size == 0:
+            return lam, self._one(lam)
+        answer, _, by_lam = self._linearised(lam, impulses_only=True)
+        for _ in range(_ROUNDS):
+            change = np.linalg.solve(self._law(answer, lam, by_lam), self._residual(answer, lam))
+            size = float(np.abs(lam).max(initial=0.0))
+            # Impulses that redundant contacts share without effect may stay rounding apart.
+            done = float(np.abs(by_lam.v @ change).max(initial=0.0)) <= 1e-13 * (1.0 + np.abs(self.v).max(initial=0.0))
+            lam = lam - change.reshape(lam.shape)
+            answer = self._one(lam)
+            if done or np.abs(change).max(initial=0.0) <= 1e-15 * size:
+                break
+        return lam, answer
+
     # The map and its differences -----------------------------------------------------------------------------------
 
     def _one(self, lam: Floats) -> Outcome:
         return self.step.evaluate(self.q[None], self.v[None], self.step.torque[None], lam[None])
 
-    def _linearised(self, lam: Floats) -> tuple[Outcome, Outcome, Outcome]:
-        """The outcome, and its derivatives (n, 3 nv) by z and (n, 3 c) by λ, q' in tangent coordinates."""
+    def _linearised(self, lam: Floats, impulses_only: bool = False) -> tuple[Outcome, Outcome, Outcome]:
+        """The outcome, and its derivatives (n, 3 nv) by z and (n, 3 c) by λ, q' in tangent coordinates.
+
+        impulses_only: those by z are left out, as no columns.
+        """
         step, m, nv, n = self.step, self.m, self.m.nv, lam.size
         answer = self._one(lam)
         speed = _SHIFT * max(1.0, float(np.abs(self.v).max(initial=0.0)))
@@ -105,7 +114,8 @@ class _Linearisation:
         count = 3 * nv + n
         sizes = np.concatenate([np.full(nv, _SHIFT), np.full(nv, speed), pulls])
         # Shifts (6, count, count), one at a time.
-        moved = (_OFFSETS[:, None, None] * np.diag(sizes)).reshape(-1, count)
+        first = 3 * nv if impulses_only else 0
+        moved = (_OFFSETS[:, None, None] * np.diag(sizes)[first:]).reshape(-1, count)
         q = integrate(m, np.broadcast_to(self.q, (len(moved), m.nq)).copy(), moved[:, :nv], 1.0)
         found = step.evaluate(
             q,
@@ -117,11 +127,11 @@ class _Linearisation:
         values = [difference(m, reached, found.q), *(getattr(found, k) for k in ("v", "w", "p", "gain", "T"))]
         slopes = []
         for value in values:
-            by = np.einsum("o,ocn->nc", _WEIGHTS, value.reshape(len(_OFFSETS), count, value[0].size)) / sizes
-            slopes.append(by)
+            by = np.einsum("o,ocn->nc", _WEIGHTS, value.reshape(len(_OFFSETS), count - first, value[0].size))
+            slopes.append(by / sizes[first:])
         slopes[4:] = [slope[0] for slope in slopes[4:]]
-        by_z = Outcome(*(slope[..., : 3 * nv] for slope in slopes))
-        by_lam = Outcome(*(slope[..., 3 * nv :] for slope in slopes))
+        by_z = Outcome(*(slope[..., : 3 * nv - first] for slope in slopes))
+        by_lam = Outcome(*(slope[..., 3 * nv - first :] for slope in slopes))
         return answer, by_z, by_lam
 
     def _pulls(self, speed: float) -> Floats:

@@ -226,7 +226,10 @@ class Recording:
         return to_xarray(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write to .npz, or to NetCDF (.nc; needs the extra `data`); `Recording.load` gives back equal numbers."""
+        """Write to .npz, or to NetCDF (.nc; needs the extra `data`); `Recording.load` gives back equal numbers.
+
+        .mcap (extra `data`) is for ROS 2 tools and log viewers: joint states, transforms, the robot and its forces.
+        """
         from setsu.simulation.recording_files import save
 
         return save(self, Path(path))

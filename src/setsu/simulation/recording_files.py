@@ -106,8 +106,12 @@ def save(recording: Recording, path: Path) -> Path:
         elif path.suffix == ".nc":
             _require_h5netcdf()
             to_xarray(recording).to_netcdf(path, engine="h5netcdf")
+        elif path.suffix == ".mcap":
+            from setsu.simulation.recording_mcap import mcap_bytes
+
+            path.write_bytes(mcap_bytes(recording))
         else:
-            raise InputError(f"Recording.save: expected a path that ends in .npz or .nc, got {str(path)!r}")
+            raise InputError(f"Recording.save: expected a path that ends in .npz, .nc or .mcap, got {str(path)!r}")
     except OSError as problem:
         raise InputError(f"Recording.save: cannot write {path} ({problem.strerror or problem})") from None
     return path

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setsu.errors import InputError
-from setsu.studio.mcap_file import mcap_bytes
+from setsu.simulation.recording_mcap import mcap_bytes
 from setsu.studio.replay_page import replay_page
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class ExportPanel:
     def _mcap(self, client: Any) -> None:
         recording = self._recording()
         assert self._studio.opened is not None
-        data = mcap_bytes(self._studio.opened.mechanism, recording)
+        data = mcap_bytes(recording, self._studio.opened.mechanism)
         client.send_file_download(f"{self._name()}.mcap", data, save_immediately=True)
 
     def _recording(self) -> Any:

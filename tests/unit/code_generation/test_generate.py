@@ -102,7 +102,7 @@ def test_python_source_agrees(function: str) -> None:
     ("arguments", "message"),
     [
         ((planar_arm(2), "inverse_dynamic"), 'did you mean "inverse_dynamics"'),
-        ((planar_arm(2), "inverse_dynamics", "fortran"), "known: c, python"),
+        ((planar_arm(2), "inverse_dynamics", "fortran"), "known: c, cpp, python"),
         (("arm.urdf", "inverse_dynamics"), "expected a Mechanism"),
     ],
 )

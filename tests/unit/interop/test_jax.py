@@ -67,6 +67,29 @@ def test_jit_vmap_and_grad_agree() -> None:
                                rtol=0, atol=1e-10 * np.abs(expected).max())  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
+def test_inertial_parameters_of_bodies(name: str) -> None:
+    """A fourth argument, another for each world: values of the changed mechanism, derivatives beside differences."""
+    m = setsu.sample_mechanisms.puma560()
+    f = setsu.interop.jax.function(m, name, parameters=[m.body_names[-1], m.body_names[1]])
+    all_of_them = setsu.inertial_parameters(m).reshape(-1, 10)
+    q, v, x = states(m, 2)
+    scales, heavier = np.array([1.0, 1.2]), all_of_them.copy()
+    theta = scales[:, None] * all_of_them[[-1, 1]].ravel()
+    heavier[[-1, 1]] *= scales[1]
+    found = f(q, v, x, theta)
+    other = setsu.with_parameters(m, heavier.ravel())
+    np.testing.assert_allclose(found[0], getattr(setsu, name)(m, q[0], v[0], x[0]), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(found[1], getattr(setsu, name)(other, q[1], v[1], x[1]), rtol=0, atol=1e-11)
+    slopes = jax.jacrev(f, argnums=3)(q[1], v[1], x[1], jnp.asarray(theta[1]))
+    expected = differences(lambda y: f(q[1], v[1], x[1], y), theta[1], 1e-5)
+    np.testing.assert_allclose(slopes, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+    with pytest.raises(setsu.InputError, match="no moving body 'hand'"):
+        setsu.interop.jax.function(m, name, parameters=["hand"])
+    with pytest.raises(setsu.InputError, match="expected forward_dynamics or inverse_dynamics"):
+        setsu.interop.jax.function(m, "step", parameters=[m.body_names[-1]])
+
+
 def test_constrained_dynamics_and_a_step() -> None:
     """Through loops: the derivatives of the library."""
     m = setsu.sample_mechanisms.four_bar()

@@ -1,19 +1,15 @@
-"""What the studio shows is what the library computes: forces, curves, zero moment point, MCAP; names are escaped."""
+"""What the studio shows is what the library computes: forces, curves, zero moment point; names are escaped."""
 
 from __future__ import annotations
 
-import io
-import json
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from mcap.reader import make_reader
 
 import setsu
 from setsu.mechanism.velocity_names import coordinate_names
 from setsu.studio.colors import hex_color, joint_color
-from setsu.studio.mcap_file import mcap_bytes
 from setsu.studio.plots import Curve, Plot, cursor_style, legend_html, plot_svg, ticks
 from setsu.studio.readout import box, forces_table, matrix_picture
 from setsu.studio.recorded_plots import GROUPS, plots_of, zero_moment_point
@@ -163,15 +159,3 @@ def test_the_zero_moment_point_of_a_box_at_rest_is_below_its_centre_of_mass() ->
     point = zero_moment_point(m, stands)
     assert point is not None
     np.testing.assert_allclose(point, np.tile([0.1, -0.2], (3, 1)), atol=1e-12)
-
-
-def test_mcap_holds_states_and_transforms(recording: setsu.Recording) -> None:
-    assert recording.mechanism is not None
-    reader = make_reader(io.BytesIO(mcap_bytes(recording.mechanism, recording)))
-    logged: dict[str, list[dict]] = {}
-    for _, channel, message in reader.iter_messages():
-        logged.setdefault(channel.topic, []).append(json.loads(message.data))
-    np.testing.assert_array_equal([entry["velocity"] for entry in logged["/joint_states"]], recording.v)
-    poses = setsu.body_poses(recording.mechanism, recording.q[-1])
-    last = logged["/tf"][-1]["transforms"]
-    np.testing.assert_allclose([[entry["translation"][key] for key in "xyz"] for entry in last], poses[:, :3, 3])
