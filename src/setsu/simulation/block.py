@@ -138,6 +138,11 @@ class Block(ABC):
         c = self.clock
         c.done[0], c.target[0], c.last[0], c.every[0], c.final[0] = before, before + steps, last, every, final
 
+    def go(self, steps: int) -> Ask:
+        """Take so many steps under a torque given anew, without records, until the machine asks."""
+        self.clock.order[0] = steps
+        return self.call()
+
     def new_torque(self) -> None:
         """The torque has changed from outside: the present state is evaluated again before the next step."""
         self.clock.phase[0], self.clock.stage[0], self.clock.answered[0] = WANTS, -1, 0

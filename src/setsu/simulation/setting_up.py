@@ -84,11 +84,6 @@ class Settings:
         chosen = _chosen_integrator(integrator, environment, baumgarte)
         held = checked_contacts(first, contacts, "simulate")
         drives = checked_prescribed(first, prescribed)
-        if drives and environment is not None:
-            raise InputError(
-                "simulate: prescribed: joints cannot be driven along a given motion with an environment; a JointServo "
-                "as torque follows one closely"
-            )
         if environment is not None:
             given = [_able_to_touch(m) for m in given]
         return Settings(

@@ -27,7 +27,7 @@ from setsu.simulation.events import CloseLoop, OpenLoop
 from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.recording import Recording, SimulationStopped
 from setsu.simulation.recording_set import make_recording, recorded_times, refuse_memory
-from setsu.simulation.saved_simulators import read_simulator, write_simulator
+from setsu.simulation.saved_simulators import read_simulator, simulator_kind, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
 from setsu.simulation.stability import unstable_loop
 from setsu.simulation.step_derivatives import StepDerivatives, contact_marks, next_step_derivatives, refuse_derivatives
@@ -103,6 +103,8 @@ class Simulator:
         self._stops: dict[int, tuple[float, str]] = {}
         self._present: Recording | None = None
         self._pushing = self._started = False
+        self._quick: Callable[[int], Ask] | None = None
+        self._held_row = self._arrays.held[0]
         self._use(self._source)
 
     # State ---------------------------------------------------------------------------------------------------------
@@ -130,6 +132,7 @@ class Simulator:
                 block.reset(inside.astype(np.int64))
         self._stops = {k: why for k, why in self._stops.items() if k not in chosen}
         self._present, self._started = None, True
+        self._find_quick_way()
 
     @property
     def time(self) -> Any:
@@ -167,8 +170,20 @@ class Simulator:
 
     def step(self, torque: ArrayLike | None = None, steps: int = 1) -> None:
         """Take steps under a torque (nv,) or (count, nv) that is held meanwhile, beside the law of the simulator."""
-        if not self._started:
-            self._require_state("step")
+        if (
+            self._quick
+            and type(torque) is np.ndarray
+            and torque.shape == self._row
+            and type(steps) is int
+            and steps > 0
+        ):
+            np.add(self._row_constant, torque, self._held_row)
+            self._present = None
+            if (ask := self._quick(steps)) is not Ask.DONE:
+                self._advance_one(self._blocks[0], ask)
+                self._end_step()
+            return
+        self._require_state("step")
         held = self._arrays.held
         if torque is None:
             held[...] = self._source.constant
@@ -189,10 +204,19 @@ class Simulator:
             steps -= part
         if steps:
             self._advance(steps, 0.0, 0, final=False)
+        self._end_step()
+
+    def _end_step(self) -> None:
+        self._end_pushes()
+        self._find_quick_way()
         if self._stops and not self._batched:
             self._raise_stopped(None)
-        if self._pushing:
-            self._end_pushes()
+
+    def _find_quick_way(self) -> None:
+        """One world that a torque from outside moves goes through one call of its machine."""
+        plain = self._started and not (self._batched or self._stops or self._pushing or self._sampled)
+        self._quick = self._blocks[0].go if plain else None
+        self._row, self._row_constant = (self.mechanism.nv,), self._source.constant[0]
 
     def derivatives(self, torque: ArrayLike | None = None) -> StepDerivatives:
         """Return the exact derivatives of the next step under a torque (nv,) or (count, nv); nothing moves.
@@ -265,7 +289,7 @@ class Simulator:
         its memory is not part of what is kept.
         """
         kept: dict[str, Any] = {
-            "kind": self._kind(),
+            "kind": simulator_kind(self.settings, self._count, self._source.codes),
             "blocks": [block.state() for block in self._blocks],
             "stopped": dict(self._stops),
             "laws": self._source.memories(),
@@ -276,7 +300,9 @@ class Simulator:
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Go on, bit for bit, from what `save` returned here or in another simulator of the same kind."""
-        if not isinstance(kept, dict) or kept.get("kind") != self._kind():
+        if not isinstance(kept, dict) or kept.get("kind") != simulator_kind(
+            self.settings, self._count, self._source.codes
+        ):
             raise InputError(
                 "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, step, "
                 f"integrator, count, sampled laws), got {kept!r:.80}"
@@ -285,6 +311,7 @@ class Simulator:
             block.set_state(state)
         self._source.set_memories(kept["laws"])
         self._stops, self._present, self._started = dict(kept["stopped"]), None, True
+        self._find_quick_way()
 
     @staticmethod
     def load(path: str | Path) -> Simulator:
@@ -293,13 +320,6 @@ class Simulator:
         sim = Simulator(**options)
         sim.restore(kept)
         return sim
-
-    def _kind(self) -> str:
-        s = self.settings
-        driven = [drive.joint for drive in s.prescribed]
-        sampled = [(c.memory, c.period, c.delay) for c in self._source.codes if hasattr(c, "period")]
-        models = [m.digest for m in s.mechanisms]
-        return repr((models, s.step, s.integrator, self._count, s.environment is None, driven, sampled))
 
     # Pushes --------------------------------------------------------------------------------------------------------
 
@@ -324,13 +344,12 @@ class Simulator:
             inside = which[(which >= block.first) & (which < block.first + block.count)] - block.first
             if inside.size:
                 block.push(number, inside, *vectors)
-        self._pushing = True
+        self._pushing, self._quick = True, None
 
     def _end_pushes(self) -> None:
-        if self._pushing:
-            for block in self._blocks:
-                block.end_pushes()
-            self._pushing = False
+        for block in self._blocks if self._pushing else ():
+            block.end_pushes()
+        self._pushing = False
 
     # Running -------------------------------------------------------------------------------------------------------
 
@@ -350,6 +369,7 @@ class Simulator:
             block.use_codes(source.codes, self._batched)
             if self._started:
                 block.new_torque()
+        self._find_quick_way()
 
     def _answer_one(self, t: float, q: Floats, v: Floats) -> Floats:
         """The torque of the acting functions, for decisions of one world between steps."""
@@ -395,7 +415,7 @@ class Simulator:
         """Let all worlds that move take steps; answer what they ask."""
         if not self._batched and not self._stops:
             self._blocks[0].set_run(before, steps, last, every, final)
-            self._advance_one(self._blocks[0])
+            self._advance_one(self._blocks[0], self._blocks[0].call())
             return
         waiting = []
         for block in self._blocks:
@@ -423,14 +443,11 @@ class Simulator:
                     block.first + int(row), (float(block.clock.frozen_at[row]), block.reason(int(row)))
                 )
 
-    def _advance_one(self, block: Block) -> None:
-        """The same for one world, with as little between its stages as can be."""
+    def _advance_one(self, block: Block, ask: Ask) -> None:
+        """The same for one world that asks, with as little between its stages as can be."""
         a, call, acting = self._arrays, block.call, self._acting
         one = acting.functions[0] if len(acting.functions) == 1 else None
-        while True:
-            ask = call()
-            if ask is Ask.DONE:
-                return
+        while ask is not Ask.DONE:
             if ask is Ask.NEED_TORQUE:
                 if one is not None:
                     a.asked[0] = acting.answer_one(one, float(a.t[0]), a.q[0], a.v[0])
@@ -438,6 +455,7 @@ class Simulator:
                     a.asked[:] = acting.answer(a.t, a.q, a.v)
             elif not self._answered(block, ask):
                 return
+            ask = call()
 
     def _answered(self, block: Block, ask: Ask) -> bool:
         """Answer what a block asks, but for torques; False when its world has stopped."""
