@@ -22,7 +22,13 @@ def slider_crank(pin: dict[str, float] | None = None, slide: dict[str, float] | 
     """A crank, a rod and a piston with a contact point; the pin between rod and piston closes the loop."""
     b = setsu.MechanismBuilder("slider crank")
     inertia = 0.02 * np.eye(3)
-    b.add_body("crank", joint=setsu.Revolute((0, 1, 0), name="crank"), mass=1.0, center_of_mass=(CRANK / 2, 0, 0), inertia=inertia)
+    b.add_body(
+        "crank",
+        joint=setsu.Revolute((0, 1, 0), name="crank"),
+        mass=1.0,
+        center_of_mass=(CRANK / 2, 0, 0),
+        inertia=inertia,
+    )
     hinge = setsu.Revolute((0, 1, 0), name="rod")
     b.add_body("rod", "crank", hinge, setsu.placement((CRANK, 0, 0)), 1.0, (ROD / 2, 0, 0), inertia)
     b.add_body("piston", joint=setsu.Prismatic((1, 0, 0), name="piston", **(slide or {})), mass=2.0, inertia=inertia)
@@ -39,7 +45,7 @@ def start(m: setsu.Mechanism, angle: float = 0.5, rate: float = 2.0) -> tuple[np
 PINS = {
     "damping": {"damping": 0.8},
     "spring": {"stiffness": 60.0, "spring_rest": 0.2},
-    "armature": {"armature": 0.3},
+    "armature": {"armature": 3.0},
     "friction": {"coulomb": 0.6},
     "all": {"damping": 0.3, "stiffness": 40.0, "armature": 0.1, "coulomb": 0.4},
 }
@@ -65,7 +71,7 @@ def test_what_acts_in_a_loop_joint_acts_in_an_environment(name: str) -> None:
     assert abs(rec.ledger.integration[-1]) < 0.02 * np.abs(np.diff(exact.energy)).sum() + 0.02
     np.testing.assert_allclose(rec.energy[0], exact.energy[0], rtol=1e-12)
     forces = np.abs(exact.loop_wrench).max()
-    np.testing.assert_allclose(rec.loop_wrench[0], exact.loop_wrench[0], atol=0.05 * forces)
+    np.testing.assert_allclose(rec.loop_wrench[400], exact.loop_wrench[200], atol=0.02 * forces)
 
 
 def test_a_loop_joint_with_friction_sticks() -> None:
@@ -104,7 +110,9 @@ def test_a_driven_crank_in_an_environment() -> None:
     rec = setsu.simulate(m, q, v, 1.0, 1e-3, prescribed=drive, environment=DEEP)
     angle = np.array([motion(t)[0] for t in rec.time])
     np.testing.assert_allclose(rec.q[:, 0], angle, atol=1e-11)
-    np.testing.assert_allclose(rec.q[:, 2], CRANK * np.cos(angle) + np.sqrt(ROD**2 - (CRANK * np.sin(angle)) ** 2), atol=1e-10)
+    np.testing.assert_allclose(
+        rec.q[:, 2], CRANK * np.cos(angle) + np.sqrt(ROD**2 - (CRANK * np.sin(angle)) ** 2), atol=1e-10
+    )
     assert rec.constraint_error.max() < 1e-10
     size = np.abs(exact.torque[:, 0]).max()
     middle = slice(5, -5)
@@ -128,14 +136,12 @@ def test_a_driven_crank_in_an_environment() -> None:
 def test_a_driven_platform_carries_a_box() -> None:
     """A platform that is lifted by 0.2 m/s carries a box: it presses with its weight, and the drive feels both."""
     b = setsu.MechanismBuilder("lift")
-    shape = setsu.Shape("box", (0.5, 0.5, 0.1))
-    b.add_body("platform", joint=setsu.Prismatic((0, 0, 1), name="lift"), mass=1.0, inertia=np.eye(3))
-    b.add_body("box", joint=setsu.Free(name="box"), mass=2.0, inertia=0.01 * np.eye(3))
-    b.add_collision("platform", shape)
-    b.add_collision("box", setsu.Shape("box", (0.1, 0.1, 0.1)))
+    table, cube = setsu.Shape("box", (0.5, 0.5, 0.1)), setsu.Shape("box", (0.1, 0.1, 0.1))
+    lift = setsu.Prismatic((0, 0, 1), name="lift")
+    b.add_body("platform", joint=lift, mass=1.0, inertia=np.eye(3), collisions=[table])
+    b.add_body("box", joint=setsu.Free(name="box"), mass=2.0, inertia=0.01 * np.eye(3), collisions=[cube])
     m = b.build()
     q = m.neutral()
-    q[m.q_slices[m.joint_index("box")]][:3] = 0, 0, 0.1
     q[m.q_slices[m.joint_index("box")].start + 2] = 0.1
     v = np.zeros(m.nv)
     drive = [setsu.Prescribed("lift", lambda t: (0.1 * t * t, 0.2 * t, 0.2))]
@@ -162,7 +168,7 @@ def test_bearings_resist_by_their_present_load(environment: setsu.Environment | 
 
 
 def test_a_bearing_holds_what_its_load_allows_in_an_environment() -> None:
-    """Limit μ m g on a horizontal slide: 0.299 m g moves nothing, 0.301 m g does; a sliding block stops at v²/(2 μ g)."""
+    """Limit μ m g on a horizontal slide: 0.299 m g moves nothing, 0.301 m g does; it stops after v²/(2 μ g)."""
     b = setsu.MechanismBuilder("block")
     slide = setsu.Prismatic((1, 0, 0), name="slide", bearing_friction=0.3)
     b.add_body("block", joint=slide, mass=2.0, inertia=np.eye(3))

@@ -244,6 +244,8 @@ class Block(ABC):
 
     def forget_samples(self, rows: Ints) -> None:
         """Let sampled laws begin anew in some rows, before a reset."""
+        if not len(self.sampling.code) and not self._sampled_before:
+            return
         self.drive.sampled[rows] = self.sampling.initial.sum(axis=0)
         for sampling in (self.sampling, *(old for _, old, _ in self._sampled_before.values())):
             forget_samples(sampling, rows)

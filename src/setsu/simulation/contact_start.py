@@ -14,7 +14,7 @@ from setsu.mechanism import Mechanism
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.setting_up import Settings
 
-__all__ = ["CONTACT_SOLVERS", "begin_at_stops", "finder_of_contacts", "refuse_contact_run", "start_depth"]
+__all__ = ["CONTACT_SOLVERS", "StartCheck", "begin_at_stops", "finder_of_contacts", "refuse_contact_run"]
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +22,8 @@ CONTACT_SOLVERS = ("default", "sugihara2002")
 BODY_CONTACTS = ("compiled", "coal")
 # m: a point may start this deep inside the environment, no deeper; m or rad: a joint this far beyond its limit.
 _DEEPEST_START, _BEYOND_START = 1e-3, 1e-6
+# m: what a step leaves inside (contact/step.py).
+_INSIDE = 1e-8
 
 
 def refuse_contact_run(m: Mechanism, settings: Settings) -> None:
@@ -60,27 +62,34 @@ def finder_of_contacts(body_contacts: object) -> str:
     return body_contacts
 
 
-def start_depth(environment: Environment, scene: Scene, poses: Floats, names: tuple[str, ...]) -> float:
-    """How deep (m) points start inside the environment; InputError when that is too deep."""
-    points = scene.points
-    # What is soft may rest inside.
-    rigid = np.isinf(points["stiffness"]) & np.isinf(scene.polygons["stiffness"]).all()
-    moving = np.flatnonzero((points["body"] >= 0) & rigid)
-    T = poses[points["body"][moving]]
-    places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
-    radii = points["radius"][moving]
-    gaps = places @ scene.polygons["normal"].T - scene.polygons["offset"] - radii[:, None]
-    lowest = float(gaps.min(initial=0.0))
-    if lowest >= 0.0:
-        return 0.0
-    deep = deep_point(environment, places, radii, _DEEPEST_START) if lowest < -_DEEPEST_START else None
-    if deep is not None:
-        raise InputError(
-            f"simulate: contact point {names[moving[deep.point]]} starts {deep.depth:.3g} m "
-            f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
-            "(lift the mechanism at t = 0)"
-        )
-    return shallow_depth(environment, places, radii, _DEEPEST_START)
+class StartCheck:
+    """Whether contact points begin outside the ground: what of that does not depend on the state is found once."""
+
+    def __init__(self, environment: Environment, scene: Scene, names: tuple[str, ...]) -> None:
+        points = scene.points
+        # What is soft may rest inside.
+        rigid = np.isinf(points["stiffness"]) & np.isinf(scene.polygons["stiffness"]).all()
+        moving = np.flatnonzero((points["body"] >= 0) & rigid)
+        self._environment, self._names = environment, [names[k] for k in moving]
+        self._body, self._radius = points["body"][moving], points["radius"][moving]
+        self._position = np.concatenate([points["position"][moving], np.ones((len(moving), 1))], axis=1)[:, :, None]
+        self._normal, self._offset = scene.polygons["normal"].T.copy(), scene.polygons["offset"].copy()
+
+    def depth(self, poses: Floats) -> float:
+        """How deep (m) points are inside the environment, for poses of all bodies; InputError when that is too deep."""
+        places = (poses[self._body, :3] @ self._position)[:, :, 0]
+        lowest = (places @ self._normal - self._offset).min(axis=1, initial=np.inf) - self._radius
+        if (lowest >= -_INSIDE).all():
+            return 0.0
+        if lowest.min() < -_DEEPEST_START:
+            deep = deep_point(self._environment, places, self._radius, _DEEPEST_START)
+            if deep is not None:
+                raise InputError(
+                    f"simulate: contact point {self._names[deep.point]} starts {deep.depth:.3g} m "
+                    f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
+                    "(lift the mechanism at t = 0)"
+                )
+        return shallow_depth(self._environment, places, self._radius, _DEEPEST_START)
 
 
 def begin_at_stops(m: Mechanism, stops: JointStops, scene: Scene, q: Floats) -> None:

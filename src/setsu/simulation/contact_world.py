@@ -26,25 +26,26 @@ from setsu.contact.shape_pairs import ShapePairs, shape_pairs
 from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import ModelWarning
-from setsu.mechanism import Free, Mechanism
+from setsu.mechanism import Mechanism
 from setsu.mechanism.reductions import without_bearings
 from setsu.native.array_book import Book
 from setsu.native.entry import entry
-from setsu.simulation.block import Arrays, Block, Failure, mutable_arrays
+from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import READY, Ask, make_clock, make_drive
+from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
 from setsu.simulation.contact_machine import EVENT_KINDS, DriveTables, Records, make_records, run_contact
 from setsu.simulation.contact_start import (
     CONTACT_SOLVERS,
+    StartCheck,
     begin_at_stops,
     finder_of_contacts,
     refuse_contact_run,
-    start_depth,
 )
 from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.events import EventReport, initially_open
 from setsu.simulation.held_loops import HeldLoops
 from setsu.simulation.joint_friction import without_dry_friction
-from setsu.simulation.joint_servo import JointServo, ServoRun, single_coordinates
+from setsu.simulation.joint_servo import JointServo, ServoRun
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.motion import mechanical_energy
 from setsu.simulation.pair_record import PairRecord
@@ -101,7 +102,11 @@ class ContactWorld(Block):
             self.scene = self.scene._replace(parent=np.arange(m.nv) - 1)
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
         self._smooth = without_bearings(without_dry_friction(m))
-        self.motion, self._bound = self._bind()
+        made = (self.scene, self.tree, self.problem, make_motion(m, self._servo), self.shapes, self.pair_log)
+        moved, self._arena = in_arena(*made)
+        self.scene, self.tree, self.problem, self.motion, self.shapes, self.pair_log = moved
+        self._bound = bind_motion(m, self._smooth, self.motion, self.shapes)
+        self._start = StartCheck(environment, self.scene, point_names(m))
         vectors = self.motion.vectors
         self.clock = make_clock(1, settings.step)
         self.rows = Rows(
@@ -118,11 +123,10 @@ class ContactWorld(Block):
         self._pushed, self._finder, self._room = [], finder, 1
         self.sampling, self.sensed = make_sampling((), 1, m.nv, 0, None), 3 * m.n_bodies
         self._before_last: dict[str, Any] | None = None
+        self._final, self._t0, self._events = False, None, []
         self._is_plain = not (self._changes or self._needs_python or self._servo is not None)
         self.begin_records(1)
-        memory = (self.scene, self.tree, self.problem, self.motion, self.shapes, self.pair_log)
-        self._memory = [Book(pages) for pages in memory]
-        self._fresh = [array.copy() for array in mutable_arrays(self._memory)]
+        self._fresh = self._arena.copy()
 
     # Workspaces ----------------------------------------------------------------------------------------------------
 
@@ -155,28 +159,33 @@ class ContactWorld(Block):
         self._changes = [change for change in self._settings.events if change.time >= a.t[0]]
         self.loops.restart(initially_open(self._settings.events))
         # Impulses and depths that are remembered belong to the run before.
-        for array, values in zip(mutable_arrays(self._memory), self._fresh, strict=True):
-            array[...] = values
+        self._arena[:] = self._fresh
         motion.q[:], motion.vectors[stepping.V] = q, v
         motion.poses[:] = motion.poses_start[:] = native_function(m, "body_poses").fast(q)
         if motion.elastic[0]:
             motion.energies[stepping.POTENTIAL] = potential_energy(m, q)
         if len(self.shapes.shapes):
             settle_overlaps(m, self.pairs, self.shapes, (Book(self.shapes), Book(self.problem)), self.problem, q)
-        depth = start_depth(self.environment, self.scene, motion.poses, self.point_names)
+        depth = self._start.depth(motion.poses)
         # A drive puts in what it takes.
         motion.energies[stepping.GIVEN] = np.inf if len(self._drives) else depth * motion.creep[1]
         self.loops.refuse_violations(float(a.t[0]), q, v)
         if len(self.stops):
             begin_at_stops(m, self.stops, self.scene, q)
+        self.loops.compiled.work.pages.axis_end[:] = 0.0
         if m.has_bearings:
             self._take_loads(np.zeros(m.nv), np.zeros((m.n_bodies, 6)))
         self.clock.frozen[:], self.clock.failure[0], self.clock.answered[0] = 0, -1, 0
         self.clock.phase[0], self.clock.stage[0] = READY, -1
         self.rows.start[:] = a.t
-        self.records.sums[:] = 0.0
-        self.events: list[EventReport] = []
+        self.records.sums[:], self.records.counts[:], self._events = 0.0, 0, []
         self._change_loops()
+
+    @property
+    def events(self) -> list[EventReport]:
+        """What has happened since the reset."""
+        self._take_events()
+        return self._events
 
     def new_torque(self) -> None:
         """A step always asks for the torque of its beginning: nothing is out of date."""
@@ -204,7 +213,7 @@ class ContactWorld(Block):
     def go(self, steps: int) -> Ask:
         """Take so many steps under a torque given anew, without records, until the machine asks."""
         if self._is_plain:
-            self.clock.order[0], self._target, self._final = steps, steps, False
+            self.clock.order[0], self._final, self._t0 = steps, False, None
             ask = super().call()
             if self.problem.counts[7]:
                 self._warn_of_little_room()
@@ -216,12 +225,10 @@ class ContactWorld(Block):
     def call(self) -> Ask:
         """Let the machine run until it asks; before the step that only tells what acts at the end, keep the state."""
         while True:
-            stop = self._target
             if self._changes:
                 self._change_loops()
                 due = [self._step_of(change.time) for change in self._changes]
-                stop = min([stop, *(k for k in due if k > self.clock.done[0])])
-            self.clock.target[0] = stop
+                self.clock.target[0] = min([self._target, *(k for k in due if k > self.clock.done[0])])
             ask = super().call()
             if self.problem.counts[7]:
                 self._warn_of_little_room()
@@ -235,16 +242,23 @@ class ContactWorld(Block):
                 self._before_last = None
                 self._warn_of_unconverged()
                 return ask
-            if self.clock.done[0] < self._target:
+            if self._cut_short():
                 continue
-            if self._changes:
-                self._change_loops()
             if not self._final:
                 return ask
             self.take_records()
             self._final, self._before_last = False, self.state()
             # The last state is always kept, also between the rows that are due.
             self.clock.final[0], self.clock.due[0] = 1, int(self.clock.every[0] > 0)
+
+    def _cut_short(self) -> bool:
+        """Whether the steps to the next change of loops are done, and others are still to be taken."""
+        if self._changes and self.clock.done[0] < self._target:
+            self.clock.target[0] = self._target
+            return True
+        if self._changes:
+            self._change_loops()
+        return False
 
     def _warn_of_little_room(self) -> None:
         """Say once per run that there were more contacts between shapes than the problem holds."""
@@ -280,7 +294,8 @@ class ContactWorld(Block):
         """Take over the state of a world of the same kind."""
         self.loops.set_state(kept["loops"])
         super().set_state(kept)
-        self.events, self._changes = list(kept["events"]), list(kept["changes"])
+        self.records.counts[:] = 0
+        self._events, self._changes = list(kept["events"]), list(kept["changes"])
 
     def last_point_forces(self) -> Floats:
         """Forces on the contact points (n, 3) in the step just taken, N, world axes; zero before the first."""
@@ -303,54 +318,6 @@ class ContactWorld(Block):
         """Number, in this run, of the first step that begins at a time (s) or later."""
         after = (time - self._t0) / self.step - self._k0
         return self._target - self._steps + max(0, int(np.ceil(after - 1e-9)))
-
-    # Beginning -----------------------------------------------------------------------------------------------------
-
-    def _bind(self) -> tuple[Any, list[Any]]:
-        """Arrays of the state and the native kernels that read and write them."""
-        m, s = self.mechanism, stepping
-        vectors, q, q_next, q_middle = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq), np.zeros(m.nq)
-        poses, poses_next = np.zeros((m.n_bodies, 4, 4)), np.zeros((m.n_bodies, 4, 4))
-        columns, columns_next = np.zeros((6, m.nv)), np.zeros((6, m.nv))
-        H, energies = np.zeros((m.nv, m.nv)), np.zeros(8)
-        free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
-        vectors[s.DAMPING], vectors[s.COULOMB] = m.damping, m.coulomb
-        vectors[s.STIFFNESS] = m.tables.stiffness
-        if self._servo is not None:
-            vectors[s.KP], vectors[s.KD] = self._servo.kp, self._servo.kd
-        bias = "bias_torque springs" if m.has_force_elements else "bias_torque"
-        bound = [
-            native_function(m, "mass_matrix").bind([q_middle], [H]),
-            native_function(self._smooth, bias).bind([q_middle, vectors[s.V_MIDDLE]], [vectors[s.BIAS]]),
-            native_function(m, "poses_and_axes").bind([q_middle], [poses, columns]),
-            native_function(m, "integrate").bind([q, vectors[s.DISPLACEMENT]], [q_next]),
-            native_function(m, "poses_and_axes").bind([q_next], [poses_next, columns_next]),
-            native_function(m, "potential_energy").bind([q_next], [energies[3:4]]),
-        ]
-        motion = s.Motion(
-            q=q,
-            q_next=q_next,
-            q_middle=q_middle,
-            start=np.zeros((1, m.nv)),
-            vectors=vectors,
-            coordinate=single_coordinates(m),
-            poses_start=np.zeros((m.n_bodies, 4, 4)),
-            poses=poses,
-            poses_next=poses_next,
-            columns=columns,
-            columns_next=columns_next,
-            H=H,
-            kernels=np.array([call.handle for call in bound]),
-            energies=energies,
-            free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
-            body_twists=np.zeros((2, m.nv, 6)),
-            elastic=np.array([m.has_force_elements or bool(m.tables.stiffness.any())], dtype=np.int64),
-            creep=np.array([1.0, m.total_mass * float(np.linalg.norm(m.gravity))]),
-        )
-        if len(self.shapes.shapes):
-            bound.append(native_function(m, "body_velocities").bind([q, vectors[s.V]], [self.shapes.velocities]))
-            self.shapes.kernel[:] = bound[-1].handle
-        return motion, bound
 
     # Steps ---------------------------------------------------------------------------------------------------------
 
@@ -401,7 +368,7 @@ class ContactWorld(Block):
         t, q, v = float(self.arrays.t[0]), motion.q, motion.vectors[stepping.V]
         while self._changes and self._changes[0].time <= t + 1e-9 * self.step:
             report = self.loops.change(self._changes.pop(0), t, q, v)
-            self.events.append(report)
+            self._events.append(report)
             v += report.velocity_jump
             motion.energies[0] = kinetic_energy(m, q, v)
             self.records.sums[3] -= report.energy_lost
@@ -426,21 +393,26 @@ class ContactWorld(Block):
 
     def take_records(self) -> None:
         """Take over the records that the machine has kept, and the events it has seen."""
+        self._take_events()
         r, used = self.records, int(self.clock.used[0])
-        self.touches.fetch(r.touches[: r.counts[1]], self._rows_taken)
-        none, names = np.zeros(0), (*self.point_names, *self.stops.names)
-        found = [
-            (step, EventReport(self._t0 + step * self.step, EVENT_KINDS[kind], names[point], none, none))
-            for step, kind, point in r.events[: r.counts[0]].tolist()
-        ]
-        if self.pair_record is not None:
-            found += self.pair_record.fetch(self.pair_log, self._rows_taken, self._t0, self.step)
-        self.events.extend(event for _, event in sorted(found, key=lambda entry: entry[0]))
-        r.counts[:] = 0
         if used:
             self._chunks.append(r._replace(**{name: getattr(r, name)[:used].copy() for name in _COLUMNS}))
             self._rows_taken += used
             self.clock.used[0] = 0
+
+    def _take_events(self) -> None:
+        r = self.records
+        self.touches.fetch(r.touches[: r.counts[1]], self._rows_taken)
+        none, names = np.zeros(0), (*self.point_names, *self.stops.names)
+        t0 = float(self.arrays.t0[0]) if self._t0 is None else self._t0
+        found = [
+            (step, EventReport(t0 + step * self.step, EVENT_KINDS[kind], names[point], none, none))
+            for step, kind, point in r.events[: r.counts[0]].tolist()
+        ]
+        if self.pair_record is not None:
+            found += self.pair_record.fetch(self.pair_log, self._rows_taken, t0, self.step)
+        self._events.extend(event for _, event in sorted(found, key=lambda entry: entry[0]))
+        r.counts[:] = 0
 
     def recording(self, row: int, **names: Any) -> Recording:
         """Return the recording of this world."""
