@@ -90,13 +90,18 @@ class Block(ABC):
     def books(self) -> Iterable[Book]:
         """All workspaces."""
 
+    @property
+    @abstractmethod
+    def row_bytes(self) -> int:
+        """What a recorded state of all worlds of this block takes, in bytes."""
+
     @abstractmethod
     def take_records(self) -> None:
         """Take over the records that the machine has kept, so that there is room again."""
 
     @abstractmethod
-    def begin_records(self, rows: int) -> None:
-        """Forget all records, and make room for so many at once."""
+    def begin_records(self, rows: int, whole: bool = False) -> None:
+        """Forget all records, and make room for so many at once; whole: of every quantity."""
 
     @abstractmethod
     def recording(self, row: int, **names: Any) -> Any:

@@ -367,10 +367,15 @@ class ConstrainedWorld(Block):
 
     # Recording -----------------------------------------------------------------------------------------------------
 
-    def begin_records(self, rows: int) -> None:
-        """Forget all records, and make room for so many at once."""
+    def begin_records(self, rows: int, whole: bool = False) -> None:
+        """Forget all records, and make room for so many at once; whole: of every quantity."""
         self._blocks, self._room = [], max(rows, 1)
         self._make_records(self._room)
+
+    @property
+    def row_bytes(self) -> int:
+        """What a recorded state takes, in bytes."""
+        return sum(array[:1].nbytes for array in self.records)
 
     def take_records(self) -> None:
         """Take over the records that the machine has kept."""

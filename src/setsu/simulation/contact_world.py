@@ -47,12 +47,13 @@ from setsu.simulation.held_loops import HeldLoops
 from setsu.simulation.joint_friction import without_dry_friction
 from setsu.simulation.joint_servo import JointServo, ServoRun
 from setsu.simulation.joint_stops import JointStops
+from setsu.simulation.lazy_field import NotRecorded
 from setsu.simulation.motion import mechanical_energy
 from setsu.simulation.pair_record import PairRecord
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.recording_set import point_names
 from setsu.simulation.sampling import make_sampling
-from setsu.simulation.setting_up import Settings
+from setsu.simulation.setting_up import RECORDED, Settings
 from setsu.simulation.stages import Rows
 from setsu.simulation.touch_record import TouchRecord
 
@@ -376,9 +377,13 @@ class ContactWorld(Block):
 
     # Recording -----------------------------------------------------------------------------------------------------
 
-    def begin_records(self, rows: int) -> None:
-        """Forget all records, and make room for so many at once."""
-        m, sums = self.mechanism, np.zeros(12)
+    def begin_records(self, rows: int, whole: bool = False) -> None:
+        """Forget all records, and make room for so many at once; whole: of every quantity."""
+        m, sums, record = self.mechanism, np.zeros(12), self._settings.record
+        asked = set(RECORDED if whole or record is None else record)
+        self._keeps_touches, self._keeps_pairs = bool(asked & _OF_TOUCHES), "body_contacts" in asked
+        # The torque of a drive follows from all other forces.
+        self._columns = [name for name in _COLUMNS if name != "wrench" or asked & _OF_WRENCHES or len(self._drives)]
         if hasattr(self, "records"):
             sums = self.records.sums
         room = max(rows, 1)
@@ -388,21 +393,30 @@ class ContactWorld(Block):
         self._chunks: list[Records] = []
         self._rows_taken, self.clock.used[0], self._left_out = 0, 0, False
         self.touches = TouchRecord(m, self.scene.points)
-        self.pair_record = PairRecord(self.pairs.names) if self._finder or self.pairs.names else None
+        touching = self._finder or self.pairs.names
+        self.pair_record = PairRecord(self.pairs.names, self._keeps_pairs) if touching else None
         self.rebind()
+
+    @property
+    def row_bytes(self) -> int:
+        """What a recorded state takes, in bytes, at most: where all points touch."""
+        columns = sum(getattr(self.records, name)[:1].nbytes for name in self._columns)
+        return columns + (len(self.scene.points) * self.records.touches[:1].nbytes if self._keeps_touches else 0)
 
     def take_records(self) -> None:
         """Take over the records that the machine has kept, and the events it has seen."""
         self._take_events()
         r, used = self.records, int(self.clock.used[0])
         if used:
-            self._chunks.append(r._replace(**{name: getattr(r, name)[:used].copy() for name in _COLUMNS}))
+            kept = {name: getattr(r, name)[: used if name in self._columns else 0].copy() for name in _COLUMNS}
+            self._chunks.append(r._replace(**kept))
             self._rows_taken += used
             self.clock.used[0] = 0
 
     def _take_events(self) -> None:
         r = self.records
-        self.touches.fetch(r.touches[: r.counts[1]], self._rows_taken)
+        if self._keeps_touches:
+            self.touches.fetch(r.touches[: r.counts[1]], self._rows_taken)
         none, names = np.zeros(0), (*self.point_names, *self.stops.names)
         t0 = float(self.arrays.t0[0]) if self._t0 is None else self._t0
         found = [
@@ -423,8 +437,8 @@ class ContactWorld(Block):
         )
         v, acceleration, torque, stop_torque, dry = (motion[:, k].copy() for k in range(5))
         names["time"] = time = names["time"][:count]
-        acting = torque + stop_torque + dry
-        if count and not self.loops.count and self._settings.contact_solver == "default":
+        acting, has_wrench = torque + stop_torque + dry, "wrench" in self._columns
+        if has_wrench and count and not self.loops.count and self._settings.contact_solver == "default":
             # What the recorded forces do to the recorded state: a step takes them to its middle.
             acceleration = forward_dynamics(self._smooth, q, v, acting, wrench)
         energy = np.asarray(mechanical_energy(m, q, v)) + self.loops.energy(time, q, v)
@@ -435,29 +449,39 @@ class ContactWorld(Block):
         def forces() -> tuple[Floats, Floats, Floats]:
             return self.loops.forces(time, q, v, acceleration, acting, wrench, axes)
 
-        if len(self._drives):
+        if has_wrench and len(self._drives):
             driven = self._drives.velocity
             torque[:, driven] += forces()[2] + self._drives.friction * np.sign(v[:, driven])
 
+        quantities: dict[str, Any] = {
+            "acceleration": acceleration,
+            "joint_wrenches": lambda: joint_wrenches(m, q, v, acceleration, forces()[1], "world"),
+            "loop_wrench": lambda: forces()[0],
+            "normal_force": lambda: touches.normal_force(count),
+            "friction_force": lambda: touches.friction(count),
+            "contact_force": lambda: touches.force(count),
+        }
+        for name in quantities:
+            if not (has_wrench if name in _OF_WRENCHES else self._keeps_touches):
+                quantities[name] = NotRecorded(name)
+        position = (lambda: touches.position(q)) if self._keeps_touches else NotRecorded("contact_log")
         return Recording(
             **names,
+            **quantities,
             q=q,
             v=v,
-            acceleration=acceleration,
             torque=torque,
-            joint_wrenches=lambda: joint_wrenches(m, q, v, acceleration, forces()[1], "world"),
-            normal_force=lambda: touches.normal_force(count),
-            friction_force=lambda: touches.friction(count),
-            contact_force=lambda: touches.force(count),
-            loop_wrench=lambda: forces()[0],
             energy=energy,
             constraint_error=np.maximum(totals[:, 4], self.loops.errors(time, q)),
             ledger=EnergyLedger(*(entry.copy() for entry in entries), integration=rest),
             mechanism=m,
-            contact_log=ContactLog(stop_torque, *totals[:, 4:].T.copy(), position=lambda: touches.position(q)),
-            body_contacts=self.pair_record.contacts(count) if self.pair_record is not None else None,
+            contact_log=ContactLog(stop_torque, *totals[:, 4:].T.copy(), position=position),
+            body_contacts=self.pair_record.contacts(count) if self.pair_record and self._keeps_pairs else None,
             environment=self.environment,
         )
 
 
 _COLUMNS = ("q", "motion", "axes", "wrench", "totals")
+# Quantities of a recording that need forces of points, and wrenches of contacts, of every row.
+_OF_TOUCHES = {"normal_force", "friction_force", "contact_force", "contact_log"}
+_OF_WRENCHES = {"acceleration", "joint_wrenches", "loop_wrench"}

@@ -17,7 +17,7 @@ from setsu.contact.support import center_of_pressure, plane_axes, support_margin
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
-from setsu.simulation.lazy_field import LazyField
+from setsu.simulation.lazy_field import LazyField, NotRecorded
 from setsu.viewers import view
 
 __all__ = ["BodyContacts", "ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
@@ -74,7 +74,10 @@ class ContactLog:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is still to be computed needs the run, which stays in its process.
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {
+            **self.__dict__,
+            **({} if isinstance(self.__dict__["position"], NotRecorded) else {"position": self.position}),
+        }
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,8 @@ class Recording:
     included; constraint_error (T,): largest violation of loops, couplings and contacts at position level, m or rad;
     ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
-    with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them;
+    with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs that record
+    them;
     surface_contacts: points held on surfaces, in the order of contact_names in runs without an environment.
     joint_wrenches, loop_wrench and the forces of contacts are computed when first asked for.
     Of N runs at once every array but `time` has a leading axis N, `recording[k]` is run k alone, and `stopped` names
@@ -141,6 +145,10 @@ class Recording:
     surface_contacts: tuple[SurfaceContact, ...] = ()
     stopped: dict[int, tuple[float, str]] = field(default_factory=dict)
     one: Callable[[int], Recording] | None = field(default=None, repr=False, compare=False)
+
+    def has(self, name: str) -> bool:
+        """Tell whether a quantity was recorded, or follows from what was (`record` of `simulate`)."""
+        return self.__dict__.get(name) is not None and not isinstance(self.__dict__[name], NotRecorded)
 
     def __getitem__(self, run: int) -> Recording:
         """Return the recording of one run of many."""
@@ -208,7 +216,8 @@ class Recording:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is still to be computed needs the run, which stays in its process.
-        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "one"} | {"one": None}
+        kept = {entry.name: getattr(self, entry.name) for entry in fields(self) if self.has(entry.name)}
+        return {**self.__dict__, **kept, "one": None}
 
     def __len__(self) -> int:
         return len(self.time)

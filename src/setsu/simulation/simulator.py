@@ -269,7 +269,7 @@ class Simulator:
         self._present = None
         law = self.settings.function_or_array
         source = self._make_source([law] if torque is None else [law, torque])
-        refuse_memory(self.mechanism, self._count, steps // record_every + 2)
+        refuse_memory(self._blocks, self._count, steps // record_every + 2)
         times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
         try:
             self._use(source)
@@ -428,7 +428,7 @@ class Simulator:
         if self._present is None:
             states = [block.state() for block in self._blocks]
             for block in self._blocks:
-                block.begin_records(1)
+                block.begin_records(1, whole=True)
                 block.clock.due[0] = 1
             if self._sampled:
                 self._sample()
