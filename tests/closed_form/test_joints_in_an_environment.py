@@ -7,6 +7,7 @@ of its step where loops hold.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ DEEP = setsu.Environment.floor(height=-50.0)
 CRANK, ROD = 0.3, 1.0
 
 
-def slider_crank(pin: dict[str, float] | None = None, slide: dict[str, float] | None = None) -> setsu.Mechanism:
+def slider_crank(pin: dict[str, Any] | None = None, slide: dict[str, Any] | None = None) -> setsu.Mechanism:
     """A crank, a rod and a piston with a contact point; the pin between rod and piston closes the loop."""
     b = setsu.MechanismBuilder("slider crank")
     inertia = 0.02 * np.eye(3)

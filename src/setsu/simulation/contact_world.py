@@ -115,16 +115,23 @@ class ContactWorld(Block):
             arrays.t, np.zeros(1), arrays.t0, arrays.k,
         )  # fmt: skip
         self.drive = make_drive(arrays.held, arrays.asked, vectors[stepping.TORQUE].reshape(1, -1), m.nq)
-        none = [np.zeros((1, m.nv)) for _ in range(3)]
         solver = np.array([CONTACT_SOLVERS.index(settings.contact_solver)])
         self.tables = DriveTables(
-            *none, np.zeros(1, dtype=np.int64), solver, np.array([int(len(self._drives) > 0)]), arrays.q, arrays.v
+            torque=np.zeros((1, m.nv)),
+            position=np.zeros((1, m.nv)),
+            velocity=np.zeros((1, m.nv)),
+            first=np.zeros(1, dtype=np.int64),
+            solver=solver,
+            driven=np.array([int(len(self._drives) > 0)]),
+            q=arrays.q,
+            v=arrays.v,
         )
         self.point_names = point_names(m)
         self._pushed, self._finder, self._room = [], finder, 1
         self.sampling, self.sensed = make_sampling((), 1, m.nv, 0, None), 3 * m.n_bodies
         self._before_last: dict[str, Any] | None = None
-        self._final, self._t0, self._events = False, None, []
+        self._final, self._events = False, []
+        self._t0: float | None = None
         self._is_plain = not (self._changes or self._needs_python or self._servo is not None)
         self.begin_records(1)
         self._fresh = self._arena.copy()
@@ -317,6 +324,7 @@ class ContactWorld(Block):
 
     def _step_of(self, time: float) -> int:
         """Number, in this run, of the first step that begins at a time (s) or later."""
+        assert self._t0 is not None
         after = (time - self._t0) / self.step - self._k0
         return self._target - self._steps + max(0, int(np.ceil(after - 1e-9)))
 

@@ -423,8 +423,14 @@ class Simulator:
         return make_recording(self.settings, self._blocks, times, self._batched, self.events, self.stopped)
 
     def _at_present(self, name: str) -> Any:
-        """One quantity of the present state: that of a recording of this state alone."""
+        """One quantity of the present state."""
         self._require_state(name)
+        values = getattr(self.snapshot(), name)
+        return values[:, -1] if self._batched else values[-1]
+
+    def snapshot(self) -> Recording:
+        """Return the present state alone as a recording, forces included; nothing moves."""
+        self._require_state("snapshot")
         if self._present is None:
             states = [block.state() for block in self._blocks]
             for block in self._blocks:
@@ -438,8 +444,7 @@ class Simulator:
             self._present = self._recording(self._arrays.t[:1].copy())
             for block, state in zip(self._blocks, states, strict=True):
                 block.set_state(state)
-        values = getattr(self._present, name)
-        return values[:, -1] if self._batched else values[-1]
+        return self._present
 
     def _require_state(self, what: str) -> None:
         if not self._started:

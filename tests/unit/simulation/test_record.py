@@ -83,6 +83,7 @@ def test_what_was_not_recorded_is_an_error_that_says_so(tmp_path: Path) -> None:
         assert not rec.has(name)
         with pytest.raises(setsu.InputError, match=rf"Recording\.{name}: not recorded.*record=\('{name}'"):
             getattr(rec, name)
+    assert rec.contact_log is not None
     with pytest.raises(setsu.InputError, match="contact_log: not recorded"):
         _ = rec.contact_log.position
     assert rec.contact_log.depth.shape == rec.time.shape
