@@ -132,6 +132,9 @@ class ContactWorld(Block):
         self._before_last: dict[str, Any] | None = None
         self._final, self._events = False, []
         self._t0: float | None = None
+        # Whether each step has to be prepared in Python, besides torques of functions.
+        of_servo = self._servo is not None and self._servo.needs_state
+        self._needs_python = self.coal is not None or of_servo or len(self._drives) > 0 or m.has_bearings
         self._is_plain = not (self._changes or self._needs_python or self._servo is not None)
         self.begin_records(1)
         self._fresh = self._arena.copy()
@@ -212,22 +215,13 @@ class ContactWorld(Block):
             self.rebind()
         self.clock.asks[0] = int(self.clock.asks[0] or self._needs_python)
 
-    @property
-    def _needs_python(self) -> bool:
-        """Whether each step has to be prepared in Python, besides torques of functions."""
-        of_servo = self._servo is not None and self._servo.needs_state
-        return self.coal is not None or of_servo or len(self._drives) > 0 or self.mechanism.has_bearings
-
     def go(self, steps: int) -> Ask:
         """Take so many steps under a torque given anew, without records, until the machine asks."""
         if self._is_plain:
             self.clock.order[0], self._final, self._t0 = steps, False, None
-            ask = super().call()
-            if self.problem.counts[7]:
-                self._warn_of_little_room()
-            return ask
-        self.new_torque()
-        self.set_run(0, steps, 0.0, 0, False)
+        else:
+            self.new_torque()
+            self.set_run(0, steps, 0.0, 0, False)
         return self.call()
 
     def call(self) -> Ask:
@@ -240,9 +234,9 @@ class ContactWorld(Block):
             ask = super().call()
             if self.problem.counts[7]:
                 self._warn_of_little_room()
-            if ask is Ask.NEED_TORQUE and self._needs_python:
-                self._prepare_step()
             if ask is not Ask.DONE:
+                if self._needs_python and ask is Ask.NEED_TORQUE:
+                    self._prepare_step()
                 return ask
             if self._before_last is not None:
                 self.take_records()

@@ -59,10 +59,11 @@ class Crew:
         """The same for one world that asks, with as little between its stages as can be."""
         a, call, acting = self._arrays, block.call, self.acting
         one = acting.functions[0] if len(acting.functions) == 1 else None
+        t, q, v, asked = a.t, a.q[0], a.v[0], a.asked[0]
         while ask is not Ask.DONE:
             if ask is Ask.NEED_TORQUE:
                 if one is not None:
-                    a.asked[0] = acting.answer_one(one, float(a.t[0]), a.q[0], a.v[0])
+                    asked[:] = acting.answer_one(one, float(t[0]), q, v)
                 else:
                     a.asked[:] = acting.answer(a.t, a.q, a.v)
             elif not self._answered(block, ask):

@@ -168,12 +168,36 @@ class Recording:
 
         return recorded_wrench(self, frame, axes)
 
+    def imu(self, frame: str) -> Floats:
+        """Return what an inertial sensor at a frame reads, (T, 6), in the frame's axes; of N runs (N, T, 6).
+
+        First the accelerometer, m/s²: acceleration of the frame's origin less gravity, so that at rest it shows the
+        support, 9.81 upwards; then the gyroscope, rad/s.
+
+        frame: one of `mechanism.frame_names`.
+        """
+        from setsu.simulation.recorded_sensors import imu
+
+        return imu(self, frame)
+
+    def contact_wrench(self, body: str) -> Floats:
+        """Return what all contacts exert on a body, (T, 6): force (N) and moment about the body's origin (N m).
+
+        World axes; contact points, shapes of the body and other bodies, of runs with an environment; of N runs
+        (N, T, 6).
+        """
+        from setsu.simulation.recorded_sensors import contact_wrench
+
+        return contact_wrench(self, body)
+
     def center_of_pressure(self, plane: Polygon | None = None) -> Floats:
         """Return the point (T, 3), m, in a plane about which contact forces have no moment but across the plane.
 
         plane: a polygon in it; the floor z = 0, where this is the zero-moment point, if not given. NaN where nothing
-        presses on the plane.
+        presses on the plane. Of N runs (N, T, 3).
         """
+        if self.one is not None:
+            return np.stack([self[k].center_of_pressure(plane) for k in range(len(self.q))])
         position, force, _ = self._on_ground("center_of_pressure")
         return center_of_pressure(position, force, *_plane(plane))
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.prescribed import Prescribed
-from setsu.contact import Environment
+from setsu.contact import Environment, Polygon
 from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
@@ -172,17 +172,13 @@ class Simulator:
 
     def step(self, torque: ArrayLike | None = None, steps: int = 1) -> None:
         """Take steps under a torque (nv,) or (count, nv) that is held meanwhile, beside the law of the simulator."""
-        if (
-            self._quick
-            and type(torque) is np.ndarray
-            and torque.shape == self._row
-            and type(steps) is int
-            and steps > 0
-        ):
+        fits = torque is None or (type(torque) is np.ndarray and torque.shape == self._row)
+        if self._quick and fits and type(steps) is int and steps > 0:
+            given = 0.0 if torque is None else torque
             if self._row_constant is None:
-                self._held_row[:] = torque
+                self._held_row[:] = given
             else:
-                np.add(self._row_constant, torque, self._held_row)
+                np.add(self._row_constant, given, self._held_row)
             self._present = None
             if (ask := self._quick(steps)) is not Ask.DONE:
                 self._crew.go_on(self._blocks[0], ask)
@@ -445,6 +441,18 @@ class Simulator:
             for block, state in zip(self._blocks, states, strict=True):
                 block.set_state(state)
         return self._present
+
+    def imu(self, frame: str) -> Any:
+        """What an inertial sensor at a frame reads now, (6,) or (count, 6): see `Recording.imu`."""
+        return self.snapshot().imu(frame)[..., -1, :]
+
+    def contact_wrench(self, body: str) -> Any:
+        """What the contacts exert on a body now, (6,) or (count, 6): see `Recording.contact_wrench`."""
+        return self.snapshot().contact_wrench(body)[..., -1, :]
+
+    def center_of_pressure(self, plane: Polygon | None = None) -> Any:
+        """Where contact forces press on a plane now, (3,) or (count, 3): see `Recording.center_of_pressure`."""
+        return self.snapshot().center_of_pressure(plane)[..., -1, :]
 
     def _require_state(self, what: str) -> None:
         if not self._started:
