@@ -190,8 +190,14 @@ def _environment(record: Any) -> Environment:
     polygons, shapes = (record, []) if isinstance(record, list) else (record["polygons"], record["shapes"])
     return Environment(
         [Polygon(**{**p, "material": Material(**p["material"]) if p.get("material") else None}) for p in polygons],
-        [Shape(**{**s, "pose": Pose(tuple(s["pose"]["rotation"]), tuple(s["pose"]["translation"]))}) for s in shapes],
+        [_shape(shape) for shape in shapes],
     )
+
+
+def _shape(record: dict[str, Any]) -> Shape:
+    pose, material = record["pose"], record.get("material")
+    placed = Pose(tuple(pose["rotation"]), tuple(pose["translation"]))
+    return Shape(**{**record, "pose": placed, "material": None if material is None else Material(**material)})
 
 
 def _surface_contact_record(contact: SurfaceContact) -> dict[str, Any]:
