@@ -14,6 +14,7 @@ the peer of "law without Python" is MuJoCo's own: `gravcomp` of every body and a
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -36,6 +37,7 @@ __all__ = [
     "SIMULATOR",
     "SteppingRow",
     "SteppingStudy",
+    "TogetherRow",
     "measure_rollout",
     "measure_simulator",
     "standing",
@@ -72,6 +74,21 @@ class SteppingRow:
 
 
 @dataclass(frozen=True)
+class TogetherRow:
+    """Seconds (wall) of one run, and of two runs in two threads of one process."""
+
+    subject: str
+    one: float
+    two: float
+    goal: float = 1.2
+
+    @property
+    def ratio(self) -> float:
+        """Time of two runs over that of one: 1 where the interpreter lock is free and so are two cores."""
+        return self.two / self.one
+
+
+@dataclass(frozen=True)
 class SteppingStudy:
     """Rows of one of the two studies."""
 
@@ -79,6 +96,7 @@ class SteppingStudy:
     machine: Machine
     versions: dict[str, str]
     rows: tuple[SteppingRow, ...]
+    together: tuple[TogetherRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -226,8 +244,27 @@ def measure_simulator(*, quick: bool = False, progress: Progress = lambda text, 
                 for k, work in enumerate((ours, theirs)):
                     best[k] = min(best[k], work())
             rows.append(SteppingRow(subject.name, way, 1e6 * best[0] / steps, 1e6 * best[1] / steps, goal=1.0))
+    together = tuple(_together(subject, 50 * steps, rounds) for subject in subjects)
     progress("done", 1.0)
-    return SteppingStudy(SIMULATOR, machine, _versions(mujoco), tuple(rows))
+    return SteppingStudy(SIMULATOR, machine, _versions(mujoco), tuple(rows), together)
+
+
+def _together(s: _Subject, steps: int, rounds: int) -> TogetherRow:
+    """One run of so many steps, and two at once."""
+    torque, best = np.zeros(s.mechanism.nv), [float("inf")] * 2
+    sims = [s.simulator() for _ in range(2)]
+    for _ in range(rounds):
+        for count in (1, 2):
+            for sim in sims:
+                sim.reset(s.q, s.v)
+            threads = [threading.Thread(target=sim.step, args=(torque, steps)) for sim in sims[:count]]
+            begin = time.perf_counter()
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            best[count - 1] = min(best[count - 1], time.perf_counter() - begin)
+    return TogetherRow(s.name, *best)
 
 
 Work = Callable[[], float]
@@ -407,7 +444,8 @@ def _versions(mujoco: Any) -> dict[str, str]:
 def stepping_as_json(study: SteppingStudy) -> dict[str, Any]:
     """Everything in the study as plain data."""
     rows = [{**asdict(row), "ratio": row.ratio, "met": row.ratio >= row.goal} for row in study.rows]
-    return {**asdict(study), "rows": rows}
+    together = [{**asdict(row), "ratio": row.ratio, "met": row.ratio <= row.goal} for row in study.together]
+    return {**asdict(study), "rows": rows, "together": together}
 
 
 def write_stepping_json(study: SteppingStudy, path: Path) -> None:
@@ -435,7 +473,16 @@ def stepping_tables(study: SteppingStudy) -> Any:
         verdict = "met" if row.ratio >= row.goal else "missed"
         numbers = (f"{row.ours:.3g}", f"{row.mujoco:.3g}", f"{row.ratio:.2f}", f"{row.goal:g} {verdict}")
         table.add_row(row.subject, *about, *numbers)
+    parts: list[Any] = [table]
+    if study.together:
+        parts.append(Table(title="two runs in two threads, s of wall time"))
+        for title in ("subject", "one run", "two runs", "ratio", "goal"):
+            parts[-1].add_column(title, justify="left" if title == "subject" else "right")
+        for row in study.together:
+            verdict = "met" if row.ratio <= row.goal else "missed"
+            numbers = (f"{row.one:.3g}", f"{row.two:.3g}", f"{row.ratio:.2f}", f"{row.goal:g} {verdict}")
+            parts[-1].add_row(row.subject, *numbers)
     heads = [str(study.machine), ", ".join(f"{k} {v}" for k, v in study.versions.items())]
     if study.machine.busy:
         heads.append(f"{study.machine.load:.1f} of {study.machine.cores} cores were busy with other programs")
-    return Group(*map(Text, heads), Text(), table)
+    return Group(*map(Text, heads), Text(), *parts)

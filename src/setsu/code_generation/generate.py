@@ -89,6 +89,7 @@ def generate(
     actuated: Sequence[str] | None = None,
     body: str | None = None,
     frames: Sequence[str] = (),
+    joint_stops: bool = False,
     progress: Callable[[str, float], None] = lambda text, part: None,
 ) -> GeneratedCode:
     """Return source code of a function of the library for this mechanism alone.
@@ -110,6 +111,7 @@ def generate(
             many as there are degrees of freedom, the first independent joints when not given.
         body: for Jacobians, the body the point belongs to.
         frames: for C++, frames whose poses and Jacobians become methods: bodies, links behind fixed joints, sites.
+        joint_stops: as of `simulate`; refused: nothing here stops joints at their limits.
         progress: called with what is being done and the part of the search for few operations that is done.
 
     Inverse dynamics is written with the minimum parameters and as few operations as were found. Where loops close
@@ -143,6 +145,8 @@ def generate(
         raise InputError(
             f'generate: an FMU is made of "forward_dynamics" or, with loops, "constrained_dynamics", got {function!r}'
         )
+    if joint_stops:
+        _refuse_joint_stops(mechanism)
     if language == "fmu":
         _refuse_dry_friction(mechanism)
     _warn_of_name(mechanism, function)
@@ -257,6 +261,17 @@ def _warn_of_name(m: Mechanism, function: str) -> None:
             ModelWarning,
             stacklevel=3,
         )
+
+
+def _refuse_joint_stops(m: Mechanism) -> None:
+    """Generated code has no impacts: joints that `simulate` stops would go on."""
+    joints = [body.joint for body in m.moving] + [loop.joint for loop in m.loops]
+    limited = [j.name for j in joints if np.isfinite([*np.atleast_1d(j.lower), *np.atleast_1d(j.upper)]).any()]
+    named = f", and {m.name} has limits in {', '.join(limited[:5])}{' ...' if len(limited) > 5 else ''}"
+    raise InputError(
+        f"generate: joint_stops: generated code and FMUs do not stop joints at their limits{named if limited else ''}; "
+        "expected False, as in simulate without joint_stops"
+    )
 
 
 def _refuse_dry_friction(m: Mechanism) -> None:

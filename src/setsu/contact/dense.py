@@ -14,7 +14,7 @@ The problem is then one node of size nv (cone_problem.py). Cost O(nv³) per roun
 
 from __future__ import annotations
 
-from setsu.contact.factor import x_to_velocity
+from setsu.contact.factor import force_to_x, x_to_velocity
 from setsu.contact.free_motion import CHANGE, ROOT, Motion
 from setsu.contact.scene import BEFORE, FREE, TWIST, WRENCH, X_PART, Problem, Scene
 from setsu.native.control_flow import part
@@ -52,13 +52,7 @@ def enter_dense(scene: Scene, problem: Problem, motion: Motion, rows, k, root, v
             before += X[i, d] * v[d]
             free += X[i, d] * v_free[d]
         problem.vectors[BEFORE, 6 * k + i], problem.vectors[FREE, 6 * k + i] = before, free
-        # x of a force on the velocities of this path alone (factor.py (2))
-        for p in range(stop - 1, start - 1, -1):
-            e = path[p]
-            y = X[i, e]
-            for o in range(start, p):
-                X[i, path[o]] -= H[e, path[o]] * y
-            X[i, e] = y * root[e]
+        force_to_x(H, scene.parent, root, X[i])
     for r in range(len(rows)):  # (3), rows made orthonormal beforehand
         for i in range(6):
             s = 0.0
@@ -66,15 +60,11 @@ def enter_dense(scene: Scene, problem: Problem, motion: Motion, rows, k, root, v
                 s += X[i, d] * rows[r, d]
             for d in range(nv):
                 X[i, d] -= s * rows[r, d]
-    support = problem.support[k]
-    support[0] = nv if len(rows) > 0 else stop - start
-    for p in range(support[0]):
-        support[1 + p] = p if len(rows) > 0 else path[start + p]
     for i in range(6):
         for j in range(6):
             s = 0.0
-            for p in range(1, support[0] + 1):
-                s += X[i, support[p]] * X[j, support[p]]  # (2)
+            for d in range(nv):
+                s += X[i, d] * X[j, d]  # (2)
             problem.own[k, i, j] = s
 
 
@@ -85,11 +75,11 @@ def _to_x(problem: Problem, row):
     for d in range(problem.root.shape[2]):
         z[d] = 0.0
     for k in range(problem.counts[1]):
-        X, support = problem.root[k], problem.support[k]
+        X = problem.root[k]
         for i in range(6):
             w = problem.vectors[row, 6 * k + i]
-            for p in range(1, support[0] + 1):
-                z[support[p]] += X[i, support[p]] * w
+            for d in range(problem.root.shape[2]):
+                z[d] += X[i, d] * w
 
 
 @part
@@ -97,11 +87,11 @@ def _from_x(problem: Problem, row):
     """A row of `vectors` = X times X_PART."""
     z = problem.vectors[X_PART]
     for k in range(problem.counts[1]):
-        X, support = problem.root[k], problem.support[k]
+        X = problem.root[k]
         for i in range(6):
             s = 0.0
-            for p in range(1, support[0] + 1):
-                s += X[i, support[p]] * z[support[p]]
+            for d in range(problem.root.shape[2]):
+                s += X[i, d] * z[d]
             problem.vectors[row, 6 * k + i] = s
 
 

@@ -29,6 +29,8 @@ import math
 
 from setsu.contact.free_motion import (
     APPLIED,
+    AXES,
+    AXES_NEXT,
     DAMPING,
     DRY,
     GIVEN,
@@ -42,6 +44,7 @@ from setsu.contact.free_motion import (
     Motion,
     V,
 )
+from setsu.contact.held_rows import HeldRows, axes_energy
 from setsu.contact.scene import Problem
 from setsu.contact.tree import NEXT, Tree, kinetic_energy, weight_energy
 from setsu.native.control_flow import part, run_bound
@@ -60,9 +63,10 @@ __all__ = [
 
 
 @part
-def set_energies(tree: Tree, motion: Motion):
+def set_energies(tree: Tree, motion: Motion, held: HeldRows):
     """Energies of the state the step ends in; False for bad numbers."""
     e = motion.energies
+    e[AXES_NEXT] = axes_energy(held, motion.q_next, motion.vectors[V_NEXT])
     e[KINETIC_NEXT] = kinetic_energy(tree, motion.vectors[V_NEXT], NEXT)
     if motion.elastic[0] == 1:
         return run_bound(motion.kernels[POTENTIAL_ENERGY]) < 0
@@ -114,9 +118,9 @@ def presses(problem: Problem):
 
 @part
 def _limit(motion: Motion):
-    """T + V + W, and what is given."""
+    """T + V + W, springs and drives of loop joints included, and what is given."""
     e = motion.energies
-    return e[KINETIC] + e[POTENTIAL] + e[GIVEN] + e[WORK]
+    return e[KINETIC] + e[POTENTIAL] + e[AXES] + e[GIVEN] + e[WORK]
 
 
 @part
@@ -125,13 +129,14 @@ def _is_within(motion: Motion):
     e = motion.energies
     before = _limit(motion)
     allowed = before + 1e-11 * (e[KINETIC] + e[KINETIC_NEXT]) + 1e-15 * abs(before)
-    return e[KINETIC_NEXT] + e[POTENTIAL_NEXT] <= allowed
+    return e[KINETIC_NEXT] + e[POTENTIAL_NEXT] + e[AXES_NEXT] <= allowed
 
 
 @part
 def energy_gain(motion: Motion):
     """T' + V' - T - V - W, without what is given (J)."""
-    return motion.energies[KINETIC_NEXT] + motion.energies[POTENTIAL_NEXT] - _limit(motion)
+    e = motion.energies
+    return e[KINETIC_NEXT] + e[POTENTIAL_NEXT] + e[AXES_NEXT] - _limit(motion)
 
 
 @part
@@ -164,7 +169,8 @@ def guard_energy(tree: Tree, motion: Motion):
 def take_given(motion: Motion):
     """Use up what is given as far as this step needed it."""
     e = motion.energies
-    gain = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] - e[KINETIC] - e[POTENTIAL] - e[WORK]
+    after = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] + e[AXES_NEXT]
+    gain = after - e[KINETIC] - e[POTENTIAL] - e[AXES] - e[WORK]
     e[GIVEN] -= min(e[GIVEN], max(0.0, gain))
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from setsu.contact.articulated import factor_free, free_sweep
 from setsu.contact.factor import factorise, force_to_x, x_to_velocity
-from setsu.contact.held_rows import HeldRows, begin_rows, hold_rows
+from setsu.contact.held_rows import YIELDING, HeldRows, add_axes, check_axes, hold_rows, set_axes_sticking
 from setsu.contact.scene import Scene
 from setsu.contact.tree import NOW, Tree
 from setsu.native.control_flow import part, run_bound
@@ -52,8 +52,6 @@ Handle = NDArray[np.int64]
 
 FINE, BAD_NUMBERS, NOT_POSITIVE = 0, 1, 2
 
-# m/s or rad/s: ε.
-YIELDING = 2e-10
 # m or rad: steps that move more look at the bias a second time (2).
 _FAST = 1e-5
 
@@ -66,7 +64,7 @@ BIAS, ROOT, CHANGE, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION, V_MIDDL
 # Rows of Motion.kernels.
 MASS_MATRIX, BIAS_TORQUE, POSES_NOW, INTEGRATE, POSES_NEXT, POTENTIAL_ENERGY = range(6)
 # Entries of Motion.energies (J).
-KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT, GIVEN, WORK = range(6)
+KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT, GIVEN, WORK, AXES, AXES_NEXT = range(8)
 
 
 class Motion(NamedTuple):
@@ -92,7 +90,8 @@ class Motion(NamedTuple):
     columns_next: Floats
     H: Floats
     kernels: Handle  # (6, 7)
-    energies: Floats  # (6,) kinetic and potential, of the state and of the next; given, and work (energy_guard.py)
+    energies: Floats  # (8,) kinetic and potential, of the state and of the next; given, and work (energy_guard.py);
+    # of free axes of loops, of the state and of the next
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
     body_twists: Floats  # (2, nv, 6) beyond each velocity, at the beginning and at the end without contacts (tree.py)
     elastic: Ints  # (1,) whether springs keep energy
@@ -100,8 +99,9 @@ class Motion(NamedTuple):
 
 
 @part
-def set_sticking(tree: Tree, motion: Motion):
+def set_sticking(tree: Tree, motion: Motion, held: HeldRows):
     """Begin with what the velocities say: joints that move slide, those at rest stick."""
+    set_axes_sticking(held)
     a = motion.vectors
     for d in range(a.shape[1]):
         v = a[V, d]
@@ -109,9 +109,10 @@ def set_sticking(tree: Tree, motion: Motion):
 
 
 @part
-def check_sticking(tree: Tree, motion: Motion):
+def check_sticking(tree: Tree, motion: Motion, held: HeldRows):
     """Compare (3) with the velocities found; True if a joint begins to slide, or to stick."""
-    a, changes = motion.vectors, False
+    a = motion.vectors
+    changes = check_axes(held, a[V_NEXT])
     for d in range(a.shape[1]):
         if a[COULOMB, d] > 0.0:
             v, s = a[V_NEXT, d], tree.sticks[d]
@@ -134,8 +135,8 @@ def _set_load(tree: Tree, motion: Motion, h):
         spring, stick, middle = kp + a[STIFFNESS, d], 0.0, a[V_MIDDLE, d]
         if tree.sticks[d] == 0:
             stick = dry / YIELDING
-        # The bias holds springs, dampers and dry friction of the joints in the middle: here they are implicit.
-        known = a[DAMPING, d] * (middle - v) + dry * (1.0 if middle > 0.0 else (-1.0 if middle < 0.0 else 0.0))
+        # The bias holds springs and dampers of the joints in the middle: here they are implicit.
+        known = a[DAMPING, d] * (middle - v)
         if motion.coordinate[d] >= 0:
             known += a[STIFFNESS, d] * (motion.q_middle[motion.coordinate[d]] - motion.q[motion.coordinate[d]])
         x[d] = h * (u - a[BIAS, d] + known - stick * v - dry * tree.sticks[d] - h * spring * v)
@@ -144,7 +145,7 @@ def _set_load(tree: Tree, motion: Motion, h):
 
 
 @part
-def _free_change(scene: Scene, tree: Tree, motion: Motion, h, dense, again):
+def _free_change(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, dense, again):
     """V_FREE - V into V_FREE's place; again: the factors are known."""
     a, x = motion.vectors, motion.vectors[CHANGE]
     if run_bound(motion.kernels[BIAS_TORQUE]) >= 0:
@@ -157,6 +158,7 @@ def _free_change(scene: Scene, tree: Tree, motion: Motion, h, dense, again):
                 return BAD_NUMBERS
             for d in range(len(x)):
                 H[d, d] += tree.joint_inertia[1, d] - tree.joint_inertia[0, d]
+            add_axes(held, H, x, h)
             if not factorise(H, scene.parent, a[ROOT]):
                 return NOT_POSITIVE
         force_to_x(H, scene.parent, a[ROOT], x)
@@ -185,7 +187,7 @@ def free_velocity(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, d
         a[V_MIDDLE, d] = a[V, d]
     again = False
     while True:
-        status = _free_change(scene, tree, motion, h, dense, again)
+        status = _free_change(scene, tree, motion, held, h, dense, again)
         if status != FINE:
             return status
         if not plain:
@@ -203,9 +205,9 @@ def free_velocity(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, d
             a[V_MIDDLE, d] = a[V, d] + 0.5 * a[V_FREE, d]  # (2)
     for d in range(a.shape[1]):
         a[V_FREE, d] += a[V, d]
-    if len(held.work.rows) > 0:
-        if not begin_rows(held, motion.q, a[V], a[V_FREE], h):
-            return BAD_NUMBERS
+    if dense:
+        for d in range(a.shape[1]):
+            held.work.unheld[d] = a[V_FREE, d]
         hold_rows(held, motion.H, scene.parent, a[ROOT], a[CHANGE], a[V_FREE])
     if not dense:
         for d in range(a.shape[1]):

@@ -7,10 +7,16 @@
 | γ | acceleration of the rows at zero joint accelerations | m/s² or rad/s² |
 | v', q' | velocity and configuration at the end of the step, q' = q ⊕ h v' | |
 
+| J, x, r | row, coordinate and rate of a free axis of a joint that closes a loop | m or rad |
+| D, k, A, c | its damping, stiffness, armature and dry friction | |
+
     G v' = g,   g = -(e + ½ h² γ) / h                                         (1)  the least change in kinetic metric
     e(q') > 1e-11:  g <- g - e(q') / h, and the step is solved again          (2)
+    force along an axis: -D r' - k (x + h r') - A (r' - r) / h - c s          (3)  sticking: -c r'/ε (free_motion.py)
 
-(1) misses the end of the step by the third order of h only, so that (2) ends after a pass or two.
+(1) misses the end of the step by the third order of h only, so that (2) ends after a pass or two. Of a row whose error
+is prescribed for the end of the step (a driven joint) γ is zero, and (1) reaches it at once.
+(3) is implicit in r' = J v': it adds Jᵀ (h D + h² k + A) J to the mass matrix.
 Rows are made orthonormal in x (factor.py); those that follow from others hold nothing. Open loops have rows of zeros.
 Source: rows as in constraints/compiled_rows.py. Cost: k² nv for k rows, per pass.
 """
@@ -32,7 +38,21 @@ from setsu.dynamics.catalogue import native_function
 from setsu.native.array_book import Book
 from setsu.native.control_flow import part
 
-__all__ = ["HELD", "HeldRows", "begin_rows", "correct_rows", "hold_rows", "make_held_rows"]
+__all__ = [
+    "HELD",
+    "YIELDING",
+    "HeldRows",
+    "add_axes",
+    "axes_energy",
+    "axes_friction_work",
+    "begin_rows",
+    "check_axes",
+    "correct_rows",
+    "hold_rows",
+    "make_held_rows",
+    "rows_work",
+    "set_axes_sticking",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,6 +60,8 @@ Handle = NDArray[np.int64]
 
 # m or rad: what a step may leave of a row's error.
 HELD = 1e-11
+# m/s or rad/s: what a joint that sticks may yield.
+YIELDING = 2e-10
 
 
 class _Kernels(NamedTuple):
@@ -54,6 +76,14 @@ class _Work(NamedTuple):
     goal: Floats  # (k,) g
     open: Ints  # (k,) 1: belongs to an open loop, or is redundant (constraints/redundancy.py)
     unheld: Floats  # (nv,) velocity at the end of the step without rows and contacts
+    mean: Floats  # (2, nv) scratch
+    acts: Ints  # (2,) 1: forces act along free axes; 1: some of them store energy
+    axis_closed: Ints  # (f,) 1: belongs to a closed loop
+    axis_limit: Floats  # (f,) dry friction
+    axis_sticks: Ints  # (f,) 0: sticks, else the direction of sliding
+    axis: Floats  # (f, nv) J at the beginning of the step
+    axis_start: Floats  # (f, 3) r, x - rest and acceleration at zero joint accelerations, at the beginning of the step
+    axis_end: Floats  # (f, 2) r' and dry friction of the step
 
 
 class HeldRows(NamedTuple):
@@ -65,14 +95,18 @@ class HeldRows(NamedTuple):
     work: Any
 
 
-def make_held_rows(system: ConstraintSystem) -> tuple[HeldRows, Any]:
-    """Return the rows of a system, and what has to be kept alive."""
+def make_held_rows(system: ConstraintSystem, bearings: bool) -> tuple[HeldRows, Any]:
+    """Return the rows of a system, and what has to be kept alive; bearings: whether loop joints have some."""
     m, k = system.mechanism, system.n_rows
     # Copies: loops that close where they are get other frames in mid-run.
     tables = RowTables._make(array.copy() for array in row_tables(system))
     # All rows are filled: which of them are redundant changes with the loops that are open, and `open` says so.
     tables.place[:] = np.arange(system.n_held)
     state = row_state(system)
+    stores = bool(tables.stiffness.any() or tables.armature.any())
+    acts = stores or bool(tables.damping.any() or tables.coulomb.any()) or bearings
+    tables.free_used[:] = int(acts)
+    f = len(tables.damping)
     handles, kept = [np.zeros(7, dtype=np.int64)] * 2, []
     if k:
         rates = [state.velocities, state.accelerations, np.zeros(m.nv)]
@@ -88,6 +122,14 @@ def make_held_rows(system: ConstraintSystem) -> tuple[HeldRows, Any]:
         goal=np.zeros(k),
         open=np.zeros(k, dtype=np.int64),
         unheld=np.zeros(m.nv),
+        mean=np.zeros((2, m.nv)),
+        acts=np.array([int(acts), int(stores)]),
+        axis_closed=np.ones(f, dtype=np.int64),
+        axis_limit=tables.coulomb.copy(),
+        axis_sticks=np.zeros(f, dtype=np.int64),
+        axis=np.zeros((f, m.nv)),
+        axis_start=np.zeros((f, 3)),
+        axis_end=np.zeros((f, 2)),
     )
     return HeldRows(Book(tables), Book(state), Book(_Kernels(*handles)), Book(work)), kept
 
@@ -104,9 +146,9 @@ def _fill(held: HeldRows, q, v):
 
 
 @part
-def begin_rows(held: HeldRows, q, v, v_free, h):
-    """Rows and goals (1) at the beginning of a step; False for bad numbers."""
-    s, w = held.state, held.work
+def begin_rows(held: HeldRows, q, v, h):
+    """Rows, goals (1) and free axes at the beginning of a step; False for bad numbers."""
+    s, w, t = held.state, held.work, held.tables
     if not _fill(held, q, v):
         return False
     for r in range(len(w.goal)):
@@ -114,9 +156,93 @@ def begin_rows(held: HeldRows, q, v, v_free, h):
         w.goal[r] = -closed * (s.error[r] / h + 0.5 * h * s.gamma[r])  # (1)
         for d in range(len(v)):
             w.raw[r, d] = closed * s.G[r, d]
-    for d in range(len(v)):
-        w.unheld[d] = v_free[d]
+    for j in range(len(w.axis) if w.acts[0] else 0):
+        start = w.axis_start[j]
+        start[0], start[1], start[2] = s.free_rate[j], s.free_coordinate[j] - t.spring_rest[j], s.free_gamma[j]
+        for d in range(len(v)):
+            w.axis[j, d] = s.free[j, d]
     return True
+
+
+@part
+def set_axes_sticking(held: HeldRows):
+    """Begin with what the rates say: axes that move slide, those at rest stick."""
+    w = held.work
+    for j in range(len(w.axis) if w.acts[0] else 0):
+        r = w.axis_start[j, 0]
+        w.axis_sticks[j] = 1 if r > YIELDING else (-1 if r < -YIELDING else 0)
+
+
+@part
+def add_axes(held: HeldRows, H, load, h):
+    """Add forces along free axes (3) to H and to the load (nv,) of the change of velocity."""
+    w, t = held.work, held.tables
+    for j in range(len(w.axis) if w.acts[0] else 0):
+        if w.axis_closed[j] == 0:
+            continue
+        J, r, x, swing, c = w.axis[j], w.axis_start[j, 0], w.axis_start[j, 1], w.axis_start[j, 2], w.axis_limit[j]
+        damping = t.damping[j] + (c / YIELDING if w.axis_sticks[j] == 0 else 0.0)
+        inertia = h * damping + h * h * t.stiffness[j] + t.armature[j]
+        force = damping * r + t.stiffness[j] * (x + h * r) + c * w.axis_sticks[j] + t.armature[j] * swing
+        for d in range(len(load)):
+            load[d] -= h * force * J[d]
+            for e in range(d + 1):
+                H[d, e] += inertia * J[d] * J[e]
+
+
+@part
+def check_axes(held: HeldRows, v):
+    """Rates and dry friction of the axes at the end of the step; True if one begins to slide, or to stick."""
+    w, changes = held.work, False
+    for j in range(len(w.axis) if w.acts[0] else 0):
+        r, c, s, J = 0.0, w.axis_limit[j] * w.axis_closed[j], w.axis_sticks[j], w.axis[j]
+        for d in range(len(v)):
+            r += J[d] * v[d]
+        w.axis_end[j, 0], w.axis_end[j, 1] = r, -c * (s if s != 0 else r / YIELDING)
+        if c > 0.0:
+            if s == 0 and abs(r) > YIELDING * (1.0 + 1e-9):
+                w.axis_sticks[j], changes = 1 if r > 0.0 else -1, True
+            elif s * r < 0.0:
+                w.axis_sticks[j], changes = 0, True
+    return changes
+
+
+@part
+def axes_energy(held: HeldRows, q, v):
+    """Energy of springs and drives along free axes (J)."""
+    w, t, s, total = held.work, held.tables, held.state, 0.0
+    if w.acts[1] == 1 and _fill(held, q, v):
+        for j in range(len(w.axis)):
+            if w.axis_closed[j] == 1:
+                x, r = s.free_coordinate[j] - t.spring_rest[j], s.free_rate[j]
+                total += 0.5 * (t.stiffness[j] * x * x + t.armature[j] * r * r)
+    return total
+
+
+@part
+def axes_friction_work(held: HeldRows, h):
+    """Work of dry friction and dampers along free axes in the step (J)."""
+    w, t, total = held.work, held.tables, 0.0
+    for j in range(len(w.axis) if w.acts[0] else 0):
+        if w.axis_closed[j] == 1:
+            r = w.axis_end[j, 0]
+            total += h * (w.axis_end[j, 1] - t.damping[j] * r) * 0.5 * (w.axis_start[j, 0] + r)
+    return total
+
+
+@part
+def rows_work(held: HeldRows, H, parent, root, v, v_next, contacts):
+    """Work of the rows in the step (J): what all impulses but those of the free motion do, less that of contacts."""
+    x, y, total = held.work.mean[0], held.work.mean[1], -contacts
+    for d in range(len(v)):
+        y[d] = v_next[d] - held.work.unheld[d]
+    velocity_to_x(H, parent, root, y, x)
+    for d in range(len(v)):
+        held.work.unheld[d] = 0.5 * (v[d] + v_next[d])
+    velocity_to_x(H, parent, root, held.work.unheld, y)
+    for d in range(len(v)):
+        total += x[d] * y[d]
+    return total
 
 
 @part

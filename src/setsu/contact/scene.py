@@ -231,7 +231,7 @@ class Problem(NamedTuple):
     """Contacts of one step and the bodies that take part in them (the hub), coupled through the mechanism.
 
     x are coordinates in which the kinetic energy is ½|x|²: of the velocities of one tree, or of all where rows hold.
-    The last two arrays serve such problems alone.
+    The last array serves such problems alone.
     """
 
     counts: Ints  # (10,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; steps that
@@ -247,7 +247,6 @@ class Problem(NamedTuple):
     root: Floats  # (n, 6, size) X: twist of the body = X x
     cones: Workspace  # of a ConeProblem: the island at hand
     own: Floats  # (n, 6, 6) X Xᵀ: twist of the body for unit wrench impulses on it
-    support: Ints  # (n, nv + 1) number of columns of `root` that are not zero, and which
 
 
 def make_stops(coordinate: Ints, velocity: Ints, sign: Floats, limit: Floats, lever: Floats) -> Records:
@@ -342,7 +341,6 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True, so
         root=np.zeros((n, 6, largest)),
         cones=make_cone_problem(n_contacts, len(sizes), largest + room, m + room),
         own=np.zeros((d, 6, 6)),
-        support=np.zeros((d, m + 1), dtype=np.int64),
     )
 
 

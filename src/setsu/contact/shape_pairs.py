@@ -165,7 +165,9 @@ def _excluded(m: Mechanism, exclude: Iterable[tuple[str, str]]) -> set[frozenset
 
 def _world_shapes(m: Mechanism, environment: Environment | None) -> list[PlacedShape]:
     fixed = [
-        PlacedShape(-1, body.name, shape, m.frame(body.name).pose.matrix @ shape.pose.matrix, _material(m, body.name))
+        PlacedShape(
+            -1, body.name, shape, m.frame(body.name).pose.matrix @ shape.pose.matrix, _material(m, body.name, shape)
+        )
         for body in m.bodies
         for shape in body.collisions
         if m.frame(body.name).body < 0
@@ -207,7 +209,7 @@ def _moving_shapes(m: Mechanism, environment: Environment | None, world: bool) -
             if shape.kind == "cylinder" or not len(own):
                 ground |= PLANES
             pose = frame.pose.matrix @ shape.pose.matrix
-            material, ground = _material(m, body.name), ground & present
+            material, ground = _material(m, body.name, shape), ground & present
             result.append(PlacedShape(frame.body, body.name, shape, pose, material, ground=ground, covered=covered))
         if world and not body.collisions:
             for point in m.contact_points:
@@ -263,7 +265,9 @@ def _is_covered(shape: Shape, body: Body, own: Floats) -> bool:
     return all(np.abs(own - corner).max(axis=1).min() <= 1e-9 * size for corner in wanted)
 
 
-def _material(m: Mechanism, body: str) -> Material:
-    """That of the body's contact points, where they agree, or the default one."""
+def _material(m: Mechanism, body: str, shape: Shape) -> Material:
+    """That of a shape, or of its body's contact points, where they agree, or the default one."""
+    if shape.material is not None:
+        return shape.material
     found = {point.material for point in m.contact_points if point.body == body}
     return found.pop() if len(found) == 1 else Material()

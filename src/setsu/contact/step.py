@@ -59,6 +59,8 @@ from setsu.contact.flight import (
 from setsu.contact.free_motion import (
     ACCELERATION,
     APPLIED,
+    AXES,
+    AXES_NEXT,
     BAD_NUMBERS,
     CHANGE,
     COULOMB,
@@ -78,14 +80,13 @@ from setsu.contact.free_motion import (
     V_END,
     V_FREE,
     V_NEXT,
-    YIELDING,
     Motion,
     V,
     check_sticking,
     free_velocity,
     set_sticking,
 )
-from setsu.contact.held_rows import HELD, HeldRows, correct_rows, hold_rows
+from setsu.contact.held_rows import HELD, YIELDING, HeldRows, axes_energy, begin_rows, correct_rows, hold_rows
 from setsu.contact.impulses import CREEP, set_bounces, solve_contacts
 from setsu.contact.joint_stops import find_stops, stop_gap
 from setsu.contact.memory import is_sliding, recall, remember
@@ -138,11 +139,11 @@ def _apply(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
 
 
 @part
-def _shorten(tree: Tree, motion: Motion, h, share):
+def _shorten(tree: Tree, motion: Motion, held: HeldRows, h, share):
     """Take only a share of the step's displacement; False for bad numbers."""
     for d in range(motion.vectors.shape[1]):
         motion.vectors[DISPLACEMENT, d] *= share
-    return try_step(tree, motion, h, False) and set_energies(tree, motion)
+    return try_step(tree, motion, h, False) and set_energies(tree, motion, held)
 
 
 @part
@@ -262,10 +263,10 @@ def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h
 
 
 @part
-def _may_move_out(tree: Tree, motion: Motion, depth):
+def _may_move_out(tree: Tree, motion: Motion, held: HeldRows, depth):
     """Whether energy is there to move everything out of the environment: from torques that act, or from motion."""
     return is_driven(tree, motion) or (
-        set_energies(tree, motion) and can_pay(motion, _RECOVERY * depth * motion.creep[1])
+        set_energies(tree, motion, held) and can_pay(motion, _RECOVERY * depth * motion.creep[1])
     )
 
 
@@ -289,7 +290,7 @@ def _finish(tree: Tree, problem: Problem, motion: Motion, h, plain):
 def _rows_are_loose(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, known, h):
     """Whether the trial step leaves loops open; then the free motion is corrected, for the `known` contacts too."""
     a = motion.vectors
-    if len(held.work.rows) == 0 or correct_rows(held, motion.q_next, a[V_NEXT], h) <= HELD:
+    if correct_rows(held, motion.q_next, a[V_NEXT], h) <= HELD:
         return False
     hold_rows(held, motion.H, scene.parent, a[ROOT], a[CHANGE], a[V_FREE])
     _prepare_again(scene, tree, problem, motion, held, known)
@@ -312,8 +313,8 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     certificate (10,): depth after the step (m), cone, complementarity, dissipation (see certificate.py), solver
     residual, rounds, passes, 1 if not converged; work of friction and of normal impulses (J).
     """
-    plain = solver == SUGIHARA2002 or len(held.work.rows) > 0
     dense = len(held.work.rows) > 0
+    plain = solver == SUGIHARA2002 or dense
     problem.counts[3] = 1 if dense else 0
     far = place_middle(tree, motion, h, plain)
     status = BAD_NUMBERS
@@ -331,7 +332,9 @@ def _take(
 ):  # fmt: skip
     """The step itself, while V is that of the middle."""
     a = motion.vectors
-    set_sticking(tree, motion)
+    if dense and not begin_rows(held, motion.q, a[V], h):
+        return BAD_NUMBERS
+    set_sticking(tree, motion, held)
     status = free_velocity(scene, tree, motion, held, h, dense, plain, far)
     if status != FINE:
         return status
@@ -361,7 +364,7 @@ def _take(
             rounds += more
         if not _take_impulses(scene, tree, problem, motion, h, plain, far):
             return BAD_NUMBERS
-        if check_sticking(tree, motion) and passes < _PASSES:
+        if check_sticking(tree, motion, held) and passes < _PASSES:
             status = free_velocity(scene, tree, motion, held, h, dense, plain, far)
             if status != FINE:
                 return status
@@ -382,7 +385,7 @@ def _take(
     for d in range(a.shape[1]):
         a[UNCHANGED, d] = a[APPLIED, d]
     depth = _deepest_point(scene, problem, motion, h)
-    moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, depth)
+    moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, held, depth)
     if moved:
         more, settled = _move_out(scene, tree, problem, motion)
         rounds, good = rounds + more, good and settled
@@ -390,7 +393,7 @@ def _take(
             return BAD_NUMBERS
         depth = _deepest_point(scene, problem, motion, h)
     _finish(tree, problem, motion, h, plain)
-    if not set_energies(tree, motion):
+    if not set_energies(tree, motion, held):
         return BAD_NUMBERS
     if solver == DEFAULT:
         halvings = 0
@@ -419,9 +422,9 @@ def _take(
                 certify(problem, certificate)
                 add_up_work(problem, certificate)
                 _finish(tree, problem, motion, h, plain)
-                if not set_energies(tree, motion):
+                if not set_energies(tree, motion, held):
                     return BAD_NUMBERS
-            elif not _shorten(tree, motion, h, 0.5 if halvings < _HALVINGS else 0.0):
+            elif not _shorten(tree, motion, held, h, 0.5 if halvings < _HALVINGS else 0.0):
                 return BAD_NUMBERS
             depth = _deepest_point(scene, problem, motion, h)
         take_given(motion)
@@ -435,7 +438,7 @@ def _take(
 
 
 @part
-def begin(tree: Tree, motion: Motion):
+def begin(tree: Tree, motion: Motion, held: HeldRows):
     """Poses, inertias, energies and momenta of the state; False for bad numbers."""
     for k in range(len(motion.q)):
         motion.q_middle[k] = motion.q[k]
@@ -455,6 +458,7 @@ def begin(tree: Tree, motion: Motion):
     motion.energies[KINETIC] = kinetic_energy(tree, motion.vectors[V], NOW)
     if motion.elastic[0] == 0:
         motion.energies[POTENTIAL] = weight_energy(tree, motion.poses, NOW)
+    motion.energies[AXES] = axes_energy(held, motion.q, motion.vectors[V])
     return True
 
 
@@ -472,10 +476,8 @@ def accept(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
     remember(scene, problem)
     note_momenta(tree, motion, motion.vectors[V_NEXT])
     take_next(tree)
-    motion.energies[KINETIC], motion.energies[POTENTIAL] = (
-        motion.energies[KINETIC_NEXT],
-        motion.energies[POTENTIAL_NEXT],
-    )
+    e = motion.energies
+    e[KINETIC], e[POTENTIAL], e[AXES] = e[KINETIC_NEXT], e[POTENTIAL_NEXT], e[AXES_NEXT]
     for k in range(len(motion.q)):
         motion.q[k] = motion.q_next[k]
     for d in range(motion.vectors.shape[1]):

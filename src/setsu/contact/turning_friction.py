@@ -12,7 +12,8 @@
     c <- Π(c - ω / a')                                                        (3)  Π: onto the discs (1), (2)
 
 Fixed points of (3) obey (1) and (2). Contacts and couples are solved in turn until the couples stay: at once where all
-slip or none matters; a' is what the last turn showed of Δω / Δc, so that one couple that holds settles in three turns.
+slip or none matters; a' is what the last turn showed of Δω / Δc, at most a times the number of couples, so that one
+couple that holds settles in three turns, and several do not turn a body to and fro.
 Cost: one contact solve, warm, per turn.
 """
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 import math
 
 from setsu.contact.problem import set_twists, set_velocity
-from setsu.contact.scene import TWIST, Problem
+from setsu.contact.scene import TURNING, TWIST, Problem
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import part
 
@@ -82,8 +83,12 @@ def update_couples(problem: Problem, turn):
             for k in range(first, last):
                 moved += (c.couple[k] - c.former_couple[k]) ** 2
                 turned += (c.slope[k] - c.former_turn[k]) ** 2
+            # All couples change at once: together they turn a body as many times as one does.
+            most = a * problem.counts[TURNING]
             if turn > 0 and turn < _QUICK and moved > 0.0:
-                a = min(a, max(_LEAST * a, math.sqrt(turned / moved)))
+                a = min(most, max(_LEAST * a, math.sqrt(turned / moved)))
+            else:
+                a = most
             size = change = 0.0
             for k in range(first, last):
                 c.former_couple[k], c.former_turn[k] = c.couple[k], c.slope[k]

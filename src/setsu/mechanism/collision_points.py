@@ -48,7 +48,7 @@ def with_contact_points(
 
     Args:
         bodies: names of the bodies whose shapes count; all of them when not given.
-        material: friction and restitution of the new points; Material() when not given.
+        material: friction and restitution of the new points; when not given that of the shape, or Material().
         mesh_points: at most so many corners of each mesh, those that stand out most; all of its convex hull's when not
             given.
 
@@ -62,8 +62,7 @@ def with_contact_points(
     >>> len(with_contact_points(b.build()).contact_points)
     8
     """
-    material = Material() if material is None else material
-    if not isinstance(material, Material):
+    if not (material is None or isinstance(material, Material)):
         raise InputError(f"with_contact_points: expected a Material, got {material!r:.80}")
     if mesh_points is not None and (isinstance(mesh_points, bool) or not isinstance(mesh_points, int)):
         raise InputError(f"with_contact_points: mesh_points: expected a whole number or None, got {mesh_points!r:.80}")
@@ -73,7 +72,7 @@ def with_contact_points(
     for name in names:
         mechanism.frame(name)
     new = [
-        ContactPoint(body.name, (float(x), float(y), float(z)), material, radius)
+        ContactPoint(body.name, (float(x), float(y), float(z)), material or shape.material or Material(), radius)
         for body in mechanism.bodies
         if body.name in names and mechanism.frame(body.name).body >= 0
         for shape in body.collisions

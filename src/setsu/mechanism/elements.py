@@ -102,6 +102,7 @@ class Shape:
     length of the straight part along z), "mesh" (scale x y z, with `mesh` the file).
     contype, conaffinity: bits; collision shapes of two bodies touch only where the contype of one and the conaffinity
     of the other share a bit, as geoms of MuJoCo do. They touch an environment whatever their bits.
+    material: friction of a collision shape; None: that of the contact points of its body.
     """
 
     kind: str
@@ -111,8 +112,11 @@ class Shape:
     color: tuple[float, ...] = ()
     contype: int = 1
     conaffinity: int = 1
+    material: Material | None = None
 
     def __post_init__(self) -> None:
+        if not (self.material is None or isinstance(self.material, Material)):
+            raise InputError(f"Shape material: expected a Material or None, got {self.material!r:.80}")
         if self.kind not in SHAPE_SIZES:
             raise InputError(f"Shape kind: expected one of {', '.join(SHAPE_SIZES)}, got {self.kind!r}")
         what = f"Shape {self.kind}"

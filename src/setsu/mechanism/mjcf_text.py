@@ -255,10 +255,23 @@ class _Writer:
         if self.m.compensation_by_actuators:
             node.attributes["actuatorgravcomp"] = "true"
 
+    def _friction(self, shape: Shape, group: int) -> dict[str, str]:
+        """Attributes for the material of a collision shape."""
+        material = shape.material if group == 3 else None
+        if material is None:
+            return {}
+        if material.static_friction != material.kinetic_friction:
+            self.losses.add("static friction of shapes: MuJoCo has one coefficient, written is the kinetic one")
+        if material.restitution or material.stiffness is not None:
+            self.losses.add("restitution, stiffness and damping of shapes")
+        turning = (material.torsional, material.rolling)
+        condim = 6 if material.rolling else 4 if material.torsional else 3 if material.kinetic_friction else 1
+        return {"friction": numbers((material.kinetic_friction, *turning)), "condim": str(condim)}
+
     def _geom(self, node: Node, shape: Shape, group: int) -> None:
         bits = (shape.contype, shape.conaffinity) if group == 3 else (0, 0)
         touch = {key: str(value) for key, value in zip(("contype", "conaffinity"), bits, strict=True) if value != 1}
-        common = {"group": str(group), **touch, **_pose(shape.pose)}
+        common = {"group": str(group), **touch, **_pose(shape.pose), **self._friction(shape, group)}
         if shape.color:
             common["rgba"] = numbers((*shape.color, 1.0)[:4])
         match shape.kind:

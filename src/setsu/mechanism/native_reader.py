@@ -319,10 +319,7 @@ class _Reader:
 
     def _contact_points(self, body: str, table: CheckedTable) -> None:
         positions, radius = table.rows("positions"), table.number("radius", 0.0)
-        usual = Material()
-        parts = ("static_friction", "kinetic_friction", "restitution", "torsional", "rolling")
-        values = {key: table.number(key, getattr(usual, key)) for key in parts}
-        values |= {key: table.number(key, 0.0) for key in ("stiffness", "damping") if table.holds(key)}
+        values = _material_values(table)
         if self._is_sound(table, {body} & self._failed_bodies):
             self._builder.add_contact_points(body, positions, Material(**values), radius)
 
@@ -364,11 +361,22 @@ class _Reader:
         kind, size, pose = table.text("kind"), table.numbers("size", None), table.pose()
         mesh, color = table.text("mesh", ""), table.numbers("color", None, ())
         bits = {key: table.whole(key, 1) for key in ("contype", "conaffinity")}
+        given = any(table.holds(part.name) for part in dataclasses.fields(Material))
+        values = _material_values(table) if given else None
         table.finish()
         if len(self._problems) > before:
             return []
         try:
-            return [Shape(kind, tuple(size), Pose.of(pose, f"{table.what} pose"), mesh, tuple(color), **bits)]
+            material = None if values is None else Material(**values)
+            place = Pose.of(pose, f"{table.what} pose")
+            return [Shape(kind, tuple(size), place, mesh, tuple(color), **bits, material=material)]
         except InputError as error:
             table.report(f"{table.what}: {error}", "kind")
             return []
+
+
+def _material_values(table: CheckedTable) -> dict[str, float]:
+    usual = Material()
+    parts = ("static_friction", "kinetic_friction", "restitution", "torsional", "rolling")
+    values = {key: table.number(key, getattr(usual, key)) for key in parts}
+    return values | {key: table.number(key, 0.0) for key in ("stiffness", "damping") if table.holds(key)}

@@ -195,6 +195,8 @@ def _shape(shape: Shape) -> Entries:
     for key in ("contype", "conaffinity"):
         if getattr(shape, key) != 1:
             yield key, getattr(shape, key)
+    if shape.material is not None:
+        yield from _material(shape.material)
 
 
 def _loop(loop: Loop) -> Entries:
@@ -297,11 +299,15 @@ def _contact_points(points: list[ContactPoint]) -> Entries:
     if first.radius:
         yield "radius", first.radius
     if first.material != Material():
-        for part in fields(Material):
-            value = getattr(first.material, part.name)
-            # What came later is written where it differs.
-            if part.name in _OLDEST or value != part.default:
-                yield part.name, value
+        yield from _material(first.material)
+
+
+def _material(material: Material) -> Entries:
+    for part in fields(Material):
+        value = getattr(material, part.name)
+        # What came later is written where it differs.
+        if part.name in _OLDEST or value != part.default:
+            yield part.name, value
 
 
 def _block(title: str, entries: Entries) -> str:

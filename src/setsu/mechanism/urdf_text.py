@@ -207,5 +207,7 @@ def _name_the_rest(m: Mechanism, losses: Losses) -> None:
     masked = [body.name for body in m.bodies if any((s.contype, s.conaffinity) != (1, 1) for s in body.collisions)]
     if masked:
         losses.add(f"contype and conaffinity of the shapes of {', '.join(masked[:5])}")
+    if any(shape.material is not None for body in m.bodies for shape in body.collisions):
+        losses.add("friction of collision shapes")
     if m.reference and tuple(m.reference) != tuple(m.neutral().tolist()):
         losses.add("the reference configuration")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.mechanism.elements import Pose, Shape
+from setsu.mechanism.elements import Material, Pose, Shape
 from setsu.model_files.mujoco_package import mujoco_package
 from setsu.model_files.report import Notes
 from setsu.spatial import inverse_placement, placement
@@ -19,6 +19,8 @@ __all__ = ["mjcf_placement", "shapes_of_body"]
 # MuJoCo's viewer shows the geom groups below this one; by convention the others hold collision shapes.
 FIRST_HIDDEN_GROUP = 3
 _BITS = 2**32 - 1
+# MuJoCo's defaults: number of directions of a contact; friction of sliding, turning (m) and rolling (m).
+_CONDIM, _FRICTION = 3, (1.0, 0.005, 0.0001)
 
 
 def mjcf_placement(position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -46,8 +48,21 @@ def shapes_of_body(
             visuals.append(shape)
         if model.geom_contype[geom] or model.geom_conaffinity[geom]:
             bits = (int(model.geom_contype[geom]) & _BITS, int(model.geom_conaffinity[geom]) & _BITS)
-            collisions.append(dataclasses.replace(shape, contype=bits[0], conaffinity=bits[1]))
+            material = _material(model, geom)
+            collisions.append(dataclasses.replace(shape, contype=bits[0], conaffinity=bits[1], material=material))
     return visuals, collisions
+
+
+def _material(model: Any, geom: int) -> Material | None:
+    """Friction of a geom; None where the file says nothing of it: MuJoCo's own defaults.
+
+    torsional counts from condim 4 on, rolling with condim 6; condim 1 has no friction.
+    """
+    condim, friction = int(model.geom_condim[geom]), tuple(float(entry) for entry in model.geom_friction[geom])
+    if condim == _CONDIM and friction == _FRICTION:
+        return None
+    slide = friction[0] if condim > 1 else 0.0
+    return Material(slide, slide, 0.0, friction[1] if condim >= 4 else 0.0, friction[2] if condim >= 6 else 0.0)
 
 
 def _shape(model: Any, geom: int, folder: str, mesh_folder: str, notes: Notes) -> Shape | None:

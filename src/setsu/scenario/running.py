@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from setsu.errors import InputError
 from setsu.scenario.preparation import Prepared, prepare
 from setsu.scenario.schema import Scenario
 from setsu.simulation import Recording, simulate
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from setsu.simulation.simulator import Simulator
+
+__all__ = ["make_simulator", "run"]
 
 Progress = Callable[[str, float], None]
 
@@ -40,14 +44,22 @@ def run(
         if stop is not None and stop() and part < 1.0:
             raise InputError("the run was stopped")
 
-    return simulate(
-        ready.mechanism,
-        ready.q0,
-        ready.v0,
-        # Constant torques need no call of Python in every step.
-        torque=ready.torque.constant if ready.torque.is_constant else ready.torque,
-        contacts=ready.contacts,
-        events=ready.events,
-        progress=progress if stop is None else watched,
-        **ready.options,
-    )
+    told = progress if stop is None else watched
+    return simulate(ready.mechanism, ready.q0, ready.v0, progress=told, **_arguments(ready), **ready.options)
+
+
+def make_simulator(prepared: Prepared) -> Simulator:
+    """Return a simulator at the start of a scenario, to be stepped from outside."""
+    from setsu.simulation.simulator import Simulator
+
+    options = {name: value for name, value in prepared.options.items() if name not in ("duration", "record_every")}
+    sim = Simulator(prepared.mechanism, **_arguments(prepared), **options)
+    sim.reset(prepared.q0, prepared.v0)
+    return sim
+
+
+def _arguments(ready: Prepared) -> dict[str, Any]:
+    """Torque, contacts and events of a run."""
+    # Constant torques need no call of Python in every step.
+    torque = ready.torque.constant if ready.torque.is_constant else ready.torque
+    return {"torque": torque, "contacts": ready.contacts, "events": ready.events}

@@ -50,7 +50,7 @@ def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool
     if not np.isfinite(numbers).all():
         index = int(np.flatnonzero(~np.isfinite(numbers.ravel()))[0])
         raise InputError(f"simulate: {what}[{index}] is {numbers.ravel()[index]}, expected finite numbers")
-    return np.broadcast_to(numbers, (rows, length))
+    return np.broadcast_to(numbers, (rows, length)) if batched else numbers[None]
 
 
 def count_worlds(count: int | None, listed: int | None) -> int:

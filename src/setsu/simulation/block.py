@@ -90,13 +90,18 @@ class Block(ABC):
     def books(self) -> Iterable[Book]:
         """All workspaces."""
 
+    @property
+    @abstractmethod
+    def row_bytes(self) -> int:
+        """What a recorded state of all worlds of this block takes, in bytes."""
+
     @abstractmethod
     def take_records(self) -> None:
         """Take over the records that the machine has kept, so that there is room again."""
 
     @abstractmethod
-    def begin_records(self, rows: int) -> None:
-        """Forget all records, and make room for so many at once."""
+    def begin_records(self, rows: int, whole: bool = False) -> None:
+        """Forget all records, and make room for so many at once; whole: of every quantity."""
 
     @abstractmethod
     def recording(self, row: int, **names: Any) -> Any:
@@ -137,6 +142,11 @@ class Block(ABC):
         """Let the next call of the machine take so many steps, after those of the same run before."""
         c = self.clock
         c.done[0], c.target[0], c.last[0], c.every[0], c.final[0] = before, before + steps, last, every, final
+
+    def go(self, steps: int) -> Ask:
+        """Take so many steps under a torque given anew, without records, until the machine asks."""
+        self.clock.order[0] = steps
+        return self.call()
 
     def new_torque(self) -> None:
         """The torque has changed from outside: the present state is evaluated again before the next step."""
@@ -239,6 +249,8 @@ class Block(ABC):
 
     def forget_samples(self, rows: Ints) -> None:
         """Let sampled laws begin anew in some rows, before a reset."""
+        if not len(self.sampling.code) and not self._sampled_before:
+            return
         self.drive.sampled[rows] = self.sampling.initial.sum(axis=0)
         for sampling in (self.sampling, *(old for _, old, _ in self._sampled_before.values())):
             forget_samples(sampling, rows)

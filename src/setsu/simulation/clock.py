@@ -32,6 +32,7 @@ __all__ = [
     "look_up",
     "make_clock",
     "make_drive",
+    "takes_order",
 ]
 
 Floats = NDArray[np.float64]
@@ -74,6 +75,7 @@ class Clock(NamedTuple):
     step: Floats  # s
     last: Floats  # s, length of the last step of the run; 0: as the others
     h: Floats  # s, length of the present step
+    order: Ints  # steps to be taken, under a torque given anew, from the next call on; 0: as `done` and `target` say
     frozen: Ints  # (N,) 0, or why a world does not move any more
     frozen_at: Floats  # (N,) s
 
@@ -144,9 +146,20 @@ def make_clock(rows: int, step: float) -> Clock:
         step=np.array([step]),
         last=np.zeros(1),
         h=np.zeros(1),
+        order=zero(),
         frozen=np.zeros(rows, dtype=np.int64),
         frozen_at=np.zeros(rows),
     )
+
+
+@part
+def takes_order(c):
+    """Begin a run of so many steps without records, if one was ordered: all words of the clock in one call."""
+    if c.order[0] == 0:
+        return False
+    c.done[0], c.target[0], c.last[0], c.every[0], c.final[0], c.due[0] = 0, c.order[0], 0.0, 0, 0, 0
+    c.order[0] = c.answered[0] = 0
+    return True
 
 
 @part

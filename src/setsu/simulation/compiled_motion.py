@@ -22,13 +22,18 @@ import math
 from setsu.constraints.compiled_factor import acceleration, cut_rank, factor, multipliers, pushed
 from setsu.constraints.compiled_rows import fill_rates, fill_rows
 from setsu.native.control_flow import compiled, part, run_bound
+from setsu.simulation.compiled_bearings import change_of_limits
 from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
 from setsu.simulation.compiled_projection import SMALLEST_PIVOT, gather, mass, stop_gap
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
-from setsu.simulation.motion_space import BROKEN, FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
+from setsu.simulation.motion_space import BEARING_JAMS, BROKEN, FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
 from setsu.simulation.sparse_motion import largest_error, sparse_accelerations, sparse_factors
 
-__all__ = ["energy", "evaluate", "settle"]
+__all__ = ["broken", "energy", "evaluate", "settle"]
+
+_REPEATS = 200
+"""How often friction of bearings is looked at anew before a joint is said to jam."""
+_SETTLED, _ROUNDED = 1e-14, 1e-11
 
 _NEAR_SINGULAR = 1e-4
 """Pivot, in parts of a typical one, below which rounding in the state moves accelerations more than (2) does."""
@@ -146,14 +151,32 @@ def _forces(t, s, kernels, x, w):
 
 
 @compiled
-def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
+def evaluate(t, s, kernels, x, F, w, c, u, factored):
     """Accelerations, multipliers, contact forces, powers and guards of the state in s under w.tau; -1 or a status.
 
-    factored: F, or u, holds the factors of this very configuration, as after `project`. forces: whether multipliers
-    matter beyond those that guards need.
+    factored: F, or u, holds the factors of this very configuration, as after `project`.
     Returns BROKEN plus a row's number where a loop or coupling is open beyond x.limit.
     The smallest guard goes to w.smallest[0], the largest violation of an active row to w.violation[0].
     """
+    last = math.inf
+    for repeat in range(_REPEATS):
+        status = _evaluate(t, s, kernels, x, F, w, c, u, factored)
+        if status >= 0 or len(w.bearings.factor) == 0:
+            return status
+        change = change_of_limits(t, s, x, w)
+        if change < 0.0:
+            return UNSUITABLE
+        if change <= _SETTLED or (repeat > 20 and last <= change <= _ROUNDED):
+            return status
+        if repeat > 20 and change >= last:
+            break
+        last = change
+    return BEARING_JAMS
+
+
+@part
+def _evaluate(t, s, kernels, x, F, w, c, u, factored):
+    """`evaluate` under the limits of dry friction that stand in x."""
     nv = len(s.v)
     w.powers[0], w.powers[1], w.powers[2], w.powers[3] = 0.0, 0.0, 0.0, 0.0
     for d in range(nv):
@@ -175,7 +198,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
         _drive_power(t, w)
         w.size[0], w.violation[0] = len(c.rows), largest_error(c, s)
         w.smallest[0] = _guards(t, s, x, w)
-        return _broken(t, s, x)
+        return broken(t, s, x)
     k = gather(t, s, x, F, w)
     w.size[0] = k
     if k == 0 and len(t.damping) == 0:
@@ -214,7 +237,7 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored, forces):
         for i in range(k):
             w.violation[0] = max(w.violation[0], abs(w.error[i]))
     w.smallest[0] = _guards(t, s, x, w)
-    return _broken(t, s, x)
+    return broken(t, s, x)
 
 
 @part
@@ -239,7 +262,7 @@ def _keep_held_force(t, F, w):
 
 
 @part
-def _broken(t, s, x):
+def broken(t, s, x):
     """BROKEN plus the number of the first row of loops and couplings that is open beyond its limit, or -1."""
     for row in range(len(x.limit)):
         if not abs(s.error[row]) <= x.limit[row]:

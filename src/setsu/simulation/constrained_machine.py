@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from setsu.constraints.compiled_rows import fill_rows
 from setsu.native.control_flow import compiled, part
-from setsu.simulation.clock import MOVED, READY, WANTS, Ask, asks_now, begins_step, counts_step, drive
-from setsu.simulation.compiled_motion import energy, evaluate, settle
+from setsu.simulation.clock import MOVED, READY, WANTS, Ask, asks_now, begins_step, counts_step, drive, takes_order
+from setsu.simulation.compiled_motion import broken, energy, evaluate, settle
 from setsu.simulation.compiled_projection import project
 from setsu.simulation.implicit import ENDED, FAILS, begin_implicit, take_slope, wanted_state
 from setsu.simulation.motion_space import JAMMED
@@ -82,6 +82,8 @@ class Course(NamedTuple):
     adaptive: Ints  # 1: the length of steps follows the error
     tolerance: Floats
     proposed: Floats  # s, next step of the adaptive method
+    q: Floats  # (1, nq) state of the world where the simulator reads it, and (1, nv)
+    v: Floats
     drive_velocity: Ints  # (n,) velocities of driven joints, and places of their rows among the multipliers
     drive_place: Ints
 
@@ -104,8 +106,10 @@ class Records(NamedTuple):
     totals: Floats  # (room, 5) J
 
 
-def make_course(*, held: bool, adaptive: bool, tolerance: float, step: float, drives: int) -> Course:
-    """Return the course of a world at rest; drives: how many joints are driven."""
+def make_course(
+    state: tuple[Floats, Floats], *, held: bool, adaptive: bool, tolerance: float, step: float, drives: int
+) -> Course:
+    """Return the course of a world at rest, which shows its state in arrays (1, nq), (1, nv); drives: driven joints."""
 
     def number(value: int = 0) -> Ints:
         return np.array([value], dtype=np.int64)
@@ -129,6 +133,8 @@ def make_course(*, held: bool, adaptive: bool, tolerance: float, step: float, dr
         adaptive=number(int(adaptive)),
         tolerance=np.array([tolerance]),
         proposed=np.array([step]),
+        q=state[0],
+        v=state[1],
         drive_velocity=np.zeros(drives, dtype=np.int64),
         drive_place=np.zeros(drives, dtype=np.int64),
     )
@@ -354,9 +360,28 @@ def _hold(c, e, g, y, t, s, kernels, x, F, w, net, u):
     return -1
 
 
+@part
+def _is_quiet(e, w):
+    """Whether nothing can happen at the end of a step that its evaluation would have to tell first."""
+    return len(w.guards) == 0 and w.stores_energy[0] == 0 and e.until[0] == math.inf
+
+
 @compiled
 def run_constrained(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
     """Take steps until something is to be asked; return an Ask, with the status of a failure in c.failure."""
+    if takes_order(c):
+        c.phase[0], c.stage[0] = WANTS, -1
+    ask = _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u)
+    for i in range(y.q.shape[1]):
+        e.q[0, i] = y.q[0, i]
+    for i in range(y.v.shape[1]):
+        e.v[0, i] = y.v[0, i]
+    return ask
+
+
+@part
+def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
+    """`run_constrained` itself."""
     while True:
         stage, status, following = c.stage[0], -1, 0
         if c.phase[0] == READY:
@@ -381,15 +406,20 @@ def run_constrained(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net,
         elif c.phase[0] == MOVED:
             status = _hold(c, e, g, y, t, s, kernels, x, F, w, net, u)
         else:
-            if stage < 0 and c.done[0] == c.target[0] and not (c.final[0] or e.unchecked[0]):
+            if stage < 0 and e.unchecked[0] == 1 and _is_quiet(e, w):
+                # Nothing can happen: the step is taken before its end is evaluated, which the next torque may do.
+                status = broken(t, s, x)
+                if status < 0:
+                    _accept(c, e, g, y, t, s, w)
+            if status < 0 and stage < 0 and c.done[0] == c.target[0] and not (c.final[0] or e.unchecked[0]):
                 return _DONE
-            if asks_now(c):
-                return _NEED_TORQUE
-            drive(d, y, c)
-            if c.frozen[0] != 0:
-                return _FAILED
-            wanted = stage < 0 and (len(w.guards) > 0 or c.every[0] > 0 or p.sensed.shape[1] > 0)
-            status = evaluate(t, s, kernels, x, F, w, net, u, e.factored[0] == 1, wanted)
+            if status < 0:
+                if asks_now(c):
+                    return _NEED_TORQUE
+                drive(d, y, c)
+                if c.frozen[0] != 0:
+                    return _FAILED
+                status = evaluate(t, s, kernels, x, F, w, net, u, e.factored[0] == 1)
             if status < 0 and stage >= 0 and len(b.c) > 0:
                 found = take_slope(method, b, g, y, c.h[0])
                 following = len(method.b) if found == ENDED else 1
@@ -407,8 +437,8 @@ def run_constrained(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net,
                     if len(b.c) > 0:
                         begin_implicit(b, g, y, c.h[0], True)
                 else:
+                    e.most[0] = max(e.most[0], F.size[1])
                     if e.unchecked[0] == 1:
-                        e.most[0] = max(e.most[0], F.size[1])
                         settle(t, s, x)
                         _accept(c, e, g, y, t, s, w)
                     e.guard[0], c.phase[0] = w.smallest[0], READY

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
-from setsu.constraints.bearing_loads import all_bearing_limits
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dry_friction import friction_at_rest
 from setsu.constraints.internal_forces import gather_loop_wrenches
@@ -23,8 +22,7 @@ from setsu.constraints.prescribed import with_driven_couplings
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
-from setsu.dynamics import body_poses, difference, integrate, joint_wrenches
-from setsu.dynamics.bearings import settle_friction
+from setsu.dynamics import body_poses, difference, integrate
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode
@@ -185,7 +183,7 @@ class ConstrainedMotion:
 
     def refuse(self, status: int, t: float) -> None:
         """Raise the InputError that a status of compiled code stands for; none below zero."""
-        from setsu.simulation.motion_space import BROKEN, JAMMED, MASSLESS, UNSUITABLE
+        from setsu.simulation.motion_space import BEARING_JAMS, BROKEN, JAMMED, MASSLESS, UNSUITABLE
 
         if status < 0:
             return
@@ -205,6 +203,11 @@ class ConstrainedMotion:
                 f"presses it harder into the surface than it can resist (Painlevé paradox); expected a coefficient "
                 f"below {self.space.work.critical[0]:.6g} in this configuration",
                 status - JAMMED,
+            )
+        if status == BEARING_JAMS:
+            raise InputError(
+                f"simulate: at t = {t:.9g} s load-dependent friction of {self.mechanism.name} jams: it grows with the "
+                "very load it makes; expected a smaller bearing_friction or bearing_radius"
             )
         if status == MASSLESS:
             raise InputError(f"simulate: at t = {t:.9g} s {self._massless_joints()}")
@@ -237,37 +240,14 @@ class ConstrainedMotion:
         work, self._time = space.work, t
         work.tau[:] = tau
         self.place(t)
-        if self.mechanism.has_bearings:
-            self._evaluate_with_bearings(t, q, v, tau)
-        else:
-            status = self.compiled.evaluate(*space.arguments, False, True)
-            # Inside a step rows may be open: its end, or its error estimate, tells whether that matters.
-            if complete or status < space.broken:
-                self.refuse(status, t)
+        status = self.compiled.evaluate(*space.arguments, False)
+        # Inside a step rows may be open: its end, or its error estimate, tells whether that matters.
+        if complete or status < space.broken:
+            self.refuse(status, t)
         if not complete:
             return Evaluation(t, q, v, work.a.copy(), tau, work.powers.copy())
         self._learn_rank()
         return self.gathered(t, q, v, tau)
-
-    def _evaluate_with_bearings(self, t: float, q: Floats, v: Floats, tau: Floats) -> None:
-        """Evaluate with the friction of bearings that the forces of that very state bring about."""
-        system, space, friction = self.system, self.space, self.friction
-        rows = self.system.linearise(q[None], v[None])
-        places = np.where(friction.velocity >= 0, friction.velocity, self.mechanism.nv + friction.loop_axis)
-
-        def limits_of(limits: Floats) -> Floats:
-            space.modes.dry_limit[:] = friction.coulomb + limits
-            self.refuse(self.compiled.evaluate(*space.arguments, False, True), t)
-            found = self.gathered(t, q, v, tau)
-            along = self.joint_forces.along_axes(rows, found.acceleration[None])
-            along += friction.along_loop_axes(found.dry_force[None], along.shape[1])
-            contact_force = found.normal_force[:, None] * rows.normal[0] + found.friction_force
-            loops = gather_loop_wrenches(system, rows, self._all_rows(found.multipliers[None]), along)
-            external = system.body_wrenches(rows, loops, contact_force[None])
-            through = joint_wrenches(self.mechanism, q[None], v[None], found.acceleration[None], external)
-            return all_bearing_limits(system, rows, through, loops)[0, places]
-
-        limits_of(settle_friction(self.mechanism, f"simulate: at t = {t:.9g} s", limits_of, (len(friction),)))
 
     def gathered(self, t: float, q: Floats, v: Floats, tau: Floats) -> Evaluation:
         """Return what compiled code has just found of a state, as a record."""
@@ -370,7 +350,7 @@ class ConstrainedMotion:
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
         space = self.load(q, v)
-        status = self.compiled.evaluate(*space.arguments, False, True)
+        status = self.compiled.evaluate(*space.arguments, False)
         if 0 <= status < space.broken:
             # Forces do not exist, as where friction jams; rows do.
             self.learn_rank(self.impact_metric(q, v)[0].rank)
@@ -391,7 +371,7 @@ class ConstrainedMotion:
             near = self.project(integrate(self.mechanism, q, way * v, 1.0), v)
             space = self.load(*near)
             work.tau[:] = self.torque(self._time, *near)
-            if self.compiled.evaluate(*space.arguments, False, True) < 0 and not work.redundant[0]:
+            if self.compiled.evaluate(*space.arguments, False) < 0 and not work.redundant[0]:
                 forces.append(work.held_force.copy())
         work.held_force[:] = np.mean(forces, axis=0) if forces else 0.0
         work.passing[0] = 0
@@ -438,11 +418,13 @@ class ConstrainedMotion:
         resting = np.union1d(resting, np.array(friction.held, dtype=np.int64)).astype(np.int64)
         friction.slide_all(rates)
         space = self.load(q, v)
-        limit = space.modes.dry_limit.copy()
+        limit, bearings = space.modes.dry_limit.copy(), space.work.bearings.pages.factor
+        factor = bearings.copy()
         space.modes.dry_limit[resting] = 0.0
+        bearings[resting[: len(bearings)]] = 0.0
         space.work.tau[:] = self.torque(self._time, q, v)
-        self.refuse(self.compiled.evaluate(*space.arguments, False, True), self._time)
-        space.modes.dry_limit[:] = limit
+        self.refuse(self.compiled.evaluate(*space.arguments, False), self._time)
+        bearings[:], space.modes.dry_limit[:] = factor, limit
         b = space.work.dry_change[resting].copy()
         noise = 1e-10 * float(np.abs(space.work.a).max(initial=0.0))
         metric, G = self.impact_metric(q, v)

@@ -96,6 +96,7 @@ class ConstrainedWorld(Block):
         self.motion = self._make()
         held = self.motion.constrained and not settings.free
         self.course = make_course(
+            (arrays.q, arrays.v),
             held=held,
             adaptive=settings.integrator == "adaptive",
             tolerance=settings.tolerance,
@@ -204,7 +205,7 @@ class ConstrainedWorld(Block):
         c.frozen[:], c.failure[0], c.answered[0] = 0, -1, 0
         e.inside[0] = e.unchecked[0] = e.locating[0] = 0
         e.totals[:], self.impacts, self.events = 0.0, 0.0, []
-        e.proposed[0] = self.step
+        e.proposed[0], e.until[0] = self.step, np.inf
         t = float(self.arrays.t[0])
         # A run of the motion alone begins at t = 0.
         self._shift = t
@@ -242,19 +243,20 @@ class ConstrainedWorld(Block):
     def call(self) -> Ask:
         """Let the machine run until it asks, to the next change of structure at most."""
         while True:
-            self.course.until[0] = self._changes[0].time if self._changes else np.inf
+            if self._changes:
+                self.course.until[0] = self._changes[0].time
             ask = super().call()
             while ask is Ask.NEED_MOTION:
                 self.motion.place(float(self.rows.t[0]))
                 ask = super().call()
-            self._show()
-            if ask is not Ask.DONE or not self._change_is_due():
+            if not self._changes or ask is not Ask.DONE or not self._change_is_due():
                 return ask
             self._change_loop(self._changes.pop(0))
+            self.course.until[0] = np.inf
 
     def _change_is_due(self) -> bool:
         t = float(self.rows.t[0])
-        return bool(self._changes) and self.clock.phase[0] == READY and t >= self._changes[0].time - 1e-9 * self.step
+        return self.clock.phase[0] == READY and t >= self._changes[0].time - 1e-9 * self.step
 
     def answer_event(self) -> None:
         """Change the modes of contacts, stops and joints, as the guards demand."""
@@ -365,10 +367,15 @@ class ConstrainedWorld(Block):
 
     # Recording -----------------------------------------------------------------------------------------------------
 
-    def begin_records(self, rows: int) -> None:
-        """Forget all records, and make room for so many at once."""
+    def begin_records(self, rows: int, whole: bool = False) -> None:
+        """Forget all records, and make room for so many at once; whole: of every quantity."""
         self._blocks, self._room = [], max(rows, 1)
         self._make_records(self._room)
+
+    @property
+    def row_bytes(self) -> int:
+        """What a recorded state takes, in bytes."""
+        return sum(array[:1].nbytes for array in self.records)
 
     def take_records(self) -> None:
         """Take over the records that the machine has kept."""

@@ -16,13 +16,14 @@ from setsu.contact.free_motion import (
     DRY,
     FINE,
     POSITION,
+    ROOT,
     TORQUE,
     V_NEXT,
     VELOCITY,
     Motion,
     V,
 )
-from setsu.contact.held_rows import HeldRows
+from setsu.contact.held_rows import HeldRows, axes_friction_work, rows_work
 from setsu.contact.memory import is_sliding
 from setsu.contact.pair_detection import find_missed, find_pairs, place_shapes
 from setsu.contact.pair_log import PairLog, has_room, note_forces, note_touches
@@ -30,7 +31,18 @@ from setsu.contact.scene import STOP, Problem, Scene
 from setsu.contact.step import accept, begin, take_step
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import compiled, part, run_bound
-from setsu.simulation.clock import READY, WANTS, Ask, Clock, Drive, asks_now, begins_step, counts_step, drive
+from setsu.simulation.clock import (
+    READY,
+    WANTS,
+    Ask,
+    Clock,
+    Drive,
+    asks_now,
+    begins_step,
+    counts_step,
+    drive,
+    takes_order,
+)
 from setsu.simulation.sampling import Sampling, samples
 from setsu.simulation.stages import Rows
 
@@ -58,6 +70,9 @@ class DriveTables(NamedTuple):
     velocity: Floats
     first: Ints  # (1,) number of the step that the first row is for
     solver: Ints  # (1,) which contact solver
+    driven: Ints  # (1,) 1: rows of driven joints do work
+    q: Floats  # (1, nq) state of the world where the simulator reads it, and (1, nv)
+    v: Floats
 
 
 class Records(NamedTuple):
@@ -65,6 +80,7 @@ class Records(NamedTuple):
 
     q: Floats  # (room, nq)
     motion: Floats  # (room, 5, nv) velocity, acceleration, torque, torque of joint stops, dry friction
+    axes: Floats  # (room, f) dry friction along free axes of joints that close loops
     touches: (
         Floats  # (room, 12) of a point that touches: row, point; force (N), place (m), normal part of the force (N),
     )
@@ -78,12 +94,13 @@ class Records(NamedTuple):
     now: Floats  # (10,) certificate of the present step
 
 
-def make_records(rows: int, nq: int, nv: int, n_bodies: int, scene: Scene, n_contacts: int) -> Records:
-    """Return room for so many rows, for a problem of at most so many contacts."""
+def make_records(rows: int, nq: int, nv: int, axes: int, n_bodies: int, scene: Scene, n_contacts: int) -> Records:
+    """Return room for so many rows, for a problem of at most so many contacts; axes: free ones of loops."""
     n_points = len(scene.points)
     return Records(
         q=np.zeros((rows, nq)),
         motion=np.zeros((rows, 5, nv)),
+        axes=np.zeros((rows, axes)),
         touches=np.zeros((2 * n_contacts + 10_000, 12)),
         wrench=np.zeros((rows, n_bodies, 6)),
         totals=np.zeros((rows, 12)),
@@ -104,8 +121,12 @@ def _set_references(tables, a, k):
 
 
 @part
-def _add_works(motion, records, h):
+def _add_works(scene, motion, tables, held, records, h):
     a = motion.vectors
+    if tables.driven[0] == 1:
+        contacts = records.now[8] + records.now[9]
+        records.sums[0] += rows_work(held, motion.H, scene.parent, a[ROOT], a[V], a[V_NEXT], contacts)
+    records.sums[1] += axes_friction_work(held, h)
     for d in range(a.shape[1]):
         mean = 0.5 * (a[V, d] + a[V_NEXT, d])
         records.sums[0] += h * a[APPLIED, d] * mean
@@ -135,9 +156,24 @@ def run_contact(
     that; the simulator puts the world back then. Without `shapes`, the contacts between bodies are those that stand in
     problem.pairs already.
     """
+    takes_order(c)
+    ask = _run(c, y, d, p, scene, tree, problem, motion, tables, records, shapes, log, held)
+    for i in range(y.q.shape[1]):
+        tables.q[0, i] = y.q[0, i]
+    for i in range(y.v.shape[1]):
+        tables.v[0, i] = y.v[0, i]
+    return ask
+
+
+@part
+def _run(
+    c: Clock, y: Rows, d: Drive, p: Sampling, scene: Scene, tree: Tree, problem: Problem, motion: Motion,
+    tables: DriveTables, records: Records, shapes: ConvexShapes, log: PairLog, held: HeldRows,
+):  # fmt: skip
+    """`run_contact` itself."""
     if c.phase[0] == READY:
         # The state was set from outside.
-        if not begin(tree, motion):
+        if not begin(tree, motion, held):
             c.failure[0] = BAD_NUMBERS
             return _FAILED
         c.phase[0] = WANTS
@@ -177,13 +213,13 @@ def run_contact(
             records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
         if c.due[0] == 1:
             note_forces(log, problem, c.used[0], h)
-            _record(c, scene, problem, motion, records, h)
+            _record(c, scene, problem, motion, held, records, h)
         if last:
             c.done[0] += 1
             return _DONE
         _see_events(scene, problem, records, y.k[0])
         note_touches(log, problem, y.k[0])
-        _add_works(motion, records, h)
+        _add_works(scene, motion, tables, held, records, h)
         accept(scene, tree, problem, motion)
         counts_step(c, y)
 
@@ -205,7 +241,7 @@ def _sense(p: Sampling, problem: Problem, h):
 
 
 @part
-def _record(c, scene: Scene, problem: Problem, motion: Motion, records: Records, h):
+def _record(c, scene: Scene, problem: Problem, motion: Motion, held: HeldRows, records: Records, h):
     row, a = c.used[0], motion.vectors
     c.used[0], c.due[0] = row + 1, 0
     for body in range(records.wrench.shape[1]):
@@ -219,6 +255,8 @@ def _record(c, scene: Scene, problem: Problem, motion: Motion, records: Records,
         records.motion[row, 2, d] = a[APPLIED, d]
         records.motion[row, 3, d] = 0.0
         records.motion[row, 4, d] = a[DRY, d]
+    for j in range(records.axes.shape[1]):
+        records.axes[row, j] = held.work.axis_end[j, 1]
     for i in range(12):
         records.totals[row, i] = records.sums[i]
         if i >= 4:

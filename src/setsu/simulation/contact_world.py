@@ -9,38 +9,51 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.prescribed import with_driven_couplings
 from setsu.contact import free_motion as stepping
 from setsu.contact import pair_log, scene, tree
 from setsu.contact.body_pairs import BodyPairs
 from setsu.contact.convex_tables import make_shapes
-from setsu.contact.deep_start import deep_point, shallow_depth
 from setsu.contact.overlaps import settle_overlaps
 from setsu.contact.scene import UNCONVERGED
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
-from setsu.dynamics import body_poses, forward_dynamics, joint_wrenches, kinetic_energy, mass_matrix, potential_energy
+from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import native_function
-from setsu.errors import InputError, ModelWarning, nearest_names
-from setsu.mechanism import Free, Mechanism
+from setsu.errors import ModelWarning
+from setsu.mechanism import Mechanism
+from setsu.mechanism.reductions import without_bearings
 from setsu.native.array_book import Book
 from setsu.native.compiled_code import entry
-from setsu.simulation.block import Arrays, Block, Failure, mutable_arrays
+from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import READY, Ask, make_clock, make_drive
+from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
 from setsu.simulation.contact_machine import EVENT_KINDS, DriveTables, Records, make_records, run_contact
+from setsu.simulation.contact_start import (
+    CONTACT_SOLVERS,
+    StartCheck,
+    begin_at_stops,
+    finder_of_contacts,
+    refuse_contact_run,
+)
+from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.events import EventReport, initially_open
 from setsu.simulation.held_loops import HeldLoops
-from setsu.simulation.joint_servo import JointServo, ServoRun, single_coordinates
+from setsu.simulation.joint_friction import without_dry_friction
+from setsu.simulation.joint_servo import JointServo, ServoRun
 from setsu.simulation.joint_stops import JointStops
+from setsu.simulation.lazy_field import NotRecorded
 from setsu.simulation.motion import mechanical_energy
 from setsu.simulation.pair_record import PairRecord
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.recording_set import point_names
 from setsu.simulation.sampling import make_sampling
-from setsu.simulation.setting_up import Settings
+from setsu.simulation.setting_up import RECORDED, Settings
 from setsu.simulation.stages import Rows
 from setsu.simulation.touch_record import TouchRecord
 
@@ -48,11 +61,6 @@ __all__ = ["ContactWorld"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-CONTACT_SOLVERS = ("default", "sugihara2002")
-BODY_CONTACTS = ("compiled", "coal")
-# m: a point may start this deep inside the environment, no deeper; m or rad: a joint this far beyond its limit.
-_DEEPEST_START, _BEYOND_START = 1e-3, 1e-6
 
 
 class ContactWorld(Block):
@@ -67,12 +75,15 @@ class ContactWorld(Block):
         law: Callable[[float, Floats, Floats], Floats],
     ) -> None:
         super().__init__()
+        finder = finder_of_contacts(settings.body_contacts)
+        refuse_contact_run(m, settings)
+        self._drives = DrivenJoints(m, settings.prescribed)
+        if len(self._drives):
+            m = with_driven_couplings(m, self._drives.names)
         self.mechanism, self.arrays, self.first, self.step = m, arrays, first, settings.step
         self._settings = settings
-        finder = _finder(settings.body_contacts)
-        _refuse(m, settings)
         self._servo = ServoRun(settings.law, m) if isinstance(settings.law, JointServo) else None
-        self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events))
+        self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events), self._drives)
         self._changes = list(settings.events)
         self.stops = JointStops(m, settings.joint_stops)
         s, environment = self.stops, settings.environment
@@ -87,8 +98,16 @@ class ContactWorld(Block):
         self.pair_log = pair_log.make_pair_log(len(self.pairs.names))
         soft = bool(self.scene.soft[0]) or any(s.material and s.material.stiffness for s in self.pairs.shapes)
         self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, self.loops.count > 0, soft)
+        if self.loops.acts_along_axes:
+            # What acts along an axis of a loop joint couples branches of the tree.
+            self.scene = self.scene._replace(parent=np.arange(m.nv) - 1)
         self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
-        self.motion, self._bound = self._bind()
+        self._smooth = without_bearings(without_dry_friction(m))
+        made = (self.scene, self.tree, self.problem, make_motion(m, self._servo), self.shapes, self.pair_log)
+        moved, self._arena = in_arena(*made)
+        self.scene, self.tree, self.problem, self.motion, self.shapes, self.pair_log = moved
+        self._bound = bind_motion(m, self._smooth, self.motion, self.shapes)
+        self._start = StartCheck(environment, self.scene, point_names(m))
         vectors = self.motion.vectors
         self.clock = make_clock(1, settings.step)
         self.rows = Rows(
@@ -96,17 +115,29 @@ class ContactWorld(Block):
             arrays.t, np.zeros(1), arrays.t0, arrays.k,
         )  # fmt: skip
         self.drive = make_drive(arrays.held, arrays.asked, vectors[stepping.TORQUE].reshape(1, -1), m.nq)
-        none = [np.zeros((1, m.nv)) for _ in range(3)]
         solver = np.array([CONTACT_SOLVERS.index(settings.contact_solver)])
-        self.tables = DriveTables(*none, first=np.zeros(1, dtype=np.int64), solver=solver)
+        self.tables = DriveTables(
+            torque=np.zeros((1, m.nv)),
+            position=np.zeros((1, m.nv)),
+            velocity=np.zeros((1, m.nv)),
+            first=np.zeros(1, dtype=np.int64),
+            solver=solver,
+            driven=np.array([int(len(self._drives) > 0)]),
+            q=arrays.q,
+            v=arrays.v,
+        )
         self.point_names = point_names(m)
         self._pushed, self._finder, self._room = [], finder, 1
         self.sampling, self.sensed = make_sampling((), 1, m.nv, 0, None), 3 * m.n_bodies
         self._before_last: dict[str, Any] | None = None
+        self._final, self._events = False, []
+        self._t0: float | None = None
+        # Whether each step has to be prepared in Python, besides torques of functions.
+        of_servo = self._servo is not None and self._servo.needs_state
+        self._needs_python = self.coal is not None or of_servo or len(self._drives) > 0 or m.has_bearings
+        self._is_plain = not (self._changes or self._needs_python or self._servo is not None)
         self.begin_records(1)
-        memory = (self.scene, self.tree, self.problem, self.motion, self.shapes, self.pair_log)
-        self._memory = [Book(pages) for pages in memory]
-        self._fresh = [array.copy() for array in mutable_arrays(self._memory)]
+        self._fresh = self._arena.copy()
 
     # Workspaces ----------------------------------------------------------------------------------------------------
 
@@ -139,22 +170,33 @@ class ContactWorld(Block):
         self._changes = [change for change in self._settings.events if change.time >= a.t[0]]
         self.loops.restart(initially_open(self._settings.events))
         # Impulses and depths that are remembered belong to the run before.
-        for array, values in zip(mutable_arrays(self._memory), self._fresh, strict=True):
-            array[...] = values
+        self._arena[:] = self._fresh
         motion.q[:], motion.vectors[stepping.V] = q, v
-        motion.poses[:] = motion.poses_start[:] = body_poses(m, q)
-        motion.energies[:2] = kinetic_energy(m, q, v), potential_energy(m, q)
-        settle_overlaps(m, self.pairs, self.shapes, (Book(self.shapes), Book(self.problem)), self.problem, q)
-        depth = self._start_depth()
-        motion.energies[stepping.GIVEN] = depth * m.total_mass * np.linalg.norm(m.gravity)
-        self.loops.refuse_violations(q, v)
-        self._begin_at_stops(q)
+        motion.poses[:] = motion.poses_start[:] = native_function(m, "body_poses").fast(q)
+        if motion.elastic[0]:
+            motion.energies[stepping.POTENTIAL] = potential_energy(m, q)
+        if len(self.shapes.shapes):
+            settle_overlaps(m, self.pairs, self.shapes, (Book(self.shapes), Book(self.problem)), self.problem, q)
+        depth = self._start.depth(motion.poses)
+        # A drive puts in what it takes.
+        motion.energies[stepping.GIVEN] = np.inf if len(self._drives) else depth * motion.creep[1]
+        self.loops.refuse_violations(float(a.t[0]), q, v)
+        if len(self.stops):
+            begin_at_stops(m, self.stops, self.scene, q)
+        self.loops.compiled.work.pages.axis_end[:] = 0.0
+        if m.has_bearings:
+            self._take_loads(np.zeros(m.nv), np.zeros((m.n_bodies, 6)))
         self.clock.frozen[:], self.clock.failure[0], self.clock.answered[0] = 0, -1, 0
         self.clock.phase[0], self.clock.stage[0] = READY, -1
         self.rows.start[:] = a.t
-        self.records.sums[:] = 0.0
-        self.events: list[EventReport] = []
+        self.records.sums[:], self.records.counts[:], self._events = 0.0, 0, []
         self._change_loops()
+
+    @property
+    def events(self) -> list[EventReport]:
+        """What has happened since the reset."""
+        self._take_events()
+        return self._events
 
     def new_torque(self) -> None:
         """A step always asks for the torque of its beginning: nothing is out of date."""
@@ -178,27 +220,28 @@ class ContactWorld(Block):
             self.tables.first[0] = before
         self.clock.asks[0] = int(self.clock.asks[0] or self._needs_python)
 
-    @property
-    def _needs_python(self) -> bool:
-        """Whether each step has to be prepared in Python, besides torques of functions."""
-        return self.coal is not None or (self._servo is not None and self._servo.needs_state)
+    def go(self, steps: int) -> Ask:
+        """Take so many steps under a torque given anew, without records, until the machine asks."""
+        if self._is_plain:
+            self.clock.order[0], self._final, self._t0 = steps, False, None
+        else:
+            self.new_torque()
+            self.set_run(0, steps, 0.0, 0, False)
+        return self.call()
 
     def call(self) -> Ask:
         """Let the machine run until it asks; before the step that only tells what acts at the end, keep the state."""
         while True:
-            stop = self._target
             if self._changes:
                 self._change_loops()
                 due = [self._step_of(change.time) for change in self._changes]
-                stop = min([stop, *(k for k in due if k > self.clock.done[0])])
-            self.clock.target[0] = stop
+                self.clock.target[0] = min([self._target, *(k for k in due if k > self.clock.done[0])])
             ask = super().call()
-            self.arrays.q[...], self.arrays.v[...] = self.rows.q, self.rows.v
             if self.problem.counts[7]:
                 self._warn_of_little_room()
-            if ask is Ask.NEED_TORQUE and self._needs_python:
-                self._prepare_step()
             if ask is not Ask.DONE:
+                if self._needs_python and ask is Ask.NEED_TORQUE:
+                    self._prepare_step()
                 return ask
             if self._before_last is not None:
                 self.take_records()
@@ -206,16 +249,23 @@ class ContactWorld(Block):
                 self._before_last = None
                 self._warn_of_unconverged()
                 return ask
-            if self.clock.done[0] < self._target:
+            if self._cut_short():
                 continue
-            if self._changes:
-                self._change_loops()
             if not self._final:
                 return ask
             self.take_records()
             self._final, self._before_last = False, self.state()
             # The last state is always kept, also between the rows that are due.
             self.clock.final[0], self.clock.due[0] = 1, int(self.clock.every[0] > 0)
+
+    def _cut_short(self) -> bool:
+        """Whether the steps to the next change of loops are done, and others are still to be taken."""
+        if self._changes and self.clock.done[0] < self._target:
+            self.clock.target[0] = self._target
+            return True
+        if self._changes:
+            self._change_loops()
+        return False
 
     def _warn_of_little_room(self) -> None:
         """Say once per run that there were more contacts between shapes than the problem holds."""
@@ -251,7 +301,8 @@ class ContactWorld(Block):
         """Take over the state of a world of the same kind."""
         self.loops.set_state(kept["loops"])
         super().set_state(kept)
-        self.events, self._changes = list(kept["events"]), list(kept["changes"])
+        self.records.counts[:] = 0
+        self._events, self._changes = list(kept["events"]), list(kept["changes"])
 
     def last_point_forces(self) -> Floats:
         """Forces on the contact points (n, 3) in the step just taken, N, world axes; zero before the first."""
@@ -272,99 +323,52 @@ class ContactWorld(Block):
 
     def _step_of(self, time: float) -> int:
         """Number, in this run, of the first step that begins at a time (s) or later."""
+        assert self._t0 is not None
         after = (time - self._t0) / self.step - self._k0
         return self._target - self._steps + max(0, int(np.ceil(after - 1e-9)))
-
-    # Beginning -----------------------------------------------------------------------------------------------------
-
-    def _bind(self) -> tuple[Any, list[Any]]:
-        """Arrays of the state and the native kernels that read and write them."""
-        m, s = self.mechanism, stepping
-        vectors, q, q_next, q_middle = np.zeros((s.VECTORS, m.nv)), np.zeros(m.nq), np.zeros(m.nq), np.zeros(m.nq)
-        poses, poses_next = np.zeros((m.n_bodies, 4, 4)), np.zeros((m.n_bodies, 4, 4))
-        columns, columns_next = np.zeros((6, m.nv)), np.zeros((6, m.nv))
-        H, energies = np.zeros((m.nv, m.nv)), np.zeros(6)
-        free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
-        vectors[s.DAMPING], vectors[s.COULOMB] = m.damping, m.coulomb
-        vectors[s.STIFFNESS] = m.tables.stiffness
-        if self._servo is not None:
-            vectors[s.KP], vectors[s.KD] = self._servo.kp, self._servo.kd
-        bias = "bias_torque springs" if m.has_force_elements else "bias_torque"
-        bound = [
-            native_function(m, "mass_matrix").bind([q_middle], [H]),
-            native_function(m, bias).bind([q_middle, vectors[s.V_MIDDLE]], [vectors[s.BIAS]]),
-            native_function(m, "poses_and_axes").bind([q_middle], [poses, columns]),
-            native_function(m, "integrate").bind([q, vectors[s.DISPLACEMENT]], [q_next]),
-            native_function(m, "poses_and_axes").bind([q_next], [poses_next, columns_next]),
-            native_function(m, "potential_energy").bind([q_next], [energies[3:4]]),
-        ]
-        motion = s.Motion(
-            q=q,
-            q_next=q_next,
-            q_middle=q_middle,
-            start=np.zeros((1, m.nv)),
-            vectors=vectors,
-            coordinate=single_coordinates(m),
-            poses_start=np.zeros((m.n_bodies, 4, 4)),
-            poses=poses,
-            poses_next=poses_next,
-            columns=columns,
-            columns_next=columns_next,
-            H=H,
-            kernels=np.array([call.handle for call in bound]),
-            energies=energies,
-            free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
-            body_twists=np.zeros((2, m.nv, 6)),
-            elastic=np.array([m.has_force_elements or bool(m.tables.stiffness.any())], dtype=np.int64),
-            creep=np.array([1.0, m.total_mass * float(np.linalg.norm(m.gravity))]),
-        )
-        if len(self.shapes.shapes):
-            bound.append(native_function(m, "body_velocities").bind([q, vectors[s.V]], [self.shapes.velocities]))
-            self.shapes.kernel[:] = bound[-1].handle
-        return motion, bound
-
-    def _start_depth(self) -> float:
-        """How deep (m) points start inside the environment; InputError when that is too deep."""
-        points = self.scene.points
-        # What is soft may rest inside.
-        rigid = np.isinf(points["stiffness"]) & np.isinf(self.scene.polygons["stiffness"]).all()
-        moving = np.flatnonzero((points["body"] >= 0) & rigid)
-        T = self.motion.poses[points["body"][moving]]
-        places = np.einsum("nij,nj->ni", T[:, :3, :3], points["position"][moving]) + T[:, :3, 3]
-        radii = points["radius"][moving]
-        deep = deep_point(self.environment, places, radii, _DEEPEST_START)
-        if deep is not None:
-            raise InputError(
-                f"simulate: contact point {self.point_names[moving[deep.point]]} starts {deep.depth:.3g} m "
-                f'inside polygon "{deep.polygon.name}"; expected at most {_DEEPEST_START:g} m '
-                "(lift the mechanism at t = 0)"
-            )
-        return shallow_depth(self.environment, places, radii, _DEEPEST_START)
-
-    def _begin_at_stops(self, q: Floats) -> None:
-        """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
-        m, stops = self.mechanism, self.stops
-        for gap, name in zip(stops.gaps(q), stops.names, strict=True):
-            if gap < -_BEYOND_START:
-                raise InputError(
-                    f"simulate: q0 is {-gap:.6g} (m or rad) beyond the {name}; expected a state within the limits"
-                )
-        if len(stops) and m.total_mass > 0.0:
-            inertia = np.diag(mass_matrix(m, q))[stops.velocity]
-            self.scene.stops["lever"] = np.sqrt(inertia / m.total_mass)
 
     # Steps ---------------------------------------------------------------------------------------------------------
 
     def _prepare_step(self) -> None:
-        """What a step needs from Python: references of a servo that depend on the state, contacts that coal finds."""
-        motion = self.motion
+        """What a step needs from Python: references of a servo, drives, loads of bearings, contacts that coal finds."""
+        motion, c = self.motion, self.clock
         t, q, v = float(self.arrays.t[0]), motion.q, motion.vectors[stepping.V]
         if self._servo is not None and self._servo.needs_state:
             torque, position, velocity = self._servo.at(t, q, v)
             self.tables.torque[0], self.tables.position[0], self.tables.velocity[0] = torque, position, velocity
+        if len(self._drives):
+            short = c.last[0] if c.done[0] == c.target[0] - 1 else 0.0
+            self.loops.prescribe(t + float(short or self.step))
+        if self.mechanism.has_bearings and c.done[0] + self.arrays.k[0] > 0:
+            self._take_loads(motion.vectors[stepping.ACCELERATION], self._contact_wrenches())
         if self.coal is not None:
             velocities = native_function(self.mechanism, "body_velocities").fast(q, v)
             self.problem.counts[2] = self.coal.find(motion.poses_start, velocities, self.step, self.problem.pairs)
+
+    def _contact_wrenches(self) -> Floats:
+        """Wrenches of contacts on the bodies in the step just taken, at their origins, world axes, (n_bodies, 6)."""
+        c, out = self.problem.contacts[: self.problem.counts[0]], np.zeros((self.mechanism.n_bodies, 6))
+        c = c[c["point"] != scene.STOP]
+        force, couple = (np.einsum("ck,cki->ci", c[name], c["axes"]) / self.step for name in ("impulse", "couple"))
+        for which, sign in (("body_a", 1.0), ("body_b", -1.0)):
+            body = c[which]
+            arm = c["position"] - self.motion.poses_start[body, :3, 3]
+            wrench = sign * np.concatenate([force, np.cross(arm, force) + couple], axis=1)
+            np.add.at(out, body[body >= 0], wrench[body >= 0])
+        return out
+
+    def _take_loads(self, acceleration: Floats, wrench: Floats) -> None:
+        """Let bearings resist as the step before loads them; before the first, the weight at rest, without contacts."""
+        m, work = self.mechanism, self.loops.compiled.work.pages
+        q, v, a = self.motion.q, self.motion.vectors[stepping.V], self.motion.vectors
+        acting = a[stepping.APPLIED] + a[stepping.DRY]
+        state = (q[None], v[None], acceleration[None])
+        loops, external, _ = self.loops.forces(
+            self.arrays.t.copy(), *state, acting[None], wrench[None], work.axis_end[None, :, 1]
+        )
+        limits = self.loops.limits(q, v, joint_wrenches(m, *state, external), loops)
+        a[stepping.COULOMB] = m.coulomb + limits[: m.nv]
+        work.axis_limit[:] = self.loops.compiled.tables.pages.coulomb + limits[m.nv :]
 
     def _change_loops(self) -> None:
         """Close and open the loops whose time has come, by plastic impacts."""
@@ -372,7 +376,7 @@ class ContactWorld(Block):
         t, q, v = float(self.arrays.t[0]), motion.q, motion.vectors[stepping.V]
         while self._changes and self._changes[0].time <= t + 1e-9 * self.step:
             report = self.loops.change(self._changes.pop(0), t, q, v)
-            self.events.append(report)
+            self._events.append(report)
             v += report.velocity_jump
             motion.energies[0] = kinetic_energy(m, q, v)
             self.records.sums[3] -= report.energy_lost
@@ -380,111 +384,111 @@ class ContactWorld(Block):
 
     # Recording -----------------------------------------------------------------------------------------------------
 
-    def begin_records(self, rows: int) -> None:
-        """Forget all records, and make room for so many at once."""
-        m, sums = self.mechanism, np.zeros(12)
+    def begin_records(self, rows: int, whole: bool = False) -> None:
+        """Forget all records, and make room for so many at once; whole: of every quantity."""
+        m, sums, record = self.mechanism, np.zeros(12), self._settings.record
+        asked = set(RECORDED if whole or record is None else record)
+        self._keeps_touches, self._keeps_pairs = bool(asked & _OF_TOUCHES), "body_contacts" in asked
+        # The torque of a drive follows from all other forces.
+        self._columns = [name for name in _COLUMNS if name != "wrench" or asked & _OF_WRENCHES or len(self._drives)]
         if hasattr(self, "records"):
             sums = self.records.sums
         room = max(rows, 1)
-        self.records = make_records(room, m.nq, m.nv, m.n_bodies, self.scene, len(self.problem.contacts))
+        axes = len(self.loops.compiled.work.pages.axis)
+        self.records = make_records(room, m.nq, m.nv, axes, m.n_bodies, self.scene, len(self.problem.contacts))
         self.records = self.records._replace(sums=sums)
         self._chunks: list[Records] = []
         self._rows_taken, self.clock.used[0], self._left_out = 0, 0, False
         self.touches = TouchRecord(m, self.scene.points)
-        self.pair_record = PairRecord(self.pairs.names) if self._finder or self.pairs.names else None
+        touching = self._finder or self.pairs.names
+        self.pair_record = PairRecord(self.pairs.names, self._keeps_pairs) if touching else None
         self.rebind()
+
+    @property
+    def row_bytes(self) -> int:
+        """What a recorded state takes, in bytes, at most: where all points touch."""
+        columns = sum(getattr(self.records, name)[:1].nbytes for name in self._columns)
+        return columns + (len(self.scene.points) * self.records.touches[:1].nbytes if self._keeps_touches else 0)
 
     def take_records(self) -> None:
         """Take over the records that the machine has kept, and the events it has seen."""
+        self._take_events()
         r, used = self.records, int(self.clock.used[0])
-        self.touches.fetch(r.touches[: r.counts[1]], self._rows_taken)
+        if used:
+            kept = {name: getattr(r, name)[: used if name in self._columns else 0].copy() for name in _COLUMNS}
+            self._chunks.append(r._replace(**kept))
+            self._rows_taken += used
+            self.clock.used[0] = 0
+
+    def _take_events(self) -> None:
+        r = self.records
+        if self._keeps_touches:
+            self.touches.fetch(r.touches[: r.counts[1]], self._rows_taken)
         none, names = np.zeros(0), (*self.point_names, *self.stops.names)
+        t0 = float(self.arrays.t0[0]) if self._t0 is None else self._t0
         found = [
-            (step, EventReport(self._t0 + step * self.step, EVENT_KINDS[kind], names[point], none, none))
+            (step, EventReport(t0 + step * self.step, EVENT_KINDS[kind], names[point], none, none))
             for step, kind, point in r.events[: r.counts[0]].tolist()
         ]
         if self.pair_record is not None:
-            found += self.pair_record.fetch(self.pair_log, self._rows_taken, self._t0, self.step)
-        self.events.extend(event for _, event in sorted(found, key=lambda entry: entry[0]))
+            found += self.pair_record.fetch(self.pair_log, self._rows_taken, t0, self.step)
+        self._events.extend(event for _, event in sorted(found, key=lambda entry: entry[0]))
         r.counts[:] = 0
-        if used:
-            self._chunks.append(r._replace(**{name: getattr(r, name)[:used].copy() for name in _COLUMNS}))
-            self._rows_taken += used
-            self.clock.used[0] = 0
 
     def recording(self, row: int, **names: Any) -> Recording:
         """Return the recording of this world."""
         m, touches, count = self.mechanism, self.touches, self._rows_taken
-        q, motion, wrench, totals = (
+        q, motion, axes, wrench, totals = (
             np.concatenate([getattr(self.records, name)[:0], *(getattr(c, name) for c in self._chunks)])
             for name in _COLUMNS
         )
         v, acceleration, torque, stop_torque, dry = (motion[:, k].copy() for k in range(5))
         names["time"] = time = names["time"][:count]
-        if count and not self.loops.count and self._settings.contact_solver == "default":
+        acting, has_wrench = torque + stop_torque + dry, "wrench" in self._columns
+        if has_wrench and count and not self.loops.count and self._settings.contact_solver == "default":
             # What the recorded forces do to the recorded state: a step takes them to its middle.
-            acting = torque + stop_torque + dry + m.coulomb * np.sign(v)
-            acceleration = forward_dynamics(m, q, v, acting, wrench)
-        energy = np.asarray(mechanical_energy(m, q, v))
+            acceleration = forward_dynamics(self._smooth, q, v, acting, wrench)
+        energy = np.asarray(mechanical_energy(m, q, v)) + self.loops.energy(time, q, v)
         entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
         rest = energy - energy[:1] - np.sum(entries, axis=0)
-        found: list[tuple[Floats, Floats]] = []
 
-        def forces() -> tuple[Floats, Floats]:
-            if not found:
-                found.append(self.loops.forces(time, q, v, acceleration, torque + stop_torque, wrench))
-            return found[0]
+        @cache
+        def forces() -> tuple[Floats, Floats, Floats]:
+            return self.loops.forces(time, q, v, acceleration, acting, wrench, axes)
 
+        if has_wrench and len(self._drives):
+            driven = self._drives.velocity
+            torque[:, driven] += forces()[2] + self._drives.friction * np.sign(v[:, driven])
+
+        quantities: dict[str, Any] = {
+            "acceleration": acceleration,
+            "joint_wrenches": lambda: joint_wrenches(m, q, v, acceleration, forces()[1], "world"),
+            "loop_wrench": lambda: forces()[0],
+            "normal_force": lambda: touches.normal_force(count),
+            "friction_force": lambda: touches.friction(count),
+            "contact_force": lambda: touches.force(count),
+        }
+        for name in quantities:
+            if not (has_wrench if name in _OF_WRENCHES else self._keeps_touches):
+                quantities[name] = NotRecorded(name)
+        position = (lambda: touches.position(q)) if self._keeps_touches else NotRecorded("contact_log")
         return Recording(
             **names,
+            **quantities,
             q=q,
             v=v,
-            acceleration=acceleration,
             torque=torque,
-            joint_wrenches=lambda: joint_wrenches(m, q, v, acceleration, forces()[1], "world"),
-            normal_force=lambda: touches.normal_force(count),
-            friction_force=lambda: touches.friction(count),
-            contact_force=lambda: touches.force(count),
-            loop_wrench=lambda: forces()[0],
             energy=energy,
             constraint_error=np.maximum(totals[:, 4], self.loops.errors(time, q)),
             ledger=EnergyLedger(*(entry.copy() for entry in entries), integration=rest),
             mechanism=m,
-            contact_log=ContactLog(stop_torque, *totals[:, 4:].T.copy(), position=lambda: touches.position(q)),
-            body_contacts=self.pair_record.contacts(count) if self.pair_record is not None else None,
+            contact_log=ContactLog(stop_torque, *totals[:, 4:].T.copy(), position=position),
+            body_contacts=self.pair_record.contacts(count) if self.pair_record and self._keeps_pairs else None,
             environment=self.environment,
         )
 
 
-_COLUMNS = ("q", "motion", "wrench", "totals")
-
-
-def _refuse(m: Mechanism, settings: Settings) -> None:
-    """InputError for what a run with an environment cannot do."""
-    solver = settings.contact_solver
-    if solver not in CONTACT_SOLVERS:
-        raise InputError(f"simulate: contact_solver: unknown {solver!r}{nearest_names(str(solver), CONTACT_SOLVERS)}")
-    if settings.joint_stops and solver != "default":
-        raise InputError(f"simulate: joint_stops need contact_solver='default'; {solver} knows points only")
-    materials = [point.material for point in m.contact_points]
-    materials += [p.material for p in settings.environment.polygons if p.material] if settings.environment else []
-    if solver != "default" and any(x.torsional or x.rolling or x.stiffness for x in materials):
-        raise InputError(f"simulate: torsional, rolling, stiffness of materials: {solver} knows none of them")
-    if m.has_bearings:
-        raise InputError("simulate: bearing_friction of joints cannot be combined with an environment")
-    for contact in settings.contacts:
-        if contact.friction or not contact.bilateral:
-            raise InputError(
-                f'simulate: contact "{contact.name}": with an environment expected bilateral=True and friction=0; '
-                "points that may lift off or rub are contact points of the mechanism"
-            )
-
-
-def _finder(body_contacts: object) -> str:
-    """Who looks for contacts between bodies: "" for nobody."""
-    if isinstance(body_contacts, bool | np.bool_):
-        return BODY_CONTACTS[0] if body_contacts else ""
-    if not isinstance(body_contacts, str) or body_contacts not in BODY_CONTACTS:
-        known = " or ".join(f'"{word}"' for word in BODY_CONTACTS)
-        raise InputError(f"simulate: body_contacts: expected True, False, {known}, got {body_contacts!r:.80}")
-    return body_contacts
+_COLUMNS = ("q", "motion", "axes", "wrench", "totals")
+# Quantities of a recording that need forces of points, and wrenches of contacts, of every row.
+_OF_TOUCHES = {"normal_force", "friction_force", "contact_force", "contact_log"}
+_OF_WRENCHES = {"acceleration", "joint_wrenches", "loop_wrench"}

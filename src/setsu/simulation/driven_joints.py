@@ -39,7 +39,7 @@ def checked_prescribed(m: Mechanism, prescribed: Iterable[Prescribed]) -> tuple[
 
 
 class DrivenJoints:
-    """The drives of one world. names; coordinate, velocity (n,): places in q and v."""
+    """The drives of one world. names; coordinate, velocity (n,): places in q and v; friction (n,): dry, N m or N."""
 
     def __init__(self, m: Mechanism, prescribed: tuple[Prescribed, ...]) -> None:
         self._prescribed, self._mechanism = prescribed, m
@@ -47,6 +47,7 @@ class DrivenJoints:
         self.names: tuple[str, ...] = driven.names if driven else ()
         self.coordinate = driven.coordinate if driven else np.zeros(0, dtype=np.int64)
         self.velocity = driven.velocity if driven else np.zeros(0, dtype=np.int64)
+        self.friction = m.coulomb[self.velocity]
 
     def __len__(self) -> int:
         return len(self.names)

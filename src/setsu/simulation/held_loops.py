@@ -1,4 +1,4 @@
-"""Loops, couplings and surfaces in a run with an environment: rows of every step, some of which open and close.
+"""Loops, couplings, surfaces and drives in a run with an environment: rows of every step; loops open and close.
 
 Closing is a plastic impact (transitions.py (1), (2)) before the step that follows; contacts answer in that step.
 """
@@ -13,16 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
+from setsu.constraints.bearing_loads import all_bearing_limits
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import held_tolerance
 from setsu.constraints.held_motion import hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
 from setsu.constraints.redundancy import redundancy, warn_of_left_out
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
-from setsu.dynamics import inverse_dynamics, joint_wrenches, mass_matrix
+from setsu.dynamics import joint_wrenches, mass_matrix
+from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
+from setsu.simulation.joint_friction import without_dry_friction
 from setsu.simulation.loop_joint_forces import LoopJointForces
 from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.transitions import LARGEST_START_ERROR
@@ -43,18 +47,20 @@ class _Period(NamedTuple):
 class HeldLoops:
     """The rows of a contact run; `compiled` is what its steps read."""
 
-    def __init__(self, mechanism: Mechanism, contacts: Sequence[SurfaceContact], open_loops: Iterable[str]) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        contacts: Sequence[SurfaceContact],
+        open_loops: Iterable[str],
+        drives: DrivenJoints,
+    ) -> None:
         from setsu.contact.held_rows import make_held_rows
 
         self._declared = self._mechanism = mechanism
-        self._contacts = tuple(contacts)
+        self._contacts, self._drives, self._smooth = tuple(contacts), drives, without_dry_friction(mechanism)
         self._system = constraint_system(mechanism, contacts)
-        if LoopJointForces(self._system).exist or self._system.loops.coulomb.any():
-            raise InputError(
-                "simulate: damping, friction, springs and drives in joints that close loops cannot be combined with an "
-                "environment; expected them in joints of the tree (setsu.move_cut moves the cut)"
-            )
-        self.compiled, self._kept = make_held_rows(self._system)
+        bearings = any(loop.joint.has_bearing for loop in mechanism.loops)
+        self.compiled, self._kept = make_held_rows(self._system, bearings)
         self._open = set(open_loops)
         self._mark_open()
         # From which state on which system held, and which of its rows.
@@ -63,6 +69,8 @@ class HeldLoops:
 
     def restart(self, open_loops: Iterable[str]) -> None:
         """Begin anew with these loops open."""
+        if len(self._periods) == 1 and self._open == set(open_loops):
+            return
         if self._mechanism is not self._declared:
             self._take(self._declared)
         self._open = set(open_loops)
@@ -83,16 +91,33 @@ class HeldLoops:
         self._mark_open()
 
     @property
+    def acts_along_axes(self) -> bool:
+        """Whether forces act along free axes of joints that close loops."""
+        return bool(self.compiled.work.pages.acts[0])
+
+    def prescribe(self, t: float) -> None:
+        """Let a step end, at time t (s), where the drives are then."""
+        n, tables = len(self._drives), self.compiled.tables.pages
+        tables.coupling_offset[-n:] = -self._drives.at(t)[:, 0]
+        tables.coupling_acceleration[-n:] = 0.0
+
+    def limits(self, q: Floats, v: Floats, through: Floats, loop_wrench: Floats) -> Floats:
+        """Return what bearings resist with (nv + f,), under wrenches as in constraints/bearing_loads.py."""
+        return all_bearing_limits(self._system, self._system.linearise(q[None], v[None]), through, loop_wrench)[0]
+
+    @property
     def count(self) -> int:
         """Number of rows."""
         return self._system.n_rows
 
-    def refuse_violations(self, q: Floats, v: Floats) -> None:
-        """InputError when a state does not satisfy the closed rows."""
+    def refuse_violations(self, t: float, q: Floats, v: Floats) -> None:
+        """InputError when a state at time t (s) does not satisfy the closed rows."""
         if not self.count:
             return
-        jacobian, error = self._system.jacobian_and_error(q)
-        rate = jacobian @ v
+        if len(self._drives):
+            self._drives.put_into(self._system, t)
+            self._drives.refuse_start(self._system, t, q, v)
+        error, rate = self._errors_and_rates(q, v)
         warn_of_left_out(self._system, error, "simulate", 5)
         for row in np.flatnonzero(self._held()):
             if abs(error[row]) > LARGEST_START_ERROR:
@@ -116,9 +141,12 @@ class HeldLoops:
             if change.here:
                 self._join_here(q, change.name)
             self._refuse_gap(change, t, q)
+            if len(self._drives):
+                self._drives.put_into(self._system, t)
             M, G = mass_matrix(self._mechanism, q), self._system.jacobian_and_error(q)[0][self._held()]
+            rate = self._errors_and_rates(q, v)[1][self._held()]
             metric = MassMetric(M, G)
-            jump, impulse = -metric.nearest(G @ v), -metric.impulse(G @ v)
+            jump, impulse = -metric.nearest(rate), -metric.impulse(rate)
             lost = float(0.5 * jump @ M @ jump)
         self._mark_open()
         self._remember(t)
@@ -127,23 +155,41 @@ class HeldLoops:
 
     def errors(self, times: Floats, q: Floats) -> Floats:
         """Return the largest error of the rows that hold at states (T, nq), (T,), m or rad."""
-        worst = np.zeros(len(times))
+        worst, drives = np.zeros(len(times)), self._drives
+        if len(drives) and len(times):
+            there = np.array([drives.at(float(t))[:, 0] for t in times])
+            worst = np.abs(q[:, drives.coordinate] - there).max(axis=1)
         for which, system, period in self._each_period(times):
-            worst[which] = np.abs(system.position_error(q[which])[:, period.held]).max(axis=1, initial=0.0)
+            held = period.held & ~self._driven(system)
+            here = np.abs(system.position_error(q[which])[:, held]).max(axis=1, initial=0.0)
+            worst[which] = np.maximum(worst[which], here)
         return worst
 
-    def forces(
-        self, times: Floats, q: Floats, v: Floats, a: Floats, torque: Floats, wrench: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return loop wrenches (T, n_loops, 6), and contact and loop forces as wrenches on bodies (T, n_bodies, 6).
+    def energy(self, times: Floats, q: Floats, v: Floats) -> Floats:
+        """Return the energy of springs and drives in closed loop joints (J), (T,)."""
+        total = np.zeros(len(times))
+        if self.compiled.work.pages.acts[1]:
+            for which, system, period in self._each_period(times):
+                total[which] = LoopJointForces(system, _axes(system, period)).energy(q[which], v[which])
+        return total
 
-        torque (T, nv): all that acts on the joints. wrench (T, n_bodies, 6): of contacts.
+    def forces(
+        self, times: Floats, q: Floats, v: Floats, a: Floats, torque: Floats, wrench: Floats, dry: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return loop wrenches (T, n_loops, 6), those of contacts and loops on bodies (T, n_bodies, 6), drives (T, n).
+
+        torque (T, nv): all that acts on the joints, dry friction included. wrench (T, n_bodies, 6): of contacts.
+        dry (T, f): dry friction along free axes of loops.
         """
         m = self._mechanism
-        loops, external = np.zeros((len(q), len(m.loops), 6)), wrench.copy()
+        loops, external, drives = (
+            np.zeros((len(q), len(m.loops), 6)),
+            wrench.copy(),
+            np.zeros((len(q), len(self._drives))),
+        )
         if not self.count:
-            return loops, external
-        missing = inverse_dynamics(m, q, v, a, wrench) - torque
+            return loops, external, drives
+        missing = bare_inverse_dynamics(self._smooth, q, v, a, wrench) - torque
         for which, system, period in self._each_period(times):
             some = np.flatnonzero(which)
             rows, M = system.linearise(q[some], v[some]), mass_matrix(m, q[some])
@@ -152,16 +198,33 @@ class HeldLoops:
             none, tolerance = np.zeros((len(some), len(places))), held_tolerance(system, rows.error)
             held = hold(M, rows.jacobian[:, places], none, size, tolerance, m, "simulate")
             multipliers = np.zeros((len(some), system.n_rows))
+            along = np.where(_axes(system, period), dry[some], 0.0)
+            if self.acts_along_axes:
+                along = along + LoopJointForces(system, _axes(system, period)).along_axes(rows, a[some])
+                missing[some] -= np.einsum("tf,tfd->td", along, rows.free_jacobian)
             multipliers[:, places] = held.multipliers(held.push(missing[some]))
-            loop, total = _wrenches(system, rows, multipliers, wrench[some])
+            loop, total = _wrenches(system, rows, multipliers, wrench[some], along)
             through = joint_wrenches(m, q[some], v[some], a[some], total, "world")
             choice = open_directions(held, rows.jacobian[:, others], places, others, system.n_rows)
             contacts = np.arange(len(system.contacts))
             multipliers = least_internal_forces(system, rows, q[some], choice, multipliers, loop, through, contacts)
-            loops[some], external[some] = _wrenches(system, rows, multipliers, wrench[some])
-        return loops, external
+            loops[some], external[some] = _wrenches(system, rows, multipliers, wrench[some], along)
+            drives[some] = multipliers[:, self._driven(system)]
+        return loops, external, drives
 
     # -----------------------------------------------------------------------------------------------------------------
+
+    def _driven(self, system: ConstraintSystem) -> NDArray[np.bool_]:
+        """Which rows are those of drives."""
+        rows = np.arange(system.n_rows)
+        return (rows >= system.n_held - len(self._drives)) & (rows < system.n_held)
+
+    def _errors_and_rates(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Errors and rates of all rows at a state, (n_rows,) each."""
+        jacobian, error = self._system.jacobian_and_error(q)
+        rate = jacobian @ v
+        rate[self._system.n_loop_rows : self._system.n_held] += self._system.couplings.offset_rate
+        return error, rate
 
     def _closed(self) -> NDArray[np.bool_]:
         """Which rows hold."""
@@ -181,7 +244,9 @@ class HeldLoops:
         return held
 
     def _mark_open(self) -> None:
-        self.compiled.work.pages.open[:] = ~self._held()
+        work = self.compiled.work.pages
+        work.open[:] = ~self._held()
+        work.axis_closed[:] = _axes(self._system, _Period(self._closed(), self._held()))
 
     def _remember(self, t: float) -> None:
         self._periods.append((t, self._system, _Period(self._closed(), self._held())))
@@ -215,10 +280,18 @@ class HeldLoops:
             )
 
 
+def _axes(system: ConstraintSystem, period: _Period) -> NDArray[np.bool_]:
+    """Which free axes belong to closed loops, (f,)."""
+    t = system.loops
+    closed = np.ones(len(t.names), dtype=bool)
+    closed[t.row_loop[~period.closed[: len(t.row_loop)]]] = False
+    return closed[t.free_loop]
+
+
 def _wrenches(
-    system: ConstraintSystem, rows: Linearisation, multipliers: Floats, wrench: Floats
+    system: ConstraintSystem, rows: Linearisation, multipliers: Floats, wrench: Floats, along: Floats
 ) -> tuple[Floats, Floats]:
-    """Loop wrenches (T, loops, 6) of multipliers (T, rows), and all on bodies: these, surfaces' and contacts'."""
-    loop = gather_loop_wrenches(system, rows, multipliers, np.zeros(rows.free_wrench.shape[:-1]))
+    """Loop wrenches (T, loops, 6) of multipliers (T, rows) and forces along axes (T, f); all wrenches on bodies."""
+    loop = gather_loop_wrenches(system, rows, multipliers, along)
     surfaces = multipliers[:, system.n_held :, None] * rows.normal
     return loop, wrench + system.body_wrenches(rows, loop, surfaces)

@@ -89,6 +89,8 @@ def has_dry_friction(m: Mechanism) -> bool:
 
 def without_dry_friction(m: Mechanism) -> Mechanism:
     """Return the mechanism with `coulomb` zero in all joints."""
+    if not any(any(_per_axis(part.joint)) for part in (*m.bodies, *m.loops)):
+        return m
 
     def smooth(part: Any) -> Any:
         return replace(part, joint=replace(part.joint, coulomb=0.0)) if any(_per_axis(part.joint)) else part

@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["LazyField"]
+from setsu.errors import InputError
+
+__all__ = ["LazyField", "NotRecorded"]
 
 Value = TypeVar("Value")
+
+
+class NotRecorded:
+    """Stands for a quantity that was not recorded, and that the recorded state does not tell."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self) -> Any:
+        raise InputError(
+            f"Recording.{self.name}: not recorded, and the recorded state does not tell it; run again with "
+            f"record=({self.name!r}, ...)"
+        )
 
 
 class LazyField(Generic[Value]):

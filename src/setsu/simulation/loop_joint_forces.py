@@ -20,13 +20,17 @@ Floats = NDArray[np.float64]
 
 
 class LoopJointForces:
-    """Forces along the free axes of all loop joints of a system; `exist` tells whether there are any."""
+    """Forces along the free axes of loop joints of a system; `exist` tells whether there are any.
 
-    def __init__(self, system: ConstraintSystem) -> None:
+    acting (f,): axes that they act along; all when not given.
+    """
+
+    def __init__(self, system: ConstraintSystem, acting: NDArray[np.bool_] | None = None) -> None:
         self._system, t = system, system.loops
-        self._damping, self._armature = t.damping, t.armature
-        self._stiffness, self._rest = t.stiffness, t.spring_rest
-        self.exist = any(bool(values.any()) for values in (t.damping, t.stiffness, t.armature))
+        every = np.ones(len(t.damping)) if acting is None else acting.astype(np.float64)
+        self._damping, self._stiffness, self._armature = every * t.damping, every * t.stiffness, every * t.armature
+        self._rest = t.spring_rest
+        self.exist = any(bool(values.any()) for values in (self._damping, self._stiffness, self._armature))
 
     def along_axes(self, rows: Linearisation, a: Floats) -> Floats:
         """Return these forces (1) along the free axes, (T, f), for states with accelerations a (T, nv)."""

@@ -14,10 +14,12 @@ from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 from setsu.native.array_book import Book
+from setsu.simulation.compiled_bearings import make_bearings
 from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
 
 __all__ = [
+    "BEARING_JAMS",
     "BROKEN",
     "FREE",
     "JAMMED",
@@ -34,11 +36,13 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Handle = NDArray[np.int64]
+Workspace = Any
 
 FREE, SLIDE, STICK = 0, 1, 2
 # What compiled functions return when they cannot go on; numbers below these are contacts without normal.
 UNSUITABLE = 1_000_001
 MASSLESS = 1_000_002
+BEARING_JAMS = 1_000_006
 JAMMED = 2_000_000
 BROKEN = 3_000_000
 
@@ -117,6 +121,7 @@ class Work(NamedTuple):
     move: Handle  # q ⊕ increment
     mechanical: Handle  # energy
     element_powers: Handle  # power of dampers and drag of force elements
+    bearings: Workspace  # compiled_bearings.py
 
 
 class MotionSpace(NamedTuple):
@@ -183,6 +188,7 @@ def motion_space(
     forward = native_function(m, f"forward_dynamics{springs}").bind([state.q, state.v, y], [a])
     move = native_function(m, "integrate").bind([state.q, increment], [moved])
     energy = native_function(m, "mechanical_energy").bind([state.q, state.v], [total])
+    bearings, loads = make_bearings(system, friction, state, a)
     power = np.zeros(1)
     powers = native_function(m, "element_power").bind([state.q, state.v], [power])
     work = Work(
@@ -229,10 +235,11 @@ def motion_space(
         move=move.handle,
         mechanical=energy.handle,
         element_powers=powers.handle,
+        bearings=Book(bearings),
     )
     factored = factor_space(m.nv, most)
     parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
-    return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy, powers))
+    return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy, powers, loads))
 
 
 def _force_size(system: ConstraintSystem) -> float:

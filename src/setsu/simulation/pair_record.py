@@ -27,8 +27,8 @@ class PairRecord:
     names: of the two bodies of each pair, in the order of the log.
     """
 
-    def __init__(self, names: Sequence[tuple[str, str]]) -> None:
-        self._names = list(names)
+    def __init__(self, names: Sequence[tuple[str, str]], keeps_forces: bool) -> None:
+        self._names, self._keeps = list(names), keeps_forces
         self._rows: list[Any] = []
 
     def fetch(self, log: Any, first: int, t0: float, step: float) -> list[tuple[int, EventReport]]:
@@ -39,7 +39,8 @@ class PairRecord:
         rows, events = log.counts.tolist()
         taken = log.rows[:rows].copy()
         taken["row"] += first
-        self._rows.append(taken)
+        if self._keeps:
+            self._rows.append(taken)
         none = np.zeros(0)
         found = [
             (k, EventReport(t0 + k * step, _KINDS[kind], " - ".join(self._names[pair]), none, none))

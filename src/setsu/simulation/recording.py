@@ -17,7 +17,7 @@ from setsu.contact.support import center_of_pressure, plane_axes, support_margin
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
-from setsu.simulation.lazy_field import LazyField
+from setsu.simulation.lazy_field import LazyField, NotRecorded
 from setsu.viewers import view
 
 __all__ = ["BodyContacts", "ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
@@ -74,7 +74,10 @@ class ContactLog:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is still to be computed needs the run, which stays in its process.
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {
+            **self.__dict__,
+            **({} if isinstance(self.__dict__["position"], NotRecorded) else {"position": self.position}),
+        }
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,8 @@ class Recording:
     included; constraint_error (T,): largest violation of loops, couplings and contacts at position level, m or rad;
     ledger: where the energy went; events: what happened in mid-run; mechanism: what moved, so that a recording can be
     shown, None in files written without it; contact_log: where contacts were and how well they were solved, of runs
-    with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs with them;
+    with an environment; environment: what could be touched; body_contacts: forces between bodies, of runs that record
+    them;
     surface_contacts: points held on surfaces, in the order of contact_names in runs without an environment.
     joint_wrenches, loop_wrench and the forces of contacts are computed when first asked for.
     Of N runs at once every array but `time` has a leading axis N, `recording[k]` is run k alone, and `stopped` names
@@ -142,6 +146,10 @@ class Recording:
     stopped: dict[int, tuple[float, str]] = field(default_factory=dict)
     one: Callable[[int], Recording] | None = field(default=None, repr=False, compare=False)
 
+    def has(self, name: str) -> bool:
+        """Tell whether a quantity was recorded, or follows from what was (`record` of `simulate`)."""
+        return self.__dict__.get(name) is not None and not isinstance(self.__dict__[name], NotRecorded)
+
     def __getitem__(self, run: int) -> Recording:
         """Return the recording of one run of many."""
         if self.one is None:
@@ -160,12 +168,36 @@ class Recording:
 
         return recorded_wrench(self, frame, axes)
 
+    def imu(self, frame: str) -> Floats:
+        """Return what an inertial sensor at a frame reads, (T, 6), in the frame's axes; of N runs (N, T, 6).
+
+        First the accelerometer, m/s²: acceleration of the frame's origin less gravity, so that at rest it shows the
+        support, 9.81 upwards; then the gyroscope, rad/s.
+
+        frame: one of `mechanism.frame_names`.
+        """
+        from setsu.simulation.recorded_sensors import imu
+
+        return imu(self, frame)
+
+    def contact_wrench(self, body: str) -> Floats:
+        """Return what all contacts exert on a body, (T, 6): force (N) and moment about the body's origin (N m).
+
+        World axes; contact points, shapes of the body and other bodies, of runs with an environment; of N runs
+        (N, T, 6).
+        """
+        from setsu.simulation.recorded_sensors import contact_wrench
+
+        return contact_wrench(self, body)
+
     def center_of_pressure(self, plane: Polygon | None = None) -> Floats:
         """Return the point (T, 3), m, in a plane about which contact forces have no moment but across the plane.
 
         plane: a polygon in it; the floor z = 0, where this is the zero-moment point, if not given. NaN where nothing
-        presses on the plane.
+        presses on the plane. Of N runs (N, T, 3).
         """
+        if self.one is not None:
+            return np.stack([self[k].center_of_pressure(plane) for k in range(len(self.q))])
         position, force, _ = self._on_ground("center_of_pressure")
         return center_of_pressure(position, force, *_plane(plane))
 
@@ -208,7 +240,8 @@ class Recording:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is still to be computed needs the run, which stays in its process.
-        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "one"} | {"one": None}
+        kept = {entry.name: getattr(self, entry.name) for entry in fields(self) if self.has(entry.name)}
+        return {**self.__dict__, **kept, "one": None}
 
     def __len__(self) -> int:
         return len(self.time)

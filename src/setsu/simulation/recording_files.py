@@ -16,6 +16,7 @@ from setsu.errors import InputError, ModelFileError
 from setsu.mechanism import Material, Pose, Shape
 from setsu.mechanism.native_text import from_text, to_text
 from setsu.simulation.events import EventReport
+from setsu.simulation.lazy_field import NotRecorded
 from setsu.simulation.recording import BodyContacts, ContactLog, EnergyLedger, Recording
 
 __all__ = ["load", "save", "to_xarray"]
@@ -64,11 +65,13 @@ def to_xarray(recording: Recording) -> Any:
     except ImportError:
         raise InputError("to_xarray needs xarray: pip install setsu[data]") from None
     variables: dict[str, Any] = {
-        name: (("time", *axes), getattr(recording, name), {"units": unit}) for name, (axes, unit) in ARRAYS.items()
+        name: (("time", *axes), getattr(recording, name), {"units": unit})
+        for name, (axes, unit) in ARRAYS.items()
+        if recording.has(name)
     }
-    for name in _LEDGER:
+    for name in _LEDGER if recording.has("ledger") else ():
         variables[f"ledger_{name}"] = (("time",), getattr(recording.ledger, name), {"units": "J"})
-    for name in _LOG if recording.contact_log is not None else ():
+    for name in _log_entries(recording):
         values = getattr(recording.contact_log, name)
         variables[f"contact_log_{name}"] = (
             ("time", *_LOG_AXES.get(name, ())),
@@ -96,10 +99,11 @@ def save(recording: Recording, path: Path) -> Path:
     """Write the recording; the ending of the path decides the format."""
     try:
         if path.suffix == ".npz":
-            arrays = {name: getattr(recording, name) for name in ("time", *ARRAYS)}
-            arrays.update({f"ledger_{name}": getattr(recording.ledger, name) for name in _LEDGER})
-            if recording.contact_log is not None:
-                arrays.update({f"contact_log_{name}": getattr(recording.contact_log, name) for name in _LOG})
+            arrays = {name: getattr(recording, name) for name in ("time", *ARRAYS) if recording.has(name)}
+            if recording.has("ledger"):
+                arrays.update({f"ledger_{name}": getattr(recording.ledger, name) for name in _LEDGER})
+            log = recording.contact_log
+            arrays.update({f"contact_log_{name}": getattr(log, name) for name in _log_entries(recording)})
             if recording.body_contacts is not None:
                 arrays.update({f"body_contacts_{name}": getattr(recording.body_contacts, name) for name in _PAIRS})
             np.savez_compressed(path, header=np.array(_header(recording)), **arrays)
@@ -115,6 +119,12 @@ def save(recording: Recording, path: Path) -> Path:
     except OSError as problem:
         raise InputError(f"Recording.save: cannot write {path} ({problem.strerror or problem})") from None
     return path
+
+
+def _log_entries(recording: Recording) -> tuple[str, ...]:
+    """Entries of the contact log that were recorded."""
+    log = recording.contact_log
+    return () if log is None else tuple(name for name in _LOG if not isinstance(log.__dict__[name], NotRecorded))
 
 
 def load(path: Path) -> Recording:
@@ -184,8 +194,14 @@ def _environment(record: Any) -> Environment:
     polygons, shapes = (record, []) if isinstance(record, list) else (record["polygons"], record["shapes"])
     return Environment(
         [Polygon(**{**p, "material": Material(**p["material"]) if p.get("material") else None}) for p in polygons],
-        [Shape(**{**s, "pose": Pose(tuple(s["pose"]["rotation"]), tuple(s["pose"]["translation"]))}) for s in shapes],
+        [_shape(shape) for shape in shapes],
     )
+
+
+def _shape(record: dict[str, Any]) -> Shape:
+    pose, material = record["pose"], record.get("material")
+    placed = Pose(tuple(pose["rotation"]), tuple(pose["translation"]))
+    return Shape(**{**record, "pose": placed, "material": None if material is None else Material(**material)})
 
 
 def _surface_contact_record(contact: SurfaceContact) -> dict[str, Any]:
@@ -214,10 +230,14 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
     surroundings = header.pop("environment", None)
     environment = None if surroundings is None else _environment(surroundings)
     surfaces = tuple(_surface_contact(record) for record in header.pop("surface_contacts", ()))
-    ledger = EnergyLedger(**{name: arrays.pop(f"ledger_{name}") for name in _LEDGER})
+    ledger: Any = NotRecorded("ledger")
+    if "ledger_actuators" in arrays:
+        ledger = EnergyLedger(**{name: arrays.pop(f"ledger_{name}") for name in _LEDGER})
+    missing: dict[str, Any] = {name: NotRecorded(name) for name in ARRAYS if name not in arrays}
     log = None
     if "contact_log_depth" in arrays:
-        log = ContactLog(**{name: arrays.pop(f"contact_log_{name}") for name in _LOG})
+        entries = {name: arrays.pop(f"contact_log_{name}", NotRecorded("contact_log")) for name in _LOG}
+        log = ContactLog(**entries)
     pairs, between = header.pop("body_contacts", None), None
     if pairs is not None:
         values = {name: arrays.pop(f"body_contacts_{name}") for name in _PAIRS}
@@ -227,6 +247,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
         **header,
         **names,
         **arrays,
+        **missing,
         ledger=ledger,
         events=events,
         mechanism=mechanism,

@@ -98,14 +98,15 @@ def recorded_times(a: Arrays, step: float, steps: int, last: float, every: int) 
     return times
 
 
-def refuse_memory(m: Mechanism, count: int, rows: int) -> None:
+def refuse_memory(blocks: Sequence[Block], count: int, rows: int) -> None:
     """Raise an InputError where a recording of so many states of so many worlds takes above half the free memory."""
-    need = 8 * rows * count * (m.nq + 4 * m.nv + 8)
+    need = rows * sum(block.row_bytes for block in blocks)
     free = _free_memory()
     if free is not None and need > 0.5 * free:
         raise InputError(
             f"simulate: a recording of {rows} states of {count} worlds takes {need / 2**30:.3g} GiB, more than half "
-            f"the free memory ({free / 2**30:.3g} GiB); expected a larger record_every"
+            f"the free memory ({free / 2**30:.3g} GiB); expected a larger record_every, or fewer quantities, as "
+            "record=('q', 'v')"
         )
 
 

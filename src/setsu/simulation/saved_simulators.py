@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from setsu.errors import InputError
 from setsu.simulation.setting_up import Settings
 
-__all__ = ["read_simulator", "write_simulator"]
+__all__ = ["read_simulator", "simulator_kind", "write_simulator"]
 
 _FORMAT = b"setsu simulator 1\n"
 
@@ -23,6 +24,15 @@ _OF_OTHERS = {
     ("_codecs", "encode"),
     ("collections", "OrderedDict"),
 }
+
+
+def simulator_kind(settings: Settings, count: int, codes: Sequence[Any]) -> str:
+    """Return what two simulators have to have in common for one to go on from the other's state."""
+    s = settings
+    driven = [drive.joint for drive in s.prescribed]
+    sampled = [(c.memory, c.period, c.delay) for c in codes if hasattr(c, "period")]
+    models = [m.digest for m in s.mechanisms]
+    return repr((models, s.step, s.integrator, count, s.environment is None, driven, sampled))
 
 
 def write_simulator(path: Path, settings: Settings, count: int | None, threads: int | None, kept: dict) -> None:

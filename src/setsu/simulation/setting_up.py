@@ -84,11 +84,6 @@ class Settings:
         chosen = _chosen_integrator(integrator, environment, baumgarte)
         held = checked_contacts(first, contacts, "simulate")
         drives = checked_prescribed(first, prescribed)
-        if drives and environment is not None:
-            raise InputError(
-                "simulate: prescribed: joints cannot be driven along a given motion with an environment; a JointServo "
-                "as torque follows one closely"
-            )
         if environment is not None:
             given = [_able_to_touch(m) for m in given]
         return Settings(
@@ -183,8 +178,8 @@ RECORDED = (
     "time", "q", "v", "acceleration", "torque", "energy", "ledger", "joint_wrenches", "normal_force", "friction_force",
     "contact_force", "loop_wrench", "constraint_error", "events", "contact_log", "body_contacts",
 )  # fmt: skip
-"""What `record` may name. time, q, v and torque are always kept; forces and energy are computed from the stored state
-when they are asked for."""
+"""What `record` may name. time, q, v and torque are always kept; what follows from the stored state is computed when it
+is asked for, anything else that was not recorded is an error (NotRecorded)."""
 
 
 def _able_to_touch(m: Mechanism) -> Mechanism:

@@ -68,6 +68,9 @@ def simulate(
         integrator: "rk4" (order 4), "semi_implicit" (1), "rk8" (8), "adaptive" (8, own steps by `tolerance` between the
             recorded ones), "radau" (5, implicit, for stiff springs, dampers and controllers).
         record_every: keep every so many steps; the first and the last are always kept.
+        record: names of quantities to keep, as ("q", "v", "contact_force"); all when not given, of N runs time, q, v,
+            torque and what the state does not tell. time, q, v and torque are always kept, and what follows from them
+            (energy, forces without an environment, ...) is computed when asked for; reading another one is an error.
         progress: True for a bar on stderr, or a function (text, part from 0 to 1).
         tolerance: of the adaptive integrator, per step, relative to 1 + |v| and absolute in rad or m.
         events: CloseLoop and OpenLoop records: changes of structure in mid-run; with an environment at the first step

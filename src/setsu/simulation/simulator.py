@@ -16,18 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.prescribed import Prescribed
-from setsu.contact import Environment
+from setsu.contact import Environment, Polygon
 from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.simulation.arguments import chosen_rows, count_worlds, split_duration, states_of, vector
-from setsu.simulation.block import Arrays, Block, Failure, call_all
+from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import Ask
+from setsu.simulation.crew import Crew
 from setsu.simulation.events import CloseLoop, OpenLoop
 from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.recording import Recording, SimulationStopped
 from setsu.simulation.recording_set import make_recording, recorded_times, refuse_memory
-from setsu.simulation.saved_simulators import read_simulator, write_simulator
+from setsu.simulation.saved_simulators import read_simulator, simulator_kind, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
 from setsu.simulation.stability import unstable_loop
 from setsu.simulation.step_derivatives import StepDerivatives, contact_marks, next_step_derivatives, refuse_derivatives
@@ -100,9 +101,11 @@ class Simulator:
         self._torque_shapes = ((self._count, m.nv), (m.nv,))[0 if self._batched else 1 :]
         self._source = self._make_source([self.settings.function_or_array])
         self._blocks: list[Block] = make_blocks(self.settings, self._arrays, self._batched, self._answer_one)
-        self._stops: dict[int, tuple[float, str]] = {}
+        self._crew = Crew(self._blocks, self._arrays, threads, self._batched, self._source)
         self._present: Recording | None = None
         self._pushing = self._started = False
+        self._quick: Callable[[int], Ask] | None = None
+        self._held_row = self._arrays.held[0]
         self._use(self._source)
 
     # State ---------------------------------------------------------------------------------------------------------
@@ -119,17 +122,19 @@ class Simulator:
         if isinstance(time, bool) or not isinstance(time, int | float | np.floating) or not math.isfinite(time):
             raise InputError(f"Simulator.reset: time: expected a finite number, got {time!r:.80}")
         # Adding nothing scales quaternions to length one.
-        add = fast_function(m, "integrate")
-        a.q[which] = add(q_new, np.zeros((len(q_new), m.nv))) if self._batched else add(q_new[0], np.zeros(m.nv))
-        a.v[which], a.t[which], a.t0[which], a.k[which] = v_new, time, time, 0
-        chosen = set(which.tolist())
+        add, place = fast_function(m, "integrate"), slice(None) if rows is None else which
+        a.q[place] = add(q_new, np.zeros((len(q_new), m.nv))) if self._batched else add(q_new[0], np.zeros(m.nv))
+        a.v[place], a.t[place], a.t0[place], a.k[place] = v_new, time, time, 0
         for block in self._blocks:
-            inside = np.array([k - block.first for k in sorted(chosen) if block.first <= k < block.first + block.count])
+            inside = which
+            if self._batched:
+                inside = which[(which >= block.first) & (which < block.first + block.count)] - block.first
             if inside.size:
-                block.forget_samples(inside.astype(np.int64))
-                block.reset(inside.astype(np.int64))
-        self._stops = {k: why for k, why in self._stops.items() if k not in chosen}
+                block.forget_samples(inside)
+                block.reset(inside)
+        self._crew.stops = {k: why for k, why in self._crew.stops.items() if k not in which}
         self._present, self._started = None, True
+        self._find_quick_way()
 
     @property
     def time(self) -> Any:
@@ -149,7 +154,7 @@ class Simulator:
     @property
     def stopped(self) -> dict[int, tuple[float, str]]:
         """Worlds that stopped: number -> (time in s, why)."""
-        return dict(self._stops)
+        return dict(self._crew.stops)
 
     @property
     def events(self) -> Any:
@@ -167,8 +172,19 @@ class Simulator:
 
     def step(self, torque: ArrayLike | None = None, steps: int = 1) -> None:
         """Take steps under a torque (nv,) or (count, nv) that is held meanwhile, beside the law of the simulator."""
-        if not self._started:
-            self._require_state("step")
+        fits = torque is None or (type(torque) is np.ndarray and torque.shape == self._row)
+        if self._quick and fits and type(steps) is int and steps > 0:
+            given = 0.0 if torque is None else torque
+            if self._row_constant is None:
+                self._held_row[:] = given
+            else:
+                np.add(self._row_constant, given, self._held_row)
+            self._present = None
+            if (ask := self._quick(steps)) is not Ask.DONE:
+                self._crew.go_on(self._blocks[0], ask)
+                self._end_step()
+            return
+        self._require_state("step")
         held = self._arrays.held
         if torque is None:
             held[...] = self._source.constant
@@ -185,14 +201,24 @@ class Simulator:
         while self._sampled and steps:
             self._sample()
             part = min(steps, self._steps_to_sample())
-            self._advance(part, 0.0, 0, final=False)
+            self._crew.advance(part, 0.0, 0, final=False)
             steps -= part
         if steps:
-            self._advance(steps, 0.0, 0, final=False)
-        if self._stops and not self._batched:
+            self._crew.advance(steps, 0.0, 0, final=False)
+        self._end_step()
+
+    def _end_step(self) -> None:
+        self._end_pushes()
+        self._find_quick_way()
+        if self._crew.stops and not self._batched:
             self._raise_stopped(None)
-        if self._pushing:
-            self._end_pushes()
+
+    def _find_quick_way(self) -> None:
+        """One world that a torque from outside moves goes through one call of its machine."""
+        plain = self._started and not (self._batched or self._crew.stops or self._pushing or self._sampled)
+        self._quick = self._blocks[0].go if plain else None
+        constant = self._source.constant[0]
+        self._row, self._row_constant = constant.shape, constant if constant.any() else None
 
     def derivatives(self, torque: ArrayLike | None = None) -> StepDerivatives:
         """Return the exact derivatives of the next step under a torque (nv,) or (count, nv); nothing moves.
@@ -212,7 +238,7 @@ class Simulator:
         [[0.01]]
         """
         self._require_state("derivatives")
-        refuse_derivatives(self.settings, self._source, self._pushing, self._stops)
+        refuse_derivatives(self.settings, self._source, self._pushing, self._crew.stops)
         a, kept, marks = self._arrays, self.save(), contact_marks(self._blocks)
         before = a.q.copy(), a.v.copy()
         try:
@@ -239,7 +265,7 @@ class Simulator:
         self._present = None
         law = self.settings.function_or_array
         source = self._make_source([law] if torque is None else [law, torque])
-        refuse_memory(self.mechanism, self._count, steps // record_every + 2)
+        refuse_memory(self._blocks, self._count, steps // record_every + 2)
         times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
         try:
             self._use(source)
@@ -249,7 +275,7 @@ class Simulator:
                 for block in self._blocks:
                     block.take_records()
                 raise SimulationStopped(str(problem), self._recording(times)) from problem
-            if not self._batched and self._stops:
+            if not self._batched and self._crew.stops:
                 self._raise_stopped(times)
             return self._recording(times)
         finally:
@@ -265,9 +291,9 @@ class Simulator:
         its memory is not part of what is kept.
         """
         kept: dict[str, Any] = {
-            "kind": self._kind(),
+            "kind": simulator_kind(self.settings, self._count, self._source.codes),
             "blocks": [block.state() for block in self._blocks],
-            "stopped": dict(self._stops),
+            "stopped": dict(self._crew.stops),
             "laws": self._source.memories(),
         }
         if path is not None:
@@ -276,7 +302,9 @@ class Simulator:
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Go on, bit for bit, from what `save` returned here or in another simulator of the same kind."""
-        if not isinstance(kept, dict) or kept.get("kind") != self._kind():
+        if not isinstance(kept, dict) or kept.get("kind") != simulator_kind(
+            self.settings, self._count, self._source.codes
+        ):
             raise InputError(
                 "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, step, "
                 f"integrator, count, sampled laws), got {kept!r:.80}"
@@ -284,7 +312,8 @@ class Simulator:
         for block, state in zip(self._blocks, kept["blocks"], strict=True):
             block.set_state(state)
         self._source.set_memories(kept["laws"])
-        self._stops, self._present, self._started = dict(kept["stopped"]), None, True
+        self._crew.stops, self._present, self._started = dict(kept["stopped"]), None, True
+        self._find_quick_way()
 
     @staticmethod
     def load(path: str | Path) -> Simulator:
@@ -293,13 +322,6 @@ class Simulator:
         sim = Simulator(**options)
         sim.restore(kept)
         return sim
-
-    def _kind(self) -> str:
-        s = self.settings
-        driven = [drive.joint for drive in s.prescribed]
-        sampled = [(c.memory, c.period, c.delay) for c in self._source.codes if hasattr(c, "period")]
-        models = [m.digest for m in s.mechanisms]
-        return repr((models, s.step, s.integrator, self._count, s.environment is None, driven, sampled))
 
     # Pushes --------------------------------------------------------------------------------------------------------
 
@@ -324,13 +346,12 @@ class Simulator:
             inside = which[(which >= block.first) & (which < block.first + block.count)] - block.first
             if inside.size:
                 block.push(number, inside, *vectors)
-        self._pushing = True
+        self._pushing, self._quick = True, None
 
     def _end_pushes(self) -> None:
-        if self._pushing:
-            for block in self._blocks:
-                block.end_pushes()
-            self._pushing = False
+        for block in self._blocks if self._pushing else ():
+            block.end_pushes()
+        self._pushing = False
 
     # Running -------------------------------------------------------------------------------------------------------
 
@@ -341,7 +362,7 @@ class Simulator:
 
     def _use(self, source: Source) -> None:
         """Let a source drive the worlds."""
-        self._acting = source
+        self._crew.acting = source
         self._arrays.held[:], self._arrays.asked[:] = source.constant, 0.0
         asks = bool(source.functions)
         self._sampled = asks and source.period > 0.0
@@ -350,13 +371,14 @@ class Simulator:
             block.use_codes(source.codes, self._batched)
             if self._started:
                 block.new_torque()
+        self._find_quick_way()
 
     def _answer_one(self, t: float, q: Floats, v: Floats) -> Floats:
         """The torque of the acting functions, for decisions of one world between steps."""
         if self._sampled:
             return self._arrays.asked[0]
         a = self._arrays
-        return self._acting.answer(*((a.t, a.q, a.v) if self._batched else (np.array([t]), q[None], v[None])))[0]
+        return self._crew.acting.answer(*((a.t, a.q, a.v) if self._batched else (np.array([t]), q[None], v[None])))[0]
 
     def _record(self, steps: int, last: float, every: int, progress: Progress) -> None:
         """Take all steps of a run, with records, in pieces between which Ctrl-C and progress have their turn."""
@@ -364,18 +386,18 @@ class Simulator:
             block.begin_records(min(_ROOM, steps // every + 2))
             block.clock.due[0] = 1
         done, piece = 0, every * max(1, _PIECE // every)
-        while done < steps and len(self._stops) < self._count:
+        while done < steps and len(self._crew.stops) < self._count:
             part = min(piece, steps - done)
             ends = done + part == steps
             if self._sampled:
                 self._sample()
                 part = min(part, self._steps_to_sample())
                 ends = done + part == steps
-            self._advance(part, last if ends else 0.0, every, final=ends and not self._sampled, before=done)
+            self._crew.advance(part, last if ends else 0.0, every, final=ends and not self._sampled, before=done)
             done += part
             if self._sampled and ends:
                 self._sample()
-                self._advance(0, 0.0, every, final=True, before=done)
+                self._crew.advance(0, 0.0, every, final=True, before=done)
             progress(f"t = {self._arrays.t[0]:.3g} s", done / steps)
         for block in self._blocks:
             block.take_records()
@@ -383,76 +405,13 @@ class Simulator:
     def _sample(self) -> None:
         """Ask sampled laws for the torque that acts from now on."""
         a = self._arrays
-        a.asked[:] = self._acting.answer(a.t, a.q, a.v)
+        a.asked[:] = self._crew.acting.answer(a.t, a.q, a.v)
         for block in self._blocks:
             block.new_torque()
 
     def _steps_to_sample(self) -> int:
         t, step = float(self._arrays.t[0]), self.settings.step
-        return max(1, math.ceil((self._acting.next_change(t) - t) / step - 1e-6))
-
-    def _advance(self, steps: int, last: float, every: int, *, final: bool, before: int = 0) -> None:
-        """Let all worlds that move take steps; answer what they ask."""
-        if not self._batched and not self._stops:
-            self._blocks[0].set_run(before, steps, last, every, final)
-            self._advance_one(self._blocks[0])
-            return
-        waiting = []
-        for block in self._blocks:
-            if block.first in self._stops and block.count == 1:
-                continue
-            block.set_run(before, steps, last, every, final)
-            waiting.append(block)
-        while waiting:
-            again, needing = [], []
-            for block, ask in zip(waiting, call_all(waiting, self._threads), strict=True):
-                if ask is Ask.NEED_TORQUE:
-                    needing.append(block)
-                if ask is not Ask.DONE and self._answered(block, ask):
-                    again.append(block)
-            if needing:
-                a = self._arrays
-                answer = self._acting.answer(a.t, a.q, a.v)
-                for block in needing:
-                    rows = slice(block.first, block.first + block.count)
-                    a.asked[rows] = answer[rows]
-            waiting = again
-        for block in self._blocks:
-            for row in np.flatnonzero(block.clock.frozen):
-                self._stops.setdefault(
-                    block.first + int(row), (float(block.clock.frozen_at[row]), block.reason(int(row)))
-                )
-
-    def _advance_one(self, block: Block) -> None:
-        """The same for one world, with as little between its stages as can be."""
-        a, call, acting = self._arrays, block.call, self._acting
-        one = acting.functions[0] if len(acting.functions) == 1 else None
-        while True:
-            ask = call()
-            if ask is Ask.DONE:
-                return
-            if ask is Ask.NEED_TORQUE:
-                if one is not None:
-                    a.asked[0] = acting.answer_one(one, float(a.t[0]), a.q[0], a.v[0])
-                else:
-                    a.asked[:] = acting.answer(a.t, a.q, a.v)
-            elif not self._answered(block, ask):
-                return
-
-    def _answered(self, block: Block, ask: Ask) -> bool:
-        """Answer what a block asks, but for torques; False when its world has stopped."""
-        try:
-            if ask is Ask.RECORDS_FULL:
-                block.take_records()
-            elif ask is Ask.EVENT:
-                block.answer_event()
-            elif ask is Ask.FAILED:
-                block.answer_failure()
-        except Failure as why:
-            block.freeze()
-            self._stops[block.first] = (float(block.clock.frozen_at[0]), str(why))
-            return False
-        return True
+        return max(1, math.ceil((self._crew.acting.next_change(t) - t) / step - 1e-6))
 
     # Records -------------------------------------------------------------------------------------------------------
 
@@ -460,32 +419,49 @@ class Simulator:
         return make_recording(self.settings, self._blocks, times, self._batched, self.events, self.stopped)
 
     def _at_present(self, name: str) -> Any:
-        """One quantity of the present state: that of a recording of this state alone."""
+        """One quantity of the present state."""
         self._require_state(name)
+        values = getattr(self.snapshot(), name)
+        return values[:, -1] if self._batched else values[-1]
+
+    def snapshot(self) -> Recording:
+        """Return the present state alone as a recording, forces included; nothing moves."""
+        self._require_state("snapshot")
         if self._present is None:
             states = [block.state() for block in self._blocks]
             for block in self._blocks:
-                block.begin_records(1)
+                block.begin_records(1, whole=True)
                 block.clock.due[0] = 1
             if self._sampled:
                 self._sample()
-            self._advance(0, 0.0, 1, final=True)
+            self._crew.advance(0, 0.0, 1, final=True)
             for block in self._blocks:
                 block.take_records()
             self._present = self._recording(self._arrays.t[:1].copy())
             for block, state in zip(self._blocks, states, strict=True):
                 block.set_state(state)
-        values = getattr(self._present, name)
-        return values[:, -1] if self._batched else values[-1]
+        return self._present
+
+    def imu(self, frame: str) -> Any:
+        """What an inertial sensor at a frame reads now, (6,) or (count, 6): see `Recording.imu`."""
+        return self.snapshot().imu(frame)[..., -1, :]
+
+    def contact_wrench(self, body: str) -> Any:
+        """What the contacts exert on a body now, (6,) or (count, 6): see `Recording.contact_wrench`."""
+        return self.snapshot().contact_wrench(body)[..., -1, :]
+
+    def center_of_pressure(self, plane: Polygon | None = None) -> Any:
+        """Where contact forces press on a plane now, (3,) or (count, 3): see `Recording.center_of_pressure`."""
+        return self.snapshot().center_of_pressure(plane)[..., -1, :]
 
     def _require_state(self, what: str) -> None:
         if not self._started:
             raise InputError(f"Simulator.{what}: expected a state first: call reset(q, v)")
 
     def _raise_stopped(self, times: Floats | None) -> None:
-        _, why = self._stops[0]
+        _, why = self._crew.stops[0]
         recording = self._recording(times) if times is not None else None
-        laws = [*self._acting.functions, *(code.function for code in self._acting.codes)]
+        laws = [*self._crew.acting.functions, *(code.function for code in self._crew.acting.codes)]
         if recording is not None and laws:
             why += unstable_loop(recording.q, recording.v, " + ".join(map(law_name, laws)))
         raise SimulationStopped(f"simulate: {why}", recording)  # type: ignore[arg-type]

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import require_mass
-from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
 from setsu.native.compiled_code import entry
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import make_clock, make_drive
+from setsu.simulation.lazy_field import NotRecorded
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.sampling import make_sampling
 from setsu.simulation.stages import Method, Rows, make_stages
@@ -64,8 +64,8 @@ class TreeBlock(Block):
         """All workspaces but the records."""
         return self._books
 
-    def begin_records(self, rows: int) -> None:
-        """Forget all records, and make room for so many at once."""
+    def begin_records(self, rows: int, whole: bool = False) -> None:
+        """Forget all records, and make room for so many at once; whole: of every quantity."""
         n, m = self.count, self.mechanism
         accelerations = rows if "acceleration" in self._keep else 0
         self.records = TreeRecords(
@@ -84,6 +84,11 @@ class TreeBlock(Block):
             Book(pages) for pages in (self.clock, self.rows, self.drive, self.sampling, self.work, self.stages)
         ]
         self.run = entry(run_tree, self._method, *self._books, Book(self.records))
+
+    @property
+    def row_bytes(self) -> int:
+        """What a recorded state of all worlds of this block takes, in bytes."""
+        return sum(array[:1].nbytes for array in self.records)
 
     def take_records(self) -> None:
         """Take over the records that the machine has kept."""
@@ -121,8 +126,7 @@ class TreeBlock(Block):
             return kinetic_energy(m, q, v) + potential_energy(m, q)
 
         def ledger() -> EnergyLedger:
-            if works is None:
-                raise InputError("Recording.ledger: not recorded; ask for it with record=('ledger',)")
+            assert works is not None
             change = energy()
             rest = change - change[0] - works.sum(axis=0)
             return EnergyLedger(*works, projection=zero, impacts=zero, integration=rest)
@@ -142,6 +146,6 @@ class TreeBlock(Block):
             loop_wrench=np.zeros((len(q), 0, 6)),
             energy=energy,
             constraint_error=zero,
-            ledger=ledger,
+            ledger=NotRecorded("ledger") if works is None else ledger,
             mechanism=m,
         )

@@ -28,6 +28,7 @@ from setsu.simulation.clock import (
     counts_step,
     drive,
     freeze,
+    takes_order,
 )
 from setsu.simulation.sampling import samples
 from setsu.simulation.stages import Rows, begin_stage, end_step, first_slope, keep_slope, remember_start, within_reach
@@ -160,6 +161,8 @@ def _end(method, c, y, w, g):
 @compiled
 def run_tree(method, c, y, d, p, w, g, r):
     """Take steps until something is to be asked; return an Ask."""
+    if takes_order(c):
+        c.phase[0], c.stage[0] = WANTS, -1
     while True:
         if c.phase[0] == WANTS:
             between = c.stage[0] < 0

@@ -26,6 +26,7 @@ from setsu.scenario import Prepared
 from setsu.simulation import Recording
 from setsu.studio.export_panel import ExportPanel
 from setsu.studio.geometry import size_of, size_of_motion
+from setsu.studio.live_panel import LivePanel
 from setsu.studio.pose_panel import PosePanel
 from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
@@ -84,6 +85,7 @@ class Studio:
         """Stop a run, the replay and the server."""
         if self.opened is not None:
             self.runs.leave()
+            self.live.end()
         if self._replay is not None:
             self._replay.close()
         self.server.stop()
@@ -99,6 +101,7 @@ class Studio:
         with self._lock:
             if self.opened is not None:
                 self.runs.leave()
+                self.live.remove()
             m = opened.mechanism
             self.opened, self.recording, self.contacts = opened, None, ()
             self._forget_replay()
@@ -170,7 +173,8 @@ class Studio:
         self._replay_folder = gui.add_folder("Replay", visible=False)
         tabs = gui.add_tab_group()
         self._pose_tab, self._force_tab = tabs.add_tab("Pose"), tabs.add_tab("Forces")
-        self._scenario_tab, self._export_tab = tabs.add_tab("Scenario"), tabs.add_tab("Export")
+        self._scenario_tab, self._live_tab = tabs.add_tab("Scenario"), tabs.add_tab("Live")
+        self._export_tab = tabs.add_tab("Export")
         with self._pose_tab, gui.add_folder("Show", expand_by_default=False):
             self._layers = {key: gui.add_checkbox(label, shown) for key, label, shown in LAYERS}
             for key, widget in self._layers.items():
@@ -210,6 +214,13 @@ class Studio:
             with folder:
                 self.runs = RunPanel(gui, self._prepared, self._run_ended, self._carefully)
                 self.scenario = ScenarioPanel(gui, m, opened.prepared, lambda: self._carefully(self._show_ground))
+        with self._live_tab:
+            folder = gui.add_folder("Live run")
+            self._folders.append(folder)
+            with folder:
+                self.live = LivePanel(
+                    gui, self.server.scene, m, self.scene.radius, self._prepared, self._show_live, self._carefully
+                )
 
     # What a person does ----------------------------------------------------------------------------------------------
 
@@ -337,6 +348,12 @@ class Studio:
             self._show(moment_of_recording(self.opened.mechanism, recording, index, self.contacts, self._through))
             self.pose.set_pose(recording.q[index])
             self.plots.set_time(recording, index)
+
+    def _show_live(self, present: Recording) -> None:
+        """Show the state of a live run."""
+        m = self._present()
+        self._show(moment_of_recording(m, present, -1, self.contacts))
+        self.pose.set_pose(present.q[-1])
 
     def _tell_scale(self) -> None:
         assert self.scene is not None

@@ -309,3 +309,11 @@ def test_dry_friction_is_refused_by_joint() -> None:
     rubbing = setsu.with_parameters(arm, setsu.inertial_parameters(arm), values)
     with pytest.raises(setsu.InputError, match=r"dry friction.*joint2"):
         setsu.generate(rubbing, "forward_dynamics", "fmu")
+
+
+def test_joint_stops_are_refused_by_joint() -> None:
+    """`simulate` stops joints at their limits when asked; a unit does not."""
+    b = setsu.MechanismBuilder("door")
+    b.add_body("door", joint=setsu.Revolute((0, 0, 1), name="hinge", lower=0.0, upper=1.5), mass=1.0)
+    with pytest.raises(setsu.InputError, match=r"joint_stops.*limits in hinge"):
+        setsu.generate(b.build(), "forward_dynamics", "fmu", joint_stops=True)

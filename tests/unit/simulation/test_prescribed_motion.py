@@ -220,6 +220,3 @@ def test_what_drives_cannot_be_combined_with_is_refused() -> None:
     m = slider_crank(bearing_friction=0.1, bearing_radius=0.01)
     with pytest.raises(InputError, match="bearing friction"):
         setsu.simulate(m, *start(m), 0.1, prescribed=[DRIVE])
-    m = slider_crank()
-    with pytest.raises(InputError, match="with an environment"):
-        setsu.simulate(m, *start(m), 0.1, prescribed=[DRIVE], environment=setsu.Environment.floor())
