@@ -89,7 +89,7 @@ def member_length_error(m: setsu.Mechanism) -> float:
     Joints have no friction and no armature in it: those are no forces of nodes.
     """
     m = _bare(m)
-    t, q, _, _ = _waves(m, 24)
+    t, q = _curve(m, 24)
     L, P = setsu.member_length_matrix(m), setsu.nodal_forces(m, t, q)
     torque = setsu.nodal_inverse_dynamics(m, t, q)
     found = np.array([L.matrix @ L.transformation(q[k]) @ P[k] for k in range(len(t))])
@@ -98,7 +98,7 @@ def member_length_error(m: setsu.Mechanism) -> float:
 
 def stepper_is_the_batch_form(m: setsu.Mechanism) -> bool:
     """Whether one sample at a time gives the digits of all samples at once."""
-    t, q, _, _ = _waves(m, 24)
+    t, q = _curve(m, 24)
     stepper = setsu.NodalStepper(m, float(t[1] - t[0]))
     batch = setsu.nodal_inverse_dynamics(m, t, q)
     rows = [stepper.torque(row) for row in q]
@@ -157,6 +157,12 @@ def _waves(m: setsu.Mechanism, steps: int) -> tuple[Floats, Floats, Floats, Floa
     size, rate, phase = random.uniform(-0.6, 0.6, m.nv), random.uniform(1.0, 4.0, m.nv), random.uniform(0, 6.0, m.nv)
     angle = np.outer(t, rate) + phase
     return t, size * np.sin(angle), size * rate * np.cos(angle), -size * rate**2 * np.sin(angle)
+
+
+def _curve(m: setsu.Mechanism, steps: int) -> tuple[Floats, Floats]:
+    """The same along the tangent at the neutral configuration, for joints with quaternions too: time, q."""
+    t, wave, _, _ = _waves(m, steps)
+    return t, setsu.integrate(m, np.tile(m.neutral(), (len(t), 1)), wave, 1.0)
 
 
 def _closed_motion(m: setsu.Mechanism, motors: list[str], steps: int) -> tuple[Floats, Floats, Floats, Floats]:
