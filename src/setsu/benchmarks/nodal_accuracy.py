@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ __all__ = ["SCHEMES", "accuracy", "closed_accuracy", "main", "member_length_erro
 
 Floats = NDArray[np.float64]
 
-SCHEMES = {
+SCHEMES: dict[str, dict[str, Any]] = {
     "central": {},
     "Newmark": {"scheme": "newmark"},
     "plain Newmark": {"scheme": "newmark", "average": False},
@@ -114,7 +115,7 @@ def noise_table(m: setsu.Mechanism) -> list[tuple[int, float, float]]:
     inner = slice(25, -25)
     rows = []
     for n in HALF_WIDTHS:
-        options = {"smoothing": n} if n else {}
+        options: dict[str, Any] = {"smoothing": n} if n else {}
         rms = [
             float(np.sqrt(np.mean((setsu.nodal_inverse_dynamics(m, t, x, **options) - exact)[inner] ** 2)))
             for x in (noisy, q)
@@ -173,9 +174,11 @@ def _closed_motion(m: setsu.Mechanism, motors: list[str], steps: int) -> tuple[F
     for k, (name, place) in enumerate(zip(motors, places, strict=True)):
         size, rate = 0.03 * (1.0 - 0.1 * k), 4.0 - 0.3 * k
 
-        def motion(t: float, rest: float = float(start[place]), A: float = size, w: float = rate) -> Floats:
+        def motion(
+            t: float, rest: float = float(start[place]), A: float = size, w: float = rate
+        ) -> tuple[float, float, float]:
             # From rest: no loop has to be opened at the start.
-            return np.array([rest + A * (1.0 - np.cos(w * t)), A * w * np.sin(w * t), A * w**2 * np.cos(w * t)])
+            return rest + A * (1.0 - math.cos(w * t)), A * w * math.sin(w * t), A * w**2 * math.cos(w * t)
 
         driven.append(setsu.Prescribed(name, motion))
     run = setsu.simulate(
