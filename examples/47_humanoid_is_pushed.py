@@ -46,7 +46,7 @@ for name, (_, run) in runs.items():
     assert bool(falls) == ("alone" in name)
 
 if len(sys.argv) > 1:
-    # python examples/45_humanoid_is_pushed.py FOLDER draws the second run from in front.
+    # python examples/47_humanoid_is_pushed.py FOLDER draws the second run from in front.
     from matplotlib.figure import Figure
 
     from setsu.reproduce.sugihara2002.snapshots import View, draw_floor, draw_mechanism
