@@ -7,6 +7,7 @@ import pytest
 
 import setsu
 from setsu.reproduce.isobe2003 import experiments, systems
+from setsu.reproduce.isobe2003.pushing_hands import FALLEN, FRICTION, carry
 
 
 def quiet(text: str, part: float) -> None:
@@ -55,3 +56,18 @@ def test_figure_15_grip_and_tracking() -> None:
     assert hold.grip == pytest.approx(np.full(len(hold.grip), 0.5), rel=0.2)
     assert hold.ratio <= 1.0 / 3.0
     assert hold.grip_feedback.min() < 0.4
+
+
+@pytest.mark.parametrize("grip", [0.3, 0.5, 1.0])
+def test_hands_that_only_push_carry_or_drop_by_their_friction(grip: float) -> None:
+    """2 μ F against m g: with less the object falls with g - 2 μ F / m; no hand pulls, no friction leaves its cone."""
+    run = carry(grip, 0.5)
+    fall = 9.81 - 2.0 * FRICTION * grip / systems.OBJECT_MASS
+    if fall > 0.0:
+        assert run.dropped == pytest.approx((2.0 * FALLEN / fall) ** 0.5, abs=0.01)
+    else:
+        assert run.dropped is None
+        assert run.pressing.min() > 0.8 * grip
+        assert run.height.min() > -1e-5
+    assert run.pressing.min() >= 0.0
+    assert (run.rubbing - FRICTION * run.pressing).max() < 1e-9

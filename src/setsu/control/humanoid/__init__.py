@@ -11,6 +11,7 @@ from setsu.control.humanoid.jumping import Jump, plan_jump
 from setsu.control.humanoid.landing import Landing
 from setsu.control.humanoid.motion import Motion, zero_moment_point
 from setsu.control.humanoid.preview_control import PreviewController
+from setsu.control.humanoid.stabilising import Stabiliser
 from setsu.control.humanoid.walking import plan_walk, standing_posture
 from setsu.control.humanoid.whole_body_kinematics import solve_postures
 from setsu.control.humanoid.zero_moment_point_plan import FootstepPlan, Walk, plan_footsteps
@@ -22,6 +23,7 @@ __all__ = [
     "Landing",
     "Motion",
     "PreviewController",
+    "Stabiliser",
     "Walk",
     "plan_footsteps",
     "plan_jump",

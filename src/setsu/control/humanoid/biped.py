@@ -78,6 +78,36 @@ class Biped:
         return np.concatenate([np.array(entries, dtype=np.intp) for entries in chosen])
 
     @cached_property
+    def legs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Indices of the velocities of the joints of the left and of the right leg, from the torso on."""
+        m = self.mechanism
+        parents, slices = (
+            {body.name: body.parent for body in m.bodies},
+            dict(zip(m.body_names, m.v_slices, strict=True)),
+        )
+        found: list[NDArray[np.intp]] = []
+        for foot in self.feet:
+            leg: list[int] = []
+            name = foot
+            while name not in ("world", self.torso):
+                leg = [*range(slices[name].start, slices[name].stop), *leg] if name in slices else leg
+                name = parents[name]
+            found.append(np.array(leg, dtype=np.intp))
+        return found[0], found[1]
+
+    @cached_property
+    def single_coordinates(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Where the coordinates of joints that have as many as velocities stand in q, and those velocities in v."""
+        m = self.mechanism
+        pairs = [
+            (slice_q, slice_v)
+            for body, slice_q, slice_v in zip(m.moving, m.q_slices, m.v_slices, strict=True)
+            if body.joint.nq == body.joint.nv
+        ]
+        q, v = ([entry for pair in pairs for entry in range(pair[i].start, pair[i].stop)] for i in (0, 1))
+        return np.array(q, dtype=np.intp), np.array(v, dtype=np.intp)
+
+    @cached_property
     def weight(self) -> float:
         """Weight, N."""
         return float(self.mechanism.total_mass * np.linalg.norm(self.mechanism.gravity))

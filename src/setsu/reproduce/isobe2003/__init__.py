@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from setsu.errors import InputError
 from setsu.reproduce.isobe2003 import experiments, systems
 from setsu.reproduce.isobe2003.experiments import (
@@ -20,6 +22,8 @@ from setsu.reproduce.isobe2003.experiments import (
     WallTrace,
 )
 from setsu.reproduce.isobe2003.figures import figures
+from setsu.reproduce.isobe2003.pushing_hands import FALLEN, FRICTION, GRAVITY, Carrying, carry
+from setsu.reproduce.isobe2003.systems import OBJECT_MASS
 from setsu.reproduce.report import Report, Row, Table, at_least, at_most, equal
 
 __all__ = ["run"]
@@ -38,7 +42,9 @@ def run(out: Path, progress: Callable[[str, float], None]) -> Report:
     wall = experiments.wall_tracing()
     still = experiments.steadiness(lambda text, part: progress(f"Figs 5-7, {text}", 0.1 + 0.22 * part))
     hold = experiments.grip_control(lambda text, part: progress(f"Figs 11-15, {text}", 0.32 + 0.63 * part))
-    progress("figures", 0.96)
+    progress("hands that can only push", 0.95)
+    carried, dropped = carry(experiments.FIRM_GRIP), carry(experiments.GRIP)
+    progress("figures", 0.97)
     return Report(
         key="isobe2003",
         title="isobe2003: nodal (parallel) inverse dynamics and control with it",
@@ -46,8 +52,12 @@ def run(out: Path, progress: Callable[[str, float], None]) -> Report:
         "branched systems; feed-forward control of a branched closed system and force control of two arms that swing "
         "an object. The paper shows curves and few numbers, and its sizes cannot be read: systems of our own stand in, "
         "and laws take the place of print.",
-        tables=(*_tables(serial, branched, wall, still, hold), *_further(spatial, noise, costs)),
-        figures=figures(serial, branched, still, wall, hold, noise, out),
+        tables=(
+            *_tables(serial, branched, wall, still, hold),
+            _pushing(carried, dropped),
+            *_further(spatial, noise, costs),
+        ),
+        figures=figures(serial, branched, still, wall, hold, noise, (carried, dropped), out),
         notes=_notes(still, hold),
     )
 
@@ -95,6 +105,29 @@ def _tables(
         expected_name="expected",
     )
     return steps, motors, push, arms
+
+
+def _pushing(carried: Carrying, dropped: Carrying) -> Table:
+    """The object between hands that can only push: held by friction, or lost as it must be."""
+    # Friction short of the weight lets it fall with g - 2 μ F / m.
+    fall = GRAVITY - 2.0 * FRICTION * dropped.grip / OBJECT_MASS
+    slipping = max(float((c.rubbing - FRICTION * c.pressing).max()) for c in (carried, dropped))
+    lost = np.nan if dropped.dropped is None else dropped.dropped
+    return Table(
+        f"Figs 11-15 with hands that can only push: a free object of {OBJECT_MASS} kg, friction {FRICTION}",
+        (
+            Row(f"grip {carried.grip} N: how far it sinks in 4 s", "mm", at_most(0.01),
+                -1e3 * float(carried.height.min())),
+            Row(f"grip {carried.grip} N: least force of a hand", "N", at_least(0.8 * carried.grip),
+                float(carried.pressing.min())),
+            Row(f"grip {dropped.grip} N, too little for its weight: {1e3 * FALLEN:.0f} mm below the hands after", "s",
+                equal((2.0 * FALLEN / fall) ** 0.5, 0.01), lost),
+            Row("least force of a hand, both runs: none pulls", "N", at_least(0.0),
+                float(min(carried.pressing.min(), dropped.pressing.min()))),
+            Row("friction beyond the cone, both runs", "N", at_most(1e-9), slipping),
+        ),
+        expected_name="expected",
+    )  # fmt: skip
 
 
 def _further(spatial: Spatial, noise: Noise, costs: Costs) -> tuple[Table, ...]:

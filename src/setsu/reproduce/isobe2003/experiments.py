@@ -31,6 +31,7 @@ from setsu.simulation import simulate
 __all__ = [
     "AVERAGED",
     "EXACT_START",
+    "FIRM_GRIP",
     "FOUND_START",
     "GRIP",
     "STEPS",
@@ -56,6 +57,8 @@ Progress = Callable[[str, float], None]
 
 GRIP = 0.5
 """Force between the hands (N), as printed."""
+FIRM_GRIP = 1.0
+"""Force between hands that can only push (N): 2 μ of it carry the object's weight and more."""
 PERIOD, DELAY, MASS_ERROR = 0.002, 0.002, 0.1
 """Of the controllers: sampling period and delay (s), relative error of all masses they reckon with."""
 STEPS = (25, 50, 100, 200, 400, 800)

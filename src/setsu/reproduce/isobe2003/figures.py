@@ -14,6 +14,7 @@ from setsu.nodal import member_length_matrix
 from setsu.reproduce.drawing import finish, new_figure, save_figure
 from setsu.reproduce.isobe2003 import systems
 from setsu.reproduce.isobe2003.experiments import GRIP, STEPS, Accuracy, GripControl, Noise, Steadiness, WallTrace
+from setsu.reproduce.isobe2003.pushing_hands import Carrying
 from setsu.reproduce.report import Figure
 
 __all__ = ["figures"]
@@ -28,6 +29,7 @@ def figures(
     wall: WallTrace,
     hold: GripControl,
     noise: Noise,
+    carrying: tuple[Carrying, ...],
     out: Path,
 ) -> tuple[Figure, ...]:
     """Draw all figures into `out`."""
@@ -43,6 +45,7 @@ def figures(
         _joint_torques(hold.time, hold.torque, out / "figure_13.png", "Fig. 13: two arms with an object, torques"),
         _parts(hold, out / "figure_14.png"),
         _results(hold, out / "figure_15.png"),
+        _carrying(carrying, out / "hands_that_push.png"),
         _noise(noise, out / "noise.png"),
     )
 
@@ -217,6 +220,23 @@ def _results(hold: GripControl, path: Path) -> Figure:
     finish(force, "time (s)", "force between the hands (N)")
     caption = "Simulated for 4 s with masses 10 % too large in the controller, sampling 2 ms, delay 2 ms."
     return save_figure(canvas, path, "Fig. 15: control results", caption)
+
+
+def _carrying(runs: tuple[Carrying, ...], path: Path) -> Figure:
+    canvas, (height, pressing) = new_figure(6.0, 2, 1, sharex=True)
+    for run, style in zip(runs, ("-", "--"), strict=True):
+        # What lies on the ground below is of no interest.
+        held = run.height > -0.05
+        height.plot(run.time[held], 1e3 * run.height[held], style, label=f"grip {run.grip} N")
+        for hand, name in enumerate(("left", "right")):
+            pressing.plot(run.time, run.pressing[:, hand], style, label=f"{name} hand, grip {run.grip} N")
+    finish(height, "", "height of the object (mm)")
+    finish(pressing, "time (s)", "force of a hand on it (N)")
+    caption = (
+        "The object is a free body between two round fingers, held by friction under gravity. No hand can pull; where "
+        "the grip is too weak for the weight, the object is dropped."
+    )
+    return save_figure(canvas, path, "Figs 11-15 with hands that can only push", caption)
 
 
 def _noise(noise: Noise, path: Path) -> Figure:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError
-from setsu.mechanism import Mechanism, MechanismBuilder, Revolute
+from setsu.mechanism import Mechanism, MechanismBuilder, Revolute, Shape
 from setsu.sample_mechanisms import planar_arm
 from setsu.sample_mechanisms.solid_inertias import rod_inertia
 from setsu.spatial import placement
@@ -24,6 +24,7 @@ __all__ = [
     "OBJECT_MASS",
     "SWING_SECONDS",
     "Motion",
+    "add_arm",
     "branched_arm",
     "branched_closed_system",
     "object_swing",
@@ -86,7 +87,8 @@ def waves(m: Mechanism, samples: int, seconds: float = 1.0) -> Motion:
     return Motion(t, size * np.sin(angle), size * rate * np.cos(angle), -size * rate**2 * np.sin(angle))
 
 
-def _add_arm(b: MechanismBuilder, side: str, x: float, joints: tuple[str, str]) -> None:
+def add_arm(b: MechanismBuilder, side: str, x: float, joints: tuple[str, str], finger: Shape | None = None) -> None:
+    """Add an arm of two links at x; finger: what of the last link touches things."""
     parent, place = "world", placement((x, 0, 0))
     for k, joint in enumerate(joints, start=1):
         friction = {} if joint == "passive" else {"damping": MOTOR_DAMPING, "coulomb": MOTOR_COULOMB}
@@ -98,6 +100,7 @@ def _add_arm(b: MechanismBuilder, side: str, x: float, joints: tuple[str, str]) 
             mass=LINK_MASS,
             center_of_mass=(LINK / 2, 0, 0),
             inertia=rod_inertia(LINK_MASS, LINK),
+            collisions=[finger] if finger is not None and k == len(joints) else [],
         )
         parent, place = f"{side}{k}", placement((LINK, 0, 0))
 
@@ -105,8 +108,8 @@ def _add_arm(b: MechanismBuilder, side: str, x: float, joints: tuple[str, str]) 
 def branched_closed_system() -> Mechanism:
     """Fig. 5: two arms joined at their hands, and a driven branch with a weight at its tip; four motors."""
     b = MechanismBuilder("branched closed system")
-    _add_arm(b, "left", -HALF_BASE, ("joint1", "joint2"))
-    _add_arm(b, "right", HALF_BASE, ("joint3", "passive"))
+    add_arm(b, "left", -HALF_BASE, ("joint1", "joint2"))
+    add_arm(b, "right", HALF_BASE, ("joint3", "passive"))
     b.add_body(
         "branch",
         "left2",
@@ -156,16 +159,16 @@ def wall_trace(m: Mechanism, samples: int, seconds: float = 4.0) -> Motion:
 def two_arms() -> Mechanism:
     """The two arms of Fig. 11 without the object."""
     b = MechanismBuilder("two arms")
-    _add_arm(b, "left", -HALF_BASE, ("joint1", "joint2"))
-    _add_arm(b, "right", HALF_BASE, ("joint3", "joint4"))
+    add_arm(b, "left", -HALF_BASE, ("joint1", "joint2"))
+    add_arm(b, "right", HALF_BASE, ("joint3", "joint4"))
     return b.build()
 
 
 def two_arms_with_object() -> Mechanism:
     """Fig. 11: the object pinned to both hands, by a joint of the tree on the left and by a loop on the right."""
     b = MechanismBuilder("two arms and an object")
-    _add_arm(b, "left", -HALF_BASE, ("joint1", "joint2"))
-    _add_arm(b, "right", HALF_BASE, ("joint3", "joint4"))
+    add_arm(b, "left", -HALF_BASE, ("joint1", "joint2"))
+    add_arm(b, "right", HALF_BASE, ("joint3", "joint4"))
     hand = placement((LINK, 0, 0))
     b.add_body(
         "object",

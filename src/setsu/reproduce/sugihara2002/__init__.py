@@ -106,7 +106,8 @@ def run(out: Path, progress: Callable[[str, float], None], done: Mapping[str, An
             "Walk. Footsteps, a zero-moment point in the middle of the standing sole, preview control of a linear "
             "inverted pendulum, whole-body postures, joint servos (300 N m/rad, 4 N m s/rad, implicit in time) with "
             "the planned torques fed forward.",
-            "Fall. All drives off; joints have damping, no stops, and links pass through each other.",
+            "Fall. All drives off; joints have damping. By the default method they end at their stops and links touch "
+            "each other; the paper's method knows neither.",
             "Reading. (6): the two cases are swapped, σ = v_t/|v_t| where v_t ≠ 0. (11), a separating point: target "
             "0. (12) when stuck: target 0, as printed it creeps at up to ε. (19): least norm when singular, no rows "
             "picked by hand. (21), (23): σ = 0 when stuck would erase static friction, the whole tangential vector "

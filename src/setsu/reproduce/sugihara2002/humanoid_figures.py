@@ -38,7 +38,7 @@ def fall_figures(run: HumanoidRun, out: Path) -> tuple[Figure, ...]:
     """Draw Fig. 5 and the plots of the fall into the folder `out`."""
     shown = np.array([0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, run.recording.time[-1]])
     caption = (
-        "All drives off, pushed ahead by 0.4 m/s. Joints have no stops in this run and links do not touch each other."
+        "All drives off, pushed ahead by 0.4 m/s. Joints end at their stops, and links touch each other and the floor."
     )
     return (
         _snapshots(run, shown, out, "figure_05", "Figure 5: falling down", caption, View(-65.0, 12.0), 0.42),

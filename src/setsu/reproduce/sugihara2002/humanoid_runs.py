@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import process_time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,14 @@ class HumanoidRun:
     seconds: float
 
     @property
+    def beyond(self) -> float:
+        """How far a joint ever was beyond its limits, rad; 0 if none was."""
+        m = self.biped.mechanism
+        where, single = self.biped.single_coordinates
+        q = self.recording.q[:, where]
+        return max(0.0, float((m.lower[single] - q).max()), float((q - m.upper[single]).max()))
+
+    @property
     def depth(self) -> float:
         """How far the deepest point ever was below the floor, m; 0 if none was."""
         return max(0.0, -float(self.positions[..., 2].min()))
@@ -77,11 +86,18 @@ def walk(progress: Progress, solver: str = "default") -> HumanoidRun:
 
 
 def fall(progress: Progress, solver: str = "default") -> HumanoidRun:
-    """Return a fall: drives off, pushed ahead from standing."""
+    """Return a fall: drives off, pushed ahead from standing.
+
+    By the default solver joints end at their stops and links touch each other; the paper's method knows neither.
+    """
     biped = Biped(hoap1_like())
     v = np.zeros(biped.mechanism.nv)
     v[0] = _PUSH
-    return _simulated(biped, standing_posture(biped), v, None, None, FALL_SECONDS, progress, solver)
+    # Links on both sides of a joint with two axes lie in each other's way at angles the joint's own stops allow.
+    close = [("foot", "shank"), ("pelvis", "thigh")]
+    excluded = [(f"{side}_{a}", f"{side}_{b}") for side in ("left", "right") for a, b in close]
+    options = {"joint_stops": True, "body_contacts": True, "exclude": excluded} if solver == "default" else {}
+    return _simulated(biped, standing_posture(biped), v, None, None, FALL_SECONDS, progress, solver, options)
 
 
 def jump(progress: Progress, solver: str = "default") -> HumanoidRun:
@@ -111,11 +127,15 @@ def _simulated(
     duration: float,
     progress: Progress,
     solver: str,
+    options: dict[str, Any] | None = None,
 ) -> HumanoidRun:
     m = biped.mechanism
     floor = Environment.floor()
     start = process_time()
-    rec = simulate(m, q, v, float(duration), _STEP, servo, environment=floor, contact_solver=solver, progress=progress)
+    rec = simulate(
+        m, q, v, float(duration), _STEP, servo, environment=floor, contact_solver=solver, progress=progress,
+        **(options or {}),
+    )  # fmt: skip
     seconds = (process_time() - start) / (len(rec.time) - 1)
     positions, forces = contact_positions(m, rec.q), rec.contact_force
     zmp = ground_zero_moment_point(positions, forces)

@@ -96,6 +96,7 @@ def _fall(run: HumanoidRun) -> list[_Demand]:
     return [
         _Demand("largest rise of energy in a step", "J", at_most(1e-9 * float(rec.energy[0])), rise),
         _Demand("largest joint or body speed at the end", "m/s, rad/s", at_most(1e-3), float(np.abs(rec.v[-1]).max())),
+        _Demand("farthest a joint goes beyond its limits", "rad", at_most(1e-4), run.beyond),
         *_common(run),
     ]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import setsu
-from setsu.control.humanoid import Biped, Motion, Walk, plan_footsteps, plan_walk
+from setsu.control.humanoid import Biped, Motion, Stabiliser, Walk, plan_footsteps, plan_walk
 from setsu.control.humanoid.balance import tilt
 from setsu.control.humanoid.walking import feet_below_hips
 
@@ -30,14 +30,15 @@ def stairs(rise: float, depth: float, count: int, first: float) -> setsu.Environ
     return setsu.Environment(treads)
 
 
-def walked(motion: Motion, ground: setsu.Environment) -> setsu.Recording:
+def walked(motion: Motion, ground: setsu.Environment, feedback: bool = False) -> setsu.Recording:
     servo = setsu.JointServo(300.0, 4.0, motion.position, motion.velocity, motion.feed_forward)
+    law = Stabiliser(motion) if feedback else servo
     return setsu.simulate(
         M,
         motion.q[0],
         np.zeros(M.nv),
         duration=float(motion.time[-1]),
-        torque=servo,
+        torque=law,
         environment=ground,
         record_every=10,
     )
@@ -68,6 +69,18 @@ def test_the_humanoid_arrives(name: str) -> None:
     soles = BIPED.sole_corners(run.q[-1]).mean(axis=1)
     assert np.abs(soles - motion.feet[-1]).max() < 0.006
     assert np.degrees(tilt(BIPED, run.q)).max() < lean
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly) if name != "circle" else name for name in WAYS]
+)
+def test_the_humanoid_arrives_with_feedback(name: str) -> None:
+    walk, ground, _ = WAYS[name]
+    motion = plan_walk(BIPED, walk)
+    run = walked(motion, ground, feedback=True)
+    soles = BIPED.sole_corners(run.q[-1]).mean(axis=1)
+    assert np.abs(soles - motion.feet[-1]).max() < 0.006
+    assert np.degrees(tilt(BIPED, run.q)).max() < 5.0
 
 
 def test_a_turning_walk_runs_along_a_circle() -> None:
