@@ -155,7 +155,8 @@ class _Search:
         for place in places:
             e = powers.get(doubled.get(place, 0) * pow(self._at_base[place], -1, self.prime) % self.prime)
             if e is not None:
-                result[place] = Degrees((max(0, e),) * 2, (max(0, -e),) * 2)
+                above, below = max(0, e), max(0, -e)
+                result[place] = Degrees((above, above), (below, below))
         return result
 
     def _line(self, places: list[Place], at: Callable[[int], list[int]]) -> dict[Place, Degrees]:
