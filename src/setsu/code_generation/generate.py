@@ -134,6 +134,8 @@ def generate(
         raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
     if mechanism.nv == 0:
         raise InputError(f"generate: {mechanism.name} has no moving joint")
+    if joint_stops:
+        _refuse_joint_stops(mechanism)
     if language == "cpp":
         return _class(mechanism, function, actuated, body, frames, precision == "single", progress)
     if not isinstance(function, str):
@@ -145,8 +147,6 @@ def generate(
         raise InputError(
             f'generate: an FMU is made of "forward_dynamics" or, with loops, "constrained_dynamics", got {function!r}'
         )
-    if joint_stops:
-        _refuse_joint_stops(mechanism)
     if language == "fmu":
         _refuse_dry_friction(mechanism)
     _warn_of_name(mechanism, function)

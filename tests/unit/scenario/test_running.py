@@ -145,7 +145,7 @@ def test_a_model_file_lands_on_its_collision_shapes_with_the_material_of_the_sce
     ("words", "expected"),
     [
         (["simulate", "nowhere.toml"], "cannot be read (No such file or directory)"),
-        (["simulate", str(EXAMPLES / "reach.toml"), "--out", "run.csv"], "ending in .nc or .npz"),
+        (["simulate", str(EXAMPLES / "reach.toml"), "--out", "run.csv"], "ending in .nc, .npz or .mcap"),
         (["simulate", str(EXAMPLES / "reach.toml"), "--out", "nowhere/run.nc"], "a folder that exists"),
         (["simulate", str(EXAMPLES / "swings.toml")], "a study of many runs, expected a scenario"),
         (["sweep", "nowhere.toml"], "cannot be read"),

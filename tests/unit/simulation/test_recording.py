@@ -89,7 +89,7 @@ def test_the_data_set_has_named_axes_and_units(recording: setsu.Recording) -> No
 
 
 def test_bad_files_are_refused(recording: setsu.Recording, tmp_path: Path) -> None:
-    with pytest.raises(setsu.InputError, match=r"ends in \.npz or \.nc"):
+    with pytest.raises(setsu.InputError, match=r"ends in \.npz, \.nc or \.mcap"):
         recording.save(tmp_path / "run.csv")
     with pytest.raises(setsu.InputError, match="there is no file"):
         setsu.Recording.load(tmp_path / "none.npz")
