@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from setsu.control.arguments import nonnegative, positive
 from setsu.control.controller import Controller
+from setsu.control.humanoid.balance import tilt
 from setsu.control.humanoid.biped import Biped
 from setsu.control.humanoid.motion import Motion
 from setsu.control.humanoid.smooth_paths import smooth_step
@@ -64,6 +65,7 @@ _SEARCH, _DEEPEST = 0.1, 0.04  # m/s down where the ground should have been; m, 
 _FASTEST = 0.6  # m/s, of a change of the footstep
 _ANKLE = 0.8  # part of the sole that stepping.py reckons with
 _STRAY = 0.015  # m of ξ from where it should be: with more the weight is not yet given to the next foot
+_FALLEN = 1.0  # rad of the torso, from which on balance.py calls it a fall
 _LEAST = 0.003  # share of the weight of a foot that is unloaded
 
 
@@ -78,6 +80,7 @@ class _Memory:
     weight_from: Floats = field(default_factory=lambda: np.zeros(3))
     body: Floats = field(default_factory=lambda: np.zeros(3))  # S of where the weight is
     speed: float = 1.0  # of the clock
+    fallen: bool = False
     touching: int = 0
     searched: float = 0.0  # m
     before: BodyState | None = None
@@ -155,6 +158,10 @@ class Stabiliser(Controller):
         if memory.torque is None or t <= memory.time:
             self._memory = memory = _Memory(time=t - self._plan.step)
         step, memory.time = t - memory.time, t
+        if memory.fallen or tilt(self.motion.biped, np.asarray(q)[None])[0] > _FALLEN:
+            # Tasks of a walk mean nothing to a body that lies, and ask for torques without bounds: it goes limp.
+            memory.fallen, memory.torque = True, np.zeros(len(v))
+            return memory.torque
         state = body_state(self.motion.biped, np.array(q), np.array(v))
         k = self._advance(state, step)
         on = self.motion.support[k]
