@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints import ClosingError, close_loops, loop_error
+from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import checked_arrays
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import integrate
@@ -148,7 +149,9 @@ def reference_configuration(mechanism: Mechanism, q: ArrayLike | None, function:
         (given,), batch = checked_arrays(function, mechanism, [("q", q, (mechanism.nq,))])
         if batch != ():
             raise InputError(f"{function}: q: expected one configuration ({mechanism.nq},), got leading axes {batch}")
-        return close_loops(mechanism, given, respect_limits=False)
+        closed = close_loops(mechanism, given, respect_limits=False)
+        _refuse_locked(system, free_velocities(system, closed)[2])
+        return closed
     if system.n_rows == 0:
         return mechanism.neutral()
     # Closing from many places takes seconds, and every generated function asks: it is kept with the mechanism.
@@ -168,17 +171,33 @@ def _regular_configuration(system: ConstraintSystem) -> Floats:
     )
     found = _closed_from(mechanism, starts[:2])
     if len(found) == 2 and _is_regular(system, mechanism.neutral(), found):
+        _refuse_locked(system, free_velocities(system, mechanism.neutral())[2])
         return mechanism.neutral()
     found += _closed_from(mechanism, starts[2:])
     if not found:
         return close_loops(mechanism, mechanism.neutral(), respect_limits=False)  # says which loop stays open
     ranks = [free_velocities(system, closed)[1:] for closed in found]
     generic = max(rank for _, rank in ranks)
+    _refuse_locked(system, generic)
     regular = [closed for closed, (_, rank) in zip(found, ranks, strict=True) if rank == generic]
     for closed in regular:
         if _constant_ratios(mechanism, closed) is not None:
             return closed
     return regular[0]
+
+
+def _refuse_locked(system: ConstraintSystem, rank: int) -> None:
+    """Loops that leave no motion leave no torque either; most often their axes are parallel but for rounding."""
+    m = system.mechanism
+    if m.nv and rank >= m.nv:
+        judged = redundancy(system)
+        left_out = ", ".join(name for name, kept in zip(system.names, judged.kept, strict=False) if not kept)
+        if left_out and judged.kept.sum() < m.nv:
+            why = f", unless axes that are parallel but for rounding are taken as parallel ({left_out}); write "
+            why += "its angles and axes with more digits"
+        else:
+            why = "; expected a mechanism that can move"
+        raise InputError(f'minimum_parameters of "{m.name}": its loops and couplings leave it no motion{why}')
 
 
 def _closed_from(mechanism: Mechanism, starts: Floats) -> list[Floats]:

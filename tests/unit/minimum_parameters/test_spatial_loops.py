@@ -137,3 +137,27 @@ def test_rounded_angles_are_reported() -> None:
 def _rounded_turn(pose: Any) -> tuple[float, ...]:
     R = np.array(pose.matrix, dtype=float)[:3, :3] @ np.asarray(setsu.placement(rpy=(3.1416 - np.pi, 0.0, 0.0)))[:3, :3]
     return tuple(R.ravel().tolist())
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("tilt", [1e-7, 1e-4])
+def test_a_planar_loop_whose_axis_is_tilted_is_refused(tilt: float, given: bool) -> None:
+    """Taken as written it cannot move, and no torque depends on anything: never a traceback, never a count."""
+    b = setsu.MechanismBuilder("tilted")
+    y = (0, 1, 0)
+    b.add_body("crank", joint=setsu.Revolute(y, "crank"), mass=1.0)
+    b.add_body("coupler", "crank", setsu.Revolute((tilt, 1, 0), "elbow"), setsu.placement((0.3, 0, 0.2)), mass=1.0)
+    b.add_body("rocker", "world", setsu.Revolute(y, "rocker"), setsu.placement((0.9, 0, 0)), mass=1.0)
+    b.add_loop(
+        "pin", "coupler", "rocker", setsu.Revolute(y), setsu.placement((0.8, 0, 0)), setsu.placement((0.7, 0, 0))
+    )
+    m = b.build()
+    with pytest.raises(setsu.InputError):
+        setsu.minimum_parameters(m, q=setsu.close_loops(m) if given else None)
+
+
+def test_loops_that_leave_no_motion_are_named() -> None:
+    m = setsu.sample_mechanisms.four_bar()
+    coupled = dataclasses.replace(m, couplings=(*m.couplings, setsu.Coupling("held", (("crank", 1.0),))))
+    with pytest.raises(setsu.InputError, match="leave it no motion"):
+        setsu.minimum_parameters(coupled)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import signal
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -108,16 +105,6 @@ def test_the_command_writes_a_recording_and_a_summary(tmp_path: Path, capsys: py
     shown = capsys.readouterr().out
     assert "joint7" in shown
     assert max(map(len, shown.splitlines())) <= 120
-
-
-def test_ctrl_c_keeps_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "long.toml").write_text('model.sample = "pendulum"\nsimulation.duration = 1000.0')
-    out = tmp_path / "long.npz"
-    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    assert main(["simulate", str(tmp_path / "long.toml"), "--out", str(out)]) == 130
-    rec = setsu.Recording.load(out)
-    assert 0.0 < rec.time[-1] < 1000.0
-    assert "kept what was done" in capsys.readouterr().err
 
 
 def test_a_model_file_lands_on_its_collision_shapes_with_the_material_of_the_scenario() -> None:
