@@ -3,6 +3,8 @@
 Motion in the y-z plane, joint axes +x, q = 0 straight up, links 0.5 m and 1 kg, g = 9.8, K = 0.01.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,49 @@ def test_the_normal_force_is_equation_21():
     a = d @ b - (normal @ rate @ v + velocity @ sphere.hessian(point) @ velocity)
     pressed = (a - d @ tau) / (row @ d - K * np.sign(r.normal_force[0]) * (d @ j_t))
     np.testing.assert_allclose(r.normal_force, [pressed], rtol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(("step", "integrator"), [(1e-2, "rk4"), (1e-3, "rk4"), (2e-3, "rk8")])
+@pytest.mark.parametrize("friction", [0.05, 0.3])
+@pytest.mark.parametrize("inertia", [1 / 12, 0.2, 1 / 3])
+def test_the_hand_turns_back_at_a_dead_point_without_a_jump(inertia, friction, step, integrator, scale):
+    """Straight, the arm cannot move its hand along the floor: nothing is lost there, whatever friction could hold."""
+    m = arm(2, inertia)
+    axis = setsu.Revolute((1, 0, 0), damping=3.0 * scale)
+    turn = setsu.placement(rpy=(0.3, -0.7, 1.1))
+    bodies = tuple(
+        dataclasses.replace(
+            body, mass=scale * body.mass, inertia=tuple(scale * np.array(body.inertia)),
+            joint=dataclasses.replace(axis, name=body.joint.name),
+            pose=setsu.Pose.of(turn @ body.pose.matrix, "") if k == 0 else body.pose,
+        )
+        for k, body in enumerate(m.bodies)
+    )  # fmt: skip
+    m = dataclasses.replace(m, bodies=bodies, gravity=tuple(turn[:3, :3] @ [0.0, 0.0, -9.8]))
+    floor = setsu.SurfaceContact("link2", (0, 0, LENGTH), setsu.Plane(turn[:3, 2], 0.0), friction, name="hand")
+    rec = setsu.simulate(
+        m, [-np.pi / 2 + 0.2, -0.4], [-0.9, 1.8], 0.4, step,
+        torque=scale * np.array([-3.0, 3.0]), contacts=[floor], integrator=integrator,
+    )  # fmt: skip
+    assert [event.kind for event in rec.events] == ["turn"]
+    # The hand stays on the floor, and no step changes the speed by more than its acceleration does.
+    assert np.abs(np.diff(rec.v, axis=0)).max() <= 1.1 * step * np.abs(rec.acceleration).max()
+    assert np.abs(rec.acceleration).max() < 10.0
+    assert rec.constraint_error.max() < 1e-12
+    assert abs(rec.ledger.integration[-1]) < 1e-4 * scale
+
+
+def test_energy_that_nothing_explains_is_reported(monkeypatch):
+    """The dead point again, taken as a point that friction can hold."""
+    monkeypatch.setattr("setsu.simulation.transitions._stops_the_mechanism", lambda *_: False)
+    with pytest.warns(setsu.ModelWarning, match="energy changes by -.* J that nothing explains"):
+        setsu.simulate(
+            arm(2, 1 / 12),
+            [-np.pi / 2 + 0.2, -0.4],
+            [-0.9, 1.8],
+            0.4,
+            1e-3,
+            torque=[-3.0, 3.0],
+            contacts=[hand(2, 0.2)],
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from setsu.errors import InputError
 from setsu.reproduce.report import Figure
 
-__all__ = ["COLORS", "GREY", "WIDTH", "below", "finish", "new_figure", "save_figure"]
+__all__ = ["COLORS", "GREY", "WIDTH", "below", "finish", "new_figure", "place_labels", "save_figure"]
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444", "#7b2d8b")
 GREY = "#888888"
@@ -47,6 +48,53 @@ def finish(axes: Any, x: str, y: str, **legend: Any) -> None:
 def below(axes: Any, columns: int = 6) -> dict[str, Any]:
     """Options of a legend under the axes, where it hides no curve."""
     return {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": columns}
+
+
+def place_labels(canvas: Any, axes: Any, margin: float = 2.0) -> None:
+    """Move the labels of arrows and links to where they cover nothing: neither each other nor a line or an arrow.
+
+    A label is an annotation with a text and an offset in points; the nearest free place around its own point is
+    taken, or, where none is free, the one that covers least. Call it when everything is drawn.
+    """
+    canvas.draw_without_rendering()
+    dots = canvas.dpi / 72.0
+    covered = np.concatenate([_dotted(path) for path in _drawn(axes)])
+    frame = axes.get_window_extent()
+    for label in axes.texts:
+        if not (label.get_text() and hasattr(label, "xyann")):
+            continue
+        label.set(ha="center", va="center")
+        box = label.get_window_extent()
+        half = 0.5 * np.array([box.width, box.height]) + margin * dots
+        anchor = axes.transData.transform(label.xy)
+        best = None
+        for distance in np.arange(1.0, 4.0, 0.25):
+            for turn in np.arange(0.0, 2.0 * np.pi, np.pi / 12.0):
+                centre = anchor + distance * np.array([np.cos(turn) * half[0], np.sin(turn) * half[1]])
+                outside = np.any(centre - half < frame.min) or np.any(centre + half > frame.max)
+                hidden = int(np.all(np.abs(covered - centre) < half, axis=1).sum())
+                cost = (hidden + 1000 * outside, distance)
+                if best is None or cost < best[0]:
+                    best = cost, centre
+        assert best is not None
+        label.xyann = tuple((best[1] - anchor) / dots)
+        corners = best[1] + half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
+        covered = np.concatenate([covered, _dotted(corners), best[1][None]])
+
+
+def _drawn(axes: Any) -> Iterator[np.ndarray]:
+    """Lines and arrows of some axes as polylines, pixels."""
+    for line in axes.get_lines():
+        yield line.get_transform().transform(line.get_xydata())
+    for text in axes.texts:
+        if getattr(text, "arrow_patch", None) is not None:
+            yield axes.transData.transform([text.xyann, text.xy])
+
+
+def _dotted(polyline: np.ndarray) -> np.ndarray:
+    """Points along a polyline, about one per two pixels."""
+    legs = [np.linspace(a, b, max(2, int(np.linalg.norm(b - a) / 2.0))) for a, b in pairwise(polyline)]
+    return np.concatenate(legs) if legs else polyline
 
 
 def save_figure(canvas: Any, path: Path, title: str, caption: str) -> Figure:

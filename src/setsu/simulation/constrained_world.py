@@ -35,6 +35,7 @@ from setsu.simulation.recorded_forces import RecordedForces, RecordedStates, col
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.sampling import make_sampling
 from setsu.simulation.setting_up import Settings
+from setsu.simulation.stability import warn_of_lost_energy
 from setsu.simulation.stages import Rows, make_method, make_stages
 from setsu.simulation.tableaus import EXPLICIT
 from setsu.simulation.transitions import begin, change_loop, switch
@@ -398,10 +399,12 @@ class ConstrainedWorld(Block):
         energy, entries = column(blocks, "energy"), column(blocks, "entries")
         rest = energy - energy[:1] - entries.sum(axis=1)
         forces = RecordedForces(m, blocks)
+        time, q, v = (column(blocks, name) for name in ("time", "q", "v"))
+        warn_of_lost_energy(m, time, q, v, energy, entries, rest)
         return Recording(
-            **{**names, "time": column(blocks, "time")},
-            q=column(blocks, "q"),
-            v=column(blocks, "v"),
+            **{**names, "time": time},
+            q=q,
+            v=v,
             acceleration=column(blocks, "acceleration"),
             torque=column(blocks, "torque"),
             joint_wrenches=lambda: forces.joint_wrenches,

@@ -1,4 +1,5 @@
-"""How fast damping decays, which bounds the step of explicit methods; and what says that a control loop is unstable.
+"""How fast damping decays, which bounds the step of explicit methods; what says that a control loop is unstable, and
+that energy came or went without a cause.
 
 | symbol | meaning |
 |---|---|
@@ -12,21 +13,27 @@ An explicit method with step h diverges when the largest rate times h exceeds it
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.ranks import rank_of
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.system import constraint_system
-from setsu.dynamics import mass_matrix
+from setsu.dynamics import kinetic_energy, mass_matrix
+from setsu.errors import ModelWarning
 from setsu.mechanism import Mechanism
 
-__all__ = ["fastest_decay", "unstable_loop"]
+__all__ = ["fastest_decay", "unstable_loop", "warn_of_lost_energy"]
 
 Floats = NDArray[np.float64]
 
 # Growth over so many records that no drive of a stable loop shows at the end of a run that failed.
 _RECORDS, _GROWTH = 20, 10.0
+# Energy that no entry of the ledger explains, between two records: so many times the median of that between the records
+# before, and such a part of the kinetic energy and of all that was exchanged until then.
+_SUDDEN, _UNEXPLAINED, _BEFORE, _ROUNDING = 1e3, 1e-6, 100, 1e-13
 
 
 def fastest_decay(m: Mechanism, q: Floats) -> float:
@@ -66,3 +73,33 @@ def unstable_loop(q: Floats, v: Floats, law: str) -> str:
         f"{np.abs(q[-1 - last]).max():.3g} to {np.abs(q[-1]).max():.3g} within {last} records; try lower gains, more "
         "damping, a shorter period or less delay"
     )
+
+
+def warn_of_lost_energy(
+    m: Mechanism, time: Floats, q: Floats, v: Floats, energy: Floats, entries: Floats, rest: Floats
+) -> None:
+    """ModelWarning where energy comes or goes at once and no cause is known, as where a step met a singular position.
+
+    time (T,) s, q (T, nq), v (T, nv); energy (T,), entries (T, n): what the ledger explains of it, rest (T,):
+    what it does not, J.
+    """
+    change = np.abs(np.diff(rest))
+    if len(change) < 4:
+        return
+    exchanged = np.abs(entries).max(axis=1, initial=0.0)[4:]
+    rounding = _ROUNDING * float(np.abs(energy).max())
+    # A few of those before first: the median of many takes its time.
+    near = np.maximum(np.maximum(change[:-3], change[1:-2]), change[2:-1])
+    for k in 3 + np.flatnonzero(change[3:] > np.maximum(_UNEXPLAINED * exchanged + rounding, 30.0 * near)):
+        if not change[k] > _SUDDEN * float(np.median(change[max(0, k - _BEFORE) : k])):
+            continue
+        kinetic = float(np.max(kinetic_energy(m, q[k : k + 2], v[k : k + 2])))
+        if change[k] > _UNEXPLAINED * kinetic:
+            warnings.warn(
+                f"simulate: between t = {time[k]:.6g} and {time[k + 1]:.6g} s the energy changes by "
+                f"{rest[k + 1] - rest[k]:.3g} J that nothing explains (kinetic energy {kinetic:.3g} J): the motion "
+                "from there on is not to be trusted; try a shorter step",
+                ModelWarning,
+                stacklevel=2,
+            )
+            return

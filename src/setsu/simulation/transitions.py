@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from setsu.constraints.assembly import opening
 from setsu.constraints.massless import refuse_unheld_motion
 from setsu.constraints.redundancy import redundancy, refuse_locked, warn_of_left_out
-from setsu.dynamics import body_poses, mass_matrix
+from setsu.dynamics import body_poses, frame_acceleration, kinetic_energy, mass_matrix
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
@@ -35,6 +35,8 @@ LARGEST_MENDED_ERROR = 1e-5
 """The same that is mended with a warning."""
 LARGEST_LEFT_OUT = 1e-3
 """Error (m or rad) of a redundant row with which a run begins, with a warning: the others are closed."""
+_LOST, _SLOW = 1e-6, 1e4
+"""Holding a point at rest takes at most this part of the kinetic energy, or that of all at so many rest speeds."""
 _MOST_SWITCHES = 50  # and four for every contact, stop and joint
 
 
@@ -184,13 +186,42 @@ def _change(
         # It turned by more than a right angle within a step without stopping.
         motion.modes[k] = ContactMode(Mode.SLIDE, along / speed)
         return motion.evaluate(state.t, state.q, state.v), []
+    sliding = motion.modes[k]
     motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, state.q))
     motion.prime(state.q, state.v)
-    stuck = motion.evaluate(state.t, *motion.project(state.q, state.v))
+    q, v = motion.project(state.q, state.v)
+    if _stops_the_mechanism(motion, state, v):
+        return _pass_dead_point(motion, state, k, sliding)
+    stuck = motion.evaluate(state.t, q, v)
     if stuck.guards[2 * k + 1] >= 0.0:
         return stuck, [_plain(state, "stick", motion.contact_names[k])]
     turned, _ = begin_slip(motion, stuck, k)
     return turned, [_plain(state, "turn", motion.contact_names[k])]
+
+
+def _stops_the_mechanism(motion: ConstrainedMotion, state: Evaluation, v: Floats) -> bool:
+    """Whether holding a point that stands still takes motion away: it stands at a dead point, as of a straight arm."""
+    m = motion.mechanism
+    whole = float(kinetic_energy(m, state.q, state.v))
+    lost = whole - float(kinetic_energy(m, state.q, v))
+    # What a point at rest may still have, and all that hangs on it by long levers.
+    least = 0.5 * sum(float(body.mass) for body in m.bodies) * (_SLOW * motion.rest_speed) ** 2
+    return lost > max(_LOST * whole, least)
+
+
+def _pass_dead_point(
+    motion: ConstrainedMotion, state: Evaluation, k: int, sliding: ContactMode
+) -> tuple[Evaluation, list[EventReport]]:
+    """Let a point slide back along its acceleration, which friction does not change where no joint moves the point."""
+    m, contact = motion.mechanism, motion.contacts[k]
+    normal = motion.system.linearise(state.q, state.v).normal[k]
+    push = tangential(
+        frame_acceleration(m, state.q, state.v, state.acceleration, contact.body, contact.point)[:3], normal
+    )
+    size = float(np.linalg.norm(push))
+    motion.modes[k] = ContactMode(Mode.SLIDE, push / size if size > 0.0 else -sliding.direction)
+    motion.prime(state.q, state.v)
+    return motion.evaluate(state.t, state.q, state.v), [_plain(state, "turn", motion.contact_names[k])]
 
 
 def _change_joint(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from setsu.dynamics import body_poses
-from setsu.reproduce.drawing import COLORS, GREY, new_figure, save_figure
+from setsu.reproduce.drawing import COLORS, GREY, new_figure, place_labels, save_figure
 from setsu.reproduce.nishiguchi2014.arms import LENGTH, MOTIONS, Run, arm
 from setsu.reproduce.nishiguchi2014.printed import INSTANTS, Instant
 from setsu.reproduce.nishiguchi2014.tables import Runs
@@ -21,7 +21,6 @@ __all__ = ["figures"]
 
 _BLUE, _ORANGE, _GREEN, _RED = COLORS[0], COLORS[1], COLORS[2], "#b22222"
 _COLOURS = (_BLUE, _ORANGE, _GREEN)
-_PLATE = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
 _TORQUES = {
     "figure 3": "τ = (-3, 3) N m",
     "figure 4": "τ = (3 sin πt/3, 3 sin πt/3) N m",
@@ -120,17 +119,22 @@ def _angles(key: str, runs: Runs, out: Path) -> Figure:
     for each in (axes, right):
         each.grid(alpha=0.3)
         each.set_xlim(0.0, float(runs[0].time[-1]))
-    events = runs[0].events
-    told = ", ".join(f"{kind} {time:.2f} s" for kind, time in events[:4])
-    told += f" and {len(events) - 4} more" if len(events) > 4 else ""
     flips = int(np.count_nonzero(np.diff(np.sign(runs[1].friction))))
+    heights = [np.abs(run.hand[:, 2]).max() for run in runs]
     caption = (
         f"Full: default method; dotted: the paper's plain Runge-Kutta; dashed: thin rod. The hand leaves z = 0 by at "
-        f"most {np.abs(runs[0].hand[:, 2]).max():.0e} m (default) and {np.abs(runs[1].hand[:, 2]).max():.0e} m "
-        f"(paper's method, whose friction changes sign {flips} times). The hand's changes: {told or 'none'}."
+        f"most {heights[0]:.0e} m (default), {heights[1]:.0e} m (paper's method, whose friction changes sign {flips} "
+        f"times) and {heights[2]:.0e} m (thin rod). The hand's changes: {_changes(runs[0])}; with the thin rod: "
+        f"{_changes(runs[2])}."
     )
     number = int(key.split()[1])
     return save_figure(canvas, out / f"figure_{number:02}.png", key.capitalize(), caption)
+
+
+def _changes(run: Run) -> str:
+    """When the hand sticks, slips, turns or leaves the floor: the first ones."""
+    named = ", ".join(f"{kind} {time:.2f} s" for kind, time in run.events[:4])
+    return (named or "none") + (f" and {len(run.events) - 4} more" if len(run.events) > 4 else "")
 
 
 def _postures(motion: str, number: int, runs: Runs, end: float, out: Path) -> Figure:
@@ -198,6 +202,8 @@ def _diagrams(motion: str, number: int, runs: Runs, out: Path) -> Figure:
             _diagram(panels[row][column], run, instant, axis)
             title = f"({'abcd'[row]}) t = {instant.time:.2f} s, {'xyz'[axis]} direction, {name}"
             panels[row][column].set_title(title, fontsize="medium")
+    for axes in panels.flat:
+        place_labels(figure, axes)
     caption = (
         "Blue: force of the previous link on each link; orange: reaction of the next link; red: friction and normal "
         "force; grey: weight; green: acceleration of the centre of mass. Forces share one scale per panel, "
@@ -240,9 +246,5 @@ def _arrow(axes: Any, origin: np.ndarray, axis: int, length: float, colour: str,
     end = (y + length, z) if axis == 1 else (y, z + length)
     axes.annotate("", end, (y, z), arrowprops={"arrowstyle": "-|>", "color": colour, "shrinkA": 0, "shrinkB": 0})
     if text:
-        # Beside the arrow's middle: above or below along y, to the right along z.
         middle = (0.5 * (y + end[0]), 0.5 * (z + end[1]))
-        place, align = ((0, 3 if aside > 0 else -10), "center") if axis == 1 else ((4, -3), "left")
-        axes.annotate(
-            text, middle, textcoords="offset points", xytext=place, fontsize=8, color=colour, ha=align, bbox=_PLATE
-        )
+        axes.annotate(text, middle, textcoords="offset points", xytext=(0, 0), fontsize=8, color=colour)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from setsu.reproduce.drawing import COLORS, new_figure, save_figure
+from setsu.reproduce.drawing import COLORS, new_figure, place_labels, save_figure
 from setsu.reproduce.report import Figure
 from setsu.reproduce.yamamoto2022.exercises import Costs, EulerGrowth, FrictionRun, GivenMotion, IntegratorErrors
 
@@ -53,6 +53,7 @@ def _links(path: Path) -> Figure:
     axes.set_aspect("equal")
     axes.set(xlim=(-0.6, 5.0), ylim=(-0.6, 1.6))
     axes.axis("off")
+    place_labels(canvas, axes, margin=6.0)
     caption = (
         "Link j hangs on its parent i and carries its child k: frames Σ with origin p and rotation R, centres of "
         "mass s, and the force and moment with which the parent acts on the link."
