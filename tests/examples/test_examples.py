@@ -12,11 +12,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
+LONG = {"44_optimal_control": pytest.mark.nightly}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [pytest.param(path, marks=LONG.get(path.stem, ()), id=path.stem) for path in EXAMPLES])
 def test_example_passes_its_own_check(path: Path, tmp_path: Path) -> None:
     assert "assert " in path.read_text(encoding="utf-8"), "an example ends in its own check"
     _run([sys.executable, str(path)], tmp_path)

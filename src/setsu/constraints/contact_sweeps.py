@@ -58,10 +58,15 @@ def _one_contact(B: Floats, b: Floats, K: float, bilateral: bool, slides: Boolea
     sticking = -times(inverse, b / scale[:, None])
     normal = sticking[:, 0] if not bilateral else np.abs(sticking[:, 0])
     holds = (normal >= 0.0) & (length_of(sticking[:, 1:]) <= K * normal)
-    starting = _sliding(B, b, K * sign, _starting_direction(B, b, K * sign))
-    force = np.where(slides[:, None], sliding, np.where(holds[:, None], sticking, starting))
+    force = np.where(slides[:, None], sliding, sticking)
+    opens = np.zeros(len(b), dtype=bool) if bilateral else b[:, 0] >= 0.0
+    # Looking round the circle takes far longer than all else.
+    starts = ~slides & ~holds & ~opens
+    if starts.any():
+        B, b, K_start = B[starts], b[starts], K * sign[starts]
+        force[starts] = _sliding(B, b, K_start, _starting_direction(B, b, K_start))
     if not bilateral:
-        force = np.where(((b[:, 0] >= 0.0) | (force[:, 0] < 0.0))[:, None], 0.0, force)
+        force = np.where((opens | (force[:, 0] < 0.0))[:, None], 0.0, force)
     return force
 
 

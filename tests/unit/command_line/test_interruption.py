@@ -119,7 +119,7 @@ def test_sweep_says_how_far_it_is_and_goes_on(tmp_path: Path) -> None:
     assert kept.items() <= {path.name: path.stat().st_mtime_ns for path in done.iterdir()}.items()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_reproduce_keeps_the_papers_that_are_complete(tmp_path: Path) -> None:
     ended = interrupt(["reproduce", "all", "--out", str(tmp_path)], lambda _: (tmp_path / "index.html").is_file())
     assert_ended_well(ended, "setsu: interrupted; complete: ")

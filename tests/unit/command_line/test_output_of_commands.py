@@ -53,7 +53,7 @@ def commands(tmp_path: Path) -> dict[str, list[str]]:
         "identify": ["identify", str(model), str(log)],
         "simulate": ["simulate", str(EXAMPLES / "scenarios" / "four_bar.toml"), "--out", str(tmp_path / "run.nc")],
         "sweep": ["sweep", str(study), "--jobs", "1", "--out", str(tmp_path / "store.zarr")],
-        "reproduce": ["reproduce", "nishiguchi2014", "--out", str(tmp_path / "papers")],
+        "reproduce": ["reproduce", "yamamoto2022", "--out", str(tmp_path / "papers")],
         "bench": ["bench", "--quick", "--only", "two_link", "--out", str(tmp_path / "bench")],
     }
 

@@ -26,7 +26,7 @@ FAST = ("planar arm", "PUMA 560")
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("name", FAST[:1])
 def test_fault_raises_its_alarm(fault: str, name: str) -> None:
     fit = alarms(fault, name, 0)
     found = {alarm.kind: alarm for alarm in fit.alarms}

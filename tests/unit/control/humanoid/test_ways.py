@@ -71,9 +71,8 @@ def test_the_humanoid_arrives(name: str) -> None:
     assert np.degrees(tilt(BIPED, run.q)).max() < lean
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.nightly) if name != "circle" else name for name in WAYS]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", WAYS)
 def test_the_humanoid_arrives_with_feedback(name: str) -> None:
     walk, ground, _ = WAYS[name]
     motion = plan_walk(BIPED, walk)
