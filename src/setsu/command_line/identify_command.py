@@ -55,7 +55,7 @@ def identify(
     friction
         Terms to identify, joined by +: viscous, coulomb, offset, stribeck; or none. coulomb+viscous when not given.
     drive_inertia
-        Identify the inertia of the drives, which is done when not told otherwise.
+        Identify the inertia of the drives, which is done unless this is off.
     lock
         Joint that stands still, held where the log says; NAME=VALUE for one that has no columns in the log. May be
         given several times.

@@ -31,7 +31,7 @@ with the momentum of (5), T_i the kinetic energy beyond that of v_r.
 Tops on spherical joints have (4), (5) for the angular momentum about the joint; weight acts at the mean of the centres
 of both ends, times tan(|Θ|/2) / (|Θ|/2) from the joint, which makes its torque along Θ the work it does        (9).
 With (7) the impact keeps e² of the energy above the ground, though it comes early by s and the step that bounces also
-rises by h v_n': apexes follow e² to the second order, and a ball with e = 1 comes back to its height for ever.
+rises by h v_n': apexes follow e² to the second order, and a ball with e = 1 comes back to its height forever.
 (4)-(6) are for trees that hang on a free joint and that no springs, loops, couplings or surfaces hold.
 Mechanisms with loops, couplings or surfaces take plain steps: q_m = q, ν = v, (3).
 Source: (2) is the midpoint (position Verlet) step; Hairer, Lubich and Wanner 2006, I.1.4. (4) after Simo, Wong 1991.

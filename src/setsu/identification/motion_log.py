@@ -39,7 +39,7 @@ _ENDINGS = ".csv .txt .dat .tsv .parquet .nc .mcap"
 
 
 def read_log(mechanism: Mechanism, path: str | Path, *, topic: str | None = None) -> MeasuredMotion:
-    """Read a log for a mechanism; every fault is told with its file and line.
+    """Read a log for a mechanism; every fault is reported with its file and line.
 
     topic: of the joint states in an MCAP file; the only one, or /joint_states, when not given.
 

@@ -70,7 +70,7 @@ _S = _basis()
 class Consistent:
     """Parameters π (P,) of (1), the change of the base parameters in their σ (root mean square), Newton steps.
 
-    settled: whether these were enough; data that contradict all bodies may lead on for ever.
+    settled: whether these were enough; data that contradict all bodies may lead on forever.
     """
 
     parameters: Floats

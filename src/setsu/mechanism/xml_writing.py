@@ -64,7 +64,7 @@ def roll_pitch_yaw(rotation: Sequence[float]) -> tuple[float, float, float]:
 
 @dataclass
 class Losses:
-    """What a format cannot hold, told in one warning."""
+    """What a format cannot hold, reported in one warning."""
 
     path: str
     found: list[str] = field(default_factory=list)

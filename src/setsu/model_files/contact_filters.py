@@ -74,9 +74,9 @@ def with_srdf(mechanism: Mechanism, path: str) -> tuple[Mechanism, tuple[str, ..
 
 
 def add_excludes(builder: MechanismBuilder, model: Any, names: MjcfNames, lines: Lines, reading: Reading) -> None:
-    """Add every <exclude> of a compiled MJCF; those with the world, and pairs that touch against their masks, are told.
+    """Add every <exclude> of a compiled MJCF.
 
-    Masks of geoms are data of the collision shapes.
+    Those with the world, and pairs that touch against their masks, are reported. Masks of geoms are data of the collision shapes.
     """
     apart = set()
     for first, second in _signatures(model):

@@ -1,6 +1,6 @@
 """Checks on an MJCF document before MuJoCo sees it.
 
-MuJoCo accepts NaN with a warning and may then loop for ever (a mesh vertex that is NaN), and multiplies elements by
+MuJoCo accepts NaN with a warning and may then loop forever (a mesh vertex that is NaN), and multiplies elements by
 counts the file gives. What it would choke on is refused here, with line numbers.
 """
 

@@ -151,7 +151,7 @@ def inverse_dynamics_program(
 
     inertias: regrouped ones, or others with the same torques. passive: with drive inertia, friction, joint springs.
     bias: with all accelerations zero. shortest: with the fewest operations that were found; else as compiled code runs
-    quickest. progress: told what is being done, and the part of it that is.
+    quickest. progress: called with what is being done and the part of it that is done.
     """
 
     def written(way: _Way) -> Program:

@@ -32,7 +32,7 @@ _LOCK = threading.RLock()
 _LOADED: dict[str, NativeModule] = {}
 _LINKED = itertools.count()
 
-# A process that forks while another of its threads compiles waits for it: the child would find the lock taken for ever.
+# A process that forks while another of its threads compiles waits for it: the child would find the lock taken forever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 

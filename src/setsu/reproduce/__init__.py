@@ -20,7 +20,7 @@ __all__ = ["PAPERS", "Figure", "Report", "Row", "Table", "reproduce"]
 
 PAPERS: dict[str, str] = {
     "nishiguchi2014": "Constrained motion of manipulators by an extended Newton-Euler method",
-    "sugihara2002": "Contact forces of a link system by a multipoint rigid contact model; a humanoid",
+    "sugihara2002": "Contact forces of a multibody system by a multipoint rigid contact model; a humanoid",
     "kawasaki1995": "Minimum dynamic parameters of closed-link manipulators by computer algebra",
     "isobe2003": "Inverse dynamics by nodal forces, feed-forward and force control",
     "yamamoto2022": "Inverse and forward dynamics: a lecture and its exercises",

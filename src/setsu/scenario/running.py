@@ -44,8 +44,8 @@ def run(
         if stop is not None and stop() and part < 1.0:
             raise InputError("the run was stopped")
 
-    told = progress if stop is None else watched
-    return simulate(ready.mechanism, ready.q0, ready.v0, progress=told, **_arguments(ready), **ready.options)
+    report = progress if stop is None else watched
+    return simulate(ready.mechanism, ready.q0, ready.v0, progress=report, **_arguments(ready), **ready.options)
 
 
 def make_simulator(prepared: Prepared) -> Simulator:

@@ -61,7 +61,7 @@ def _locally(plan: Plan, values: Floats, missing: list[int], jobs: int) -> Itera
     parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
     work = joblib.delayed(compute_chunk)
     with _quiet_ends(), warnings.catch_warnings():
-        # Ctrl-C cancels what workers still compute; how far the study came is told by the command.
+        # Ctrl-C cancels what workers still compute; how far the study came is reported by the command.
         warnings.filterwarnings("ignore", message=".*tasks which were still being processed", category=UserWarning)
         results: Any = None
         try:

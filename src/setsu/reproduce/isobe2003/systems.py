@@ -1,4 +1,4 @@
-"""The link systems of isobe2003 and the motions they make; sizes are ours where the paper shows a picture only.
+"""The multibody systems of isobe2003 and the motions they make; sizes are ours where the paper shows a picture only.
 
 Arms with direct drives lie in the horizontal x-y plane (Figs 5 and 11) or in the vertical x-z plane (Figs 2, 4, 8).
 """

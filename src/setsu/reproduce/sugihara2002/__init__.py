@@ -1,4 +1,4 @@
-"""sugihara2002: rigid contact at many points of a floating link system; a humanoid walks, falls and jumps."""
+"""sugihara2002: rigid contact at many points of a floating multibody system; a humanoid walks, falls and jumps."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def run(out: Path, progress: Callable[[str, float], None], done: Mapping[str, An
     progress("figures", 0.95)
     return Report(
         key="sugihara2002",
-        title="sugihara2002: contact forces of a link system by a multipoint rigid contact model",
-        source="Collision and contact of a floating link system with its environment, as rigid contact of points with "
-        "polygons; a humanoid with 26 degrees of freedom walks, falls and jumps in steps of 1 ms. The paper shows "
+        title="sugihara2002: contact forces of a multibody system by a multipoint rigid contact model",
+        source="Collision and contact of a floating multibody system with its environment, as rigid contact of points "
+        "with polygons; a humanoid with 26 degrees of freedom walks, falls and jumps in steps of 1 ms. The paper shows "
         "snapshots and no numbers: laws and plans take the place of print.",
         tables=(*tables, humanoid_tables.computing_table(runs), _failures_of_the_paper(tables)),
         figures=(
