@@ -76,7 +76,8 @@ def with_srdf(mechanism: Mechanism, path: str) -> tuple[Mechanism, tuple[str, ..
 def add_excludes(builder: MechanismBuilder, model: Any, names: MjcfNames, lines: Lines, reading: Reading) -> None:
     """Add every <exclude> of a compiled MJCF.
 
-    Those with the world, and pairs that touch against their masks, are reported. Masks of geoms are data of the collision shapes.
+    Those with the world, and pairs that touch against their masks, are reported. Masks of geoms are data of the
+    collision shapes.
     """
     apart = set()
     for first, second in _signatures(model):
