@@ -32,8 +32,10 @@ Floats = NDArray[np.float64]
 # Growth over so many records that no drive of a stable loop shows at the end of a run that failed.
 _RECORDS, _GROWTH = 20, 10.0
 # Energy that no entry of the ledger explains, between two records: so many times the median of that between the records
-# before, and such a part of the kinetic energy and of all that was exchanged until then.
-_SUDDEN, _UNEXPLAINED, _BEFORE, _ROUNDING = 1e3, 1e-6, 100, 1e-13
+# before, such a part of the kinetic energy (friction that turns round within a step leaves some thousandths of it), and
+# of all that was exchanged until then.
+_SUDDEN, _BEFORE = 1e3, 100
+_OF_MOTION, _OF_EXCHANGE, _ROUNDING = 1e-2, 1e-6, 1e-13
 
 
 def fastest_decay(m: Mechanism, q: Floats) -> float:
@@ -90,11 +92,11 @@ def warn_of_lost_energy(
     rounding = _ROUNDING * float(np.abs(energy).max())
     # A few of those before first: the median of many takes its time.
     near = np.maximum(np.maximum(change[:-3], change[1:-2]), change[2:-1])
-    for k in 3 + np.flatnonzero(change[3:] > np.maximum(_UNEXPLAINED * exchanged + rounding, 30.0 * near)):
+    for k in 3 + np.flatnonzero(change[3:] > np.maximum(_OF_EXCHANGE * exchanged + rounding, 30.0 * near)):
         if not change[k] > _SUDDEN * float(np.median(change[max(0, k - _BEFORE) : k])):
             continue
         kinetic = float(np.max(kinetic_energy(m, q[k : k + 2], v[k : k + 2])))
-        if change[k] > _UNEXPLAINED * kinetic:
+        if change[k] > _OF_MOTION * kinetic:
             warnings.warn(
                 f"simulate: between t = {time[k]:.6g} and {time[k + 1]:.6g} s the energy changes by "
                 f"{rest[k + 1] - rest[k]:.3g} J that nothing explains (kinetic energy {kinetic:.3g} J): the motion "
