@@ -22,12 +22,12 @@ from setsu.constraints.redundancy import redundancy, warn_of_left_out
 from setsu.constraints.stacked import Floats, times, transposed_times
 from setsu.constraints.states import checked_arrays, velocity_indices
 from setsu.constraints.system import ConstraintSystem, constraint_system
-from setsu.dynamics import difference, integrate
+from setsu.dynamics import body_poses, difference, integrate
 from setsu.errors import InputError
 from setsu.mechanism import WORLD, Mechanism
 from setsu.mechanism.checks import finite_number
 
-__all__ = ["ClosingError", "close_loops", "loop_error", "opening"]
+__all__ = ["ClosingError", "assembly_modes", "close_loops", "loop_error", "opening"]
 
 _TOLERANCE = 1e-13
 _ROUNDS = 200
@@ -38,6 +38,7 @@ _LOOKS = 8
 _NEAR = 0.05
 _LAST_ROUNDS = 40
 _LARGEST_LEFT_OUT = 1e-3  # lengths of the mechanism or rad, of a redundant row
+_SAME_POSES = 1e-6  # of the entries of poses, lengths over that of the mechanism
 _FEW = 12  # coordinates that a message shows
 _SOME = 5  # joints that a message names
 
@@ -147,6 +148,27 @@ def close_loops(
     worst = int(np.argmax(np.where(search.judged.kept, 0.0, np.abs(error)).max(axis=-1, initial=0.0)))
     warn_of_left_out(system, error[worst], "close_loops", 2)
     return result.reshape(*batch, m.nq)
+
+
+def assembly_modes(system: ConstraintSystem, q: Floats, fixed: list[int], starts: int, seed: int) -> Floats:
+    """Return the closed configurations (k, nq) found around random starts, q (nq,) first, no two of the same poses.
+
+    fixed: velocities whose coordinates stay those of q; where the others follow from them, the ways are isolated.
+    """
+    m = system.mechanism
+    search = _Search(system, fixed, respect_limits=True, tolerance=None)
+    rng = np.random.default_rng(seed)
+    # Anywhere: half a turn and half a length of the mechanism, in every coordinate that may move.
+    moved = rng.uniform(-np.pi, np.pi, (starts, m.nv)) * search.step_units * search.free
+    tried, closed = search.close(search.within_limits(integrate(m, np.tile(q, (starts, 1)), moved, 1.0)))
+    found = np.concatenate([q[None], tried[closed]])
+    poses = body_poses(m, found)
+    poses[..., :3, 3] /= system.length
+    distinct: list[int] = []
+    for k in range(len(found)):
+        if all(np.abs(poses[k] - poses[other]).max() > _SAME_POSES for other in distinct):
+            distinct.append(k)
+    return found[distinct]
 
 
 class _Search:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.constraints.assembly import assembly_modes as find_modes
 from setsu.constraints.assembly import close_loops, opening
 from setsu.constraints.held_motion import singular_values_kept
 from setsu.constraints.ranks import EXACT, WEAK, rank_of
@@ -37,6 +38,7 @@ class ConstraintReport:
     singular: whether the rows that are not redundant depend on each other at this configuration.
     distance_to_singularity: the smallest singular value of those rows over the largest, each over the size it could
         have; 0 at a singular configuration.
+    assembly_modes: (k, nq) ways to assemble it with the same independent coordinates, the given one first; when asked.
     """
 
     degrees_of_freedom: int
@@ -45,6 +47,7 @@ class ConstraintReport:
     generic_degrees_of_freedom: int
     singular: bool
     distance_to_singularity: float
+    assembly_modes: Floats | None = None
 
 
 def degrees_of_freedom(mechanism: Mechanism, q: ArrayLike) -> int | NDArray[np.int64]:
@@ -67,13 +70,30 @@ def degrees_of_freedom(mechanism: Mechanism, q: ArrayLike) -> int | NDArray[np.i
     return int(free) if batch == () else np.asarray(free, dtype=np.int64)
 
 
-def constraint_report(mechanism: Mechanism, q: ArrayLike) -> ConstraintReport:
+def constraint_report(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    *,
+    assembly_modes: bool = False,
+    fixed: Sequence[str] = (),
+    starts: int = 200,
+    seed: int = 0,
+) -> ConstraintReport:
     """Return freedoms, rank and the names of redundant rows at one configuration (nq,).
+
+    Args:
+        q: a configuration that satisfies the loops.
+        assembly_modes: look for the other ways to assemble the mechanism with some joints where they are, within the
+            limits of the joints. More starts may find more; a rod turned half round between two ball joints is another.
+        fixed: those joints, as many as there are freedoms; else `independent_coordinates`.
+        starts: number of random places from which loops are closed for that.
+        seed: of these places.
 
     >>> import setsu
     >>> m = setsu.sample_mechanisms.four_bar()
-    >>> len(setsu.constraint_report(m, m.neutral()).redundant)
-    3
+    >>> report = setsu.constraint_report(m, m.neutral(), assembly_modes=True)
+    >>> len(report.redundant), report.assembly_modes.shape
+    (3, (2, 3))
     """
     system = constraint_system(mechanism)
     (configuration,), batch = _closed("constraint_report", system, q)
@@ -89,9 +109,22 @@ def constraint_report(mechanism: Mechanism, q: ArrayLike) -> ConstraintReport:
     s = np.linalg.svd(held, compute_uv=False) if 0 not in held.shape else np.ones(1)
     nearness = float(s[-1] / s[0]) if s[0] > 0.0 and len(held) <= mechanism.nv else 0.0
     singular = rank_of(held) < judged.rank
-    return ConstraintReport(
-        mechanism.nv - rank, rank, redundant, mechanism.nv - min(judged.rank, mechanism.nv), singular, nearness
-    )
+    modes = None
+    if assembly_modes:
+        if not isinstance(starts, (int, np.integer)) or starts < 1:
+            raise InputError(f"constraint_report: starts: expected a whole number from 1 on, got {starts!r:.40}")
+        if singular:
+            raise InputError(
+                "constraint_report: assembly_modes: at a singular configuration no coordinates determine the others; "
+                "expected another configuration, as of setsu.close_loops"
+            )
+        names = coordinate_names(mechanism)
+        chosen = [names.index(name) for name in independent_coordinates(mechanism, configuration)]
+        if fixed:
+            chosen = velocity_indices(mechanism, fixed, "constraint_report: fixed")
+        modes = find_modes(system, configuration, chosen, int(starts), seed)
+    generic = mechanism.nv - min(judged.rank, mechanism.nv)
+    return ConstraintReport(mechanism.nv - rank, rank, redundant, generic, singular, nearness, modes)
 
 
 def independent_coordinates(
