@@ -216,7 +216,7 @@ class _Search:
             if not working.any():
                 break
             x = self._step(q[working], G[working], e[working], damping[working])
-            tried = self.within_limits(integrate(self.mechanism, q[working], x * self.step_units, 1.0))
+            tried = self.within_limits(integrate(self.mechanism, q[working], x * self.step_units * self.free, 1.0))
             new_G, new_e = self._scaled(tried, moves[working])
             new_cost = np.sum(new_e * new_e, axis=-1)
             better = new_cost < cost[working]
@@ -242,7 +242,7 @@ class _Search:
                 break
             G, e = G[near][:, self._kept_of_live], e[near][:, self._kept_of_live]
             x = _damped(G, e, np.zeros(len(near)), self.curved)
-            q[near] = self.within_limits(integrate(self.mechanism, q[near], x * self.step_units, 1.0))
+            q[near] = self.within_limits(integrate(self.mechanism, q[near], x * self.step_units * self.free, 1.0))
         return q, closed
 
     def slide_towards(self, start: Floats, q: Floats) -> Floats:
@@ -334,7 +334,7 @@ class _Search:
         """One more Newton step, kept where it brings the error closer to rounding."""
         G, e = self._scaled(q)
         x = _damped(G[:, self._kept_of_live], e[:, self._kept_of_live], np.zeros(len(q)), self.curved)
-        tried = self.within_limits(integrate(self.mechanism, q, x * self.step_units, 1.0))
+        tried = self.within_limits(integrate(self.mechanism, q, x * self.step_units * self.free, 1.0))
         better = self.size_of_error(tried) < self.size_of_error(q)
         return np.where(better[:, None], tried, q)
 
