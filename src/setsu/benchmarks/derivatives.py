@@ -120,8 +120,7 @@ def _loops(rounds: int, progress: Progress) -> list[DerivativesRow]:
 
         def single(m: Any = m, q: Floats = q, v: Floats = v, tau: Floats = tau) -> None:
             for state in zip(q, v, tau, strict=True):
-                found = setsu.constrained_dynamics_derivatives(m, *state)
-                found.dq, found.dv, found.dtau  # noqa: B018, the peer makes these arrays too
+                setsu.constrained_dynamics_derivatives(m, *state)
 
         def batch(m: Any = m, q: Floats = q, v: Floats = v, tau: Floats = tau) -> object:
             return setsu.constrained_dynamics_derivatives(m, q, v, tau)

@@ -187,13 +187,16 @@ def _compiled(m: Any, q: Any, v: Any, tau: Any, stick_speed: float) -> Constrain
         return _compiled_batch(m, tiles, dry, parts, q, v, tau, stick_speed)
     if dry.size and (np.abs(v[dry]) <= stick_speed).any():
         return None
-    found = tiles.one(q, v, tau)
+    state = np.concatenate((q, v, tau))
+    found = tiles.one(state)
     if found is None:
         return None
-    result = object.__new__(ConstrainedDynamicsDerivatives)  # its fields are made when asked for
-    fields = result.__dict__
-    fields["_found"], fields["_parts"] = found, parts
-    fields["solve"] = partial(constrained_dynamics, m, q.copy(), v.copy(), tau.copy(), stick_speed=stick_speed)
+    result, nv = object.__new__(ConstrainedDynamicsDerivatives), shapes[1][0]
+    # Fields of forces are made when asked for.
+    result.__dict__.update(
+        dq=found[:nv], dv=found[nv : 2 * nv], dtau=found[2 * nv : 3 * nv], _found=found, _parts=parts,
+        solve=partial(_solved, m, state, stick_speed),
+    )  # fmt: skip
     return result
 
 
@@ -219,7 +222,8 @@ def _compiled_batch(
         if (found.outcome[left] != ALMOST_SINGULAR).any():
             return None  # whose messages know the shape of the batch
         try:
-            general, _ = general_derivatives(m, *(array[left] for array in states), stick_speed=stick_speed)
+            q, v, tau = (array[left] for array in states)
+            general, _ = general_derivatives(m, q, v, tau, stick_speed=stick_speed)
         except InputError:
             return None
         for name, block in blocks.items():
@@ -230,6 +234,11 @@ def _compiled_batch(
     }
     solve = partial(constrained_dynamics, m, *(array.copy() for array in taken), stick_speed=stick_speed)
     return ConstrainedDynamicsDerivatives(**fields, solve=solve)
+
+
+def _solved(m: Mechanism, state: Floats, stick_speed: float) -> ConstrainedDynamics:
+    q, v, tau = np.split(state, [m.nq, m.nq + m.nv])
+    return constrained_dynamics(m, q, v, tau, stick_speed=stick_speed)
 
 
 def _known(found: ConstrainedDynamics) -> ConstrainedDynamics:

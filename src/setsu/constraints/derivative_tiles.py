@@ -135,8 +135,8 @@ class _Work(NamedTuple):
 class CompiledDerivatives(Protocol):
     """Compiled derivatives of one constraint system."""
 
-    def one(self, q: Floats, v: Floats, tau: Floats) -> Floats | None:
-        """Derivatives at one state q (nq,), v, tau (nv,): those of TileDerivatives below each other, (..., nv).
+    def one(self, state: Floats) -> Floats | None:
+        """Derivatives at one state (q, v, tau) in one array: those of TileDerivatives below each other, (..., nv).
 
         None where only the general way will do, or can say what is wrong.
         """
@@ -155,9 +155,10 @@ class _TreeDerivatives:
         self._mechanism = mechanism
         self._function = fast_function(mechanism, f"forward_dynamics_derivatives{springs}")
 
-    def one(self, q: Floats, v: Floats, tau: Floats) -> Floats | None:
+    def one(self, state: Floats) -> Floats | None:
+        m = self._mechanism
         try:
-            return np.concatenate(self._function(q, v, tau))
+            return np.concatenate(self._function(*np.split(state, [m.nq, m.nq + m.nv])))
         except SetsuError:
             return None
 
@@ -183,24 +184,25 @@ class _Tiles:
         self._lock = threading.Lock()
 
     @cached_property
-    def _one(self) -> tuple[_Given, Ints, Floats, Callable[[], int]]:
-        """Arrays of one state, its outcome, its results as one block, and the compiled code for them: kept, for making
+    def _one(self) -> tuple[Floats, Ints, Floats, Callable[[], int]]:
+        """One state, its outcome, its results as one block, and the compiled code for them: kept, for making
         them takes longer."""
         from setsu.constraints.compiled_derivatives import differentiate_states
         from setsu.native.array_book import Book
         from setsu.native.compiled_code import entry
 
         m = self.system.mechanism
-        given = _Given(*(np.zeros((1, n)) for n in (m.nq, m.nv, m.nv)))
+        state = np.zeros(m.nq + 2 * m.nv)
+        given = _Given(*(part[None] for part in np.split(state, [m.nq, m.nq + m.nv])))
         ends = np.cumsum([0, *(block.shape[1] for block in _room(self.system, 1)[:-1])])
         block, outcome = np.zeros((int(ends[-1]), m.nv)), np.zeros(1, dtype=np.int64)
         found = TileDerivatives(*(block[first:stop][None] for first, stop in pairwise(ends)), outcome=outcome)
-        return given, outcome, block, entry(differentiate_states, *self._books, Book(given), Book(found))
+        return state, outcome, block, entry(differentiate_states, *self._books, Book(given), Book(found))
 
-    def one(self, q: Floats, v: Floats, tau: Floats) -> Floats | None:
+    def one(self, state: Floats) -> Floats | None:
         given, outcome, block, run = self._one
         with self._lock:
-            given.q[0], given.v[0], given.tau[0] = q, v, tau
+            given[:] = state
             run()
             return None if outcome[0] else block.copy()
 
