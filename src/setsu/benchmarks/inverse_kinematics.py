@@ -6,9 +6,9 @@ Targets are poses of the tool at random postures within limits (closed ones for 
 1e-6 m and 1e-6 rad, within limits, loops closed to 1e-10. Every solver iterates to that tolerance, and begins again
 from random postures where it does not get there, at most RESTARTS times. Pink and mink take full Gauss-Newton steps
 (dt = 1, damping that grows with the error) within joint limits, their QPs solved by daqp. Loops are closed by ours and
-by mink, whose `EqualityConstraintTask` is given the loops of the MJCF that Setsu writes, on the machine whose joints all
-have one coordinate there too; Pink and TRAC-IK do not close them. TRAC-IK restarts by itself for up to a second. Times
-are processor times.
+by mink, whose `EqualityConstraintTask` is given the loops of the MJCF that Setsu writes, on the machine whose joints
+all have one coordinate there too; Pink and TRAC-IK do not close them. TRAC-IK restarts by itself for up to a second.
+Times are processor times.
 """
 
 from __future__ import annotations

@@ -68,6 +68,12 @@ class ServoRun:
             callable(value) and _arguments(value) == 3 for value in (servo.position, servo.velocity, servo.torque)
         )
 
+    @property
+    def varies(self) -> bool:
+        """Whether a reference is a function."""
+        servo = self.servo
+        return callable(servo.position) or callable(servo.velocity) or callable(servo.torque)
+
     def tables(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         """Return torque, position, velocity over the times, (T, nv) each, or one row where they do not change."""
         servo = self.servo
@@ -103,6 +109,13 @@ class ServoRun:
         m = self.mechanism
         if value is None:
             return np.zeros(m.nv)
+        if (
+            type(value) is np.ndarray
+            and value.shape == (m.nv,)
+            and value.dtype == np.float64
+            and np.isfinite(value).all()
+        ):
+            return value.copy()
         if callable(value):
             value = value(t, *(part.copy() for part in state)) if _arguments(value) == 3 else value(t)
         where = f"simulate: JointServo {what} at t = {t:.9g} s"
