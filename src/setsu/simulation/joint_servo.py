@@ -109,13 +109,6 @@ class ServoRun:
         m = self.mechanism
         if value is None:
             return np.zeros(m.nv)
-        if (
-            type(value) is np.ndarray
-            and value.shape == (m.nv,)
-            and value.dtype == np.float64
-            and np.isfinite(value).all()
-        ):
-            return value.copy()
         if callable(value):
             value = value(t, *(part.copy() for part in state)) if _arguments(value) == 3 else value(t)
         where = f"simulate: JointServo {what} at t = {t:.9g} s"
