@@ -15,6 +15,7 @@
     w_n = (K ν')_n + ε λ_n + max(-c, s)/h + β_n,  w_t = (K ν')_t + ε λ_t + β_t - belt     (3)  β_t where a point sticks
     β = (way of the point)/h - K ν' where the tree jumps, else - ½ K (ν + ν')         (4)
     open: λ = 0;  closed: w_n = 0;  sticks: w_t = 0;  slides: λ_t = -μ λ_n w_t/|w_t|  (5)
+    stops of joints: K_n = s r along the joint, s = s r (q - l), β = 0, no tangents       (8)  contact/joint_stops.py
     out of the ground: q' <- q' ⊕ H⁻¹ K_n y, (K_nᵀ H⁻¹ K_n + ε) y = ⅕ depth           (6)  contact/step.py
     v' <- p + σ (v' - p), σ² = 1 - gain/T                                             (7)  contact/energy_guard.py
 
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 
 from setsu.contact.free_motion import GIVEN, KD, KP, POSITION, TORQUE, VELOCITY, V
 from setsu.contact.impulses import CREEP
+from setsu.contact.scene import STOP
 from setsu.dynamics import integrate, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
@@ -58,7 +60,6 @@ def refuse_contact_step(settings: Any) -> None:
         (settings.contact_solver != "default", f"contact_solver={settings.contact_solver!r}"),
         (any(each.loops or each.couplings for each in settings.mechanisms), "loops or couplings in an environment"),
         (settings.contacts, "surface contacts"),
-        (settings.joint_stops, "joint stops"),
         (settings.events, "events"),
         (any(each.coulomb.any() for each in settings.mechanisms), "dry friction of joints in an environment"),
     ):
@@ -146,12 +147,17 @@ class ContactStep:
         m = self.m
         names = [*world.point_names]
         for c in contacts:
-            if c["point"] < 0 and c["impulse"][0] > 0.0:
+            if c["point"] < 0 and c["point"] != STOP and c["impulse"][0] > 0.0:
                 raise InputError(
-                    f"Simulator.derivatives: in this step of {m.name} bodies touch each other, or a joint its stop; "
-                    "expected contact points of the mechanism at polygons alone"
+                    f"Simulator.derivatives: in this step of {m.name} bodies touch each other; expected contact points "
+                    "of the mechanism at polygons, and stops of joints"
                 )
-        listed = contacts[contacts["point"] >= 0].copy()
+        listed = contacts[(contacts["point"] >= 0) | (contacts["point"] == STOP)].copy()
+        self.at_stop = listed["point"] == STOP
+        self.stops = world.scene.stops[listed["face"][self.at_stop]].copy()
+        self.stop_names = [f'the stop of "{_joint_at(m, int(stop["velocity"]))}"' for stop in self.stops]
+        self.stop_rows = np.zeros((len(self.stops), m.nv))
+        self.stop_rows[np.arange(len(self.stops)), self.stops["velocity"]] = self.stops["sign"] * self.stops["lever"]
         for field_name, what in (("bounces", "bounces"), ("soft", "is soft")):
             if (listed[field_name] > 0).any():
                 name = names[int(listed["point"][np.argmax(listed[field_name] > 0)])]
@@ -160,14 +166,22 @@ class ContactStep:
                 )
         if (np.abs(listed["couple"]) > 0.0).any():
             raise InputError("Simulator.derivatives: torsional and rolling friction are not differentiated")
-        if len(contacts) and (points["radius"][listed["point"]] > 0.0).any():
-            flat = np.abs(listed["axes"][:, 0] - world.scene.polygons["normal"][listed["face"]]).max(initial=0.0)
+        touching = listed[~self.at_stop]
+        if len(touching) and (points["radius"][touching["point"]] > 0.0).any():
+            flat = np.abs(touching["axes"][:, 0] - world.scene.polygons["normal"][touching["face"]]).max(initial=0.0)
             if flat > 1e-12:
                 raise InputError("Simulator.derivatives: a ball on the rim of a polygon is not differentiated")
-        self.listed, self.names = listed, [names[int(k)] for k in listed["point"]]
-        p = points[listed["point"]]
-        self.body, self.at, self.radius = p["body"], p["position"], p["radius"]
-        self.E, self.offset = listed["axes"], listed["offset"]
+        ends = iter(self.stop_names)
+        self.listed = listed
+        self.names = [names[int(k)] if k >= 0 else next(ends) for k in listed["point"]]
+        # A stop has neither a place nor a direction in space: zeros stand for them.
+        self.body, self.radius = np.zeros(len(listed), dtype=np.int64), np.zeros(len(listed))
+        self.at, self.E, self.offset = np.zeros((len(listed), 3)), listed["axes"].copy(), listed["offset"].copy()
+        p = points[touching["point"]]
+        self.body[~self.at_stop], self.radius[~self.at_stop] = p["body"], p["radius"]
+        self.at[~self.at_stop] = p["position"]
+        self.body[self.at_stop] = self.tree.dof_body[self.stops["velocity"]]
+        self.E[self.at_stop], self.offset[self.at_stop] = 0.0, 0.0
         self.closed = listed["impulse"][:, 0] > 0.0
         rubbing = np.linalg.norm(listed["impulse"][:, 1:], axis=1)
         # Penetration recovery, which knows no friction, leaves its own coefficients and velocities behind.
@@ -175,7 +189,7 @@ class ContactStep:
         velocity = listed["rest" if (listed["friction"] != self.friction).any() else "velocity"]
         limit = self.friction * listed["impulse"][:, 0]
         self.slides = self.closed & (rubbing >= limit * (1.0 - 1e-7))
-        self.bends_along = self.closed & (self.radius == 0.0) & (
+        self.bends_along = self.closed & (self.radius == 0.0) & ~self.at_stop & (
             np.linalg.norm(velocity[:, 1:], axis=1) <= _STICKING
         )  # fmt: skip
         self.pressed = listed["gap"] <= -self.creep  # recovery of depth is limited there
@@ -263,7 +277,9 @@ class ContactStep:
         linear, angular = np.swapaxes(columns[:, :3], 1, 2), np.swapaxes(columns[:, 3:], 1, 2)
         moved = linear[:, None] + _cross(angular[:, None], arm)
         moved *= self.moves[self.body][None, :, :, None]
-        return np.einsum("cki,bcdi->bckd", self.E, moved)
+        K = np.einsum("cki,bcdi->bckd", self.E, moved)
+        K[:, self.at_stop, 0] = self.stop_rows  # (8)
+        return K
 
     def _triples(self, r: Any) -> list[slice]:
         """Velocities of a root that turn with its axes: angular, and linear ones of free joints."""
@@ -402,16 +418,24 @@ class ContactStep:
         x0 = self._points(f.start[0])[:, closed]
         way = np.einsum("cki,bci->bck", self.E[closed], self._points(self._placed(q_next)[0])[:, closed] - x0)
         straight = np.where(self.jumping[closed, None], after, 0.5 * (before + after))
-        bend = way / h - straight
+        bend = (way / h - straight) * ~self.at_stop[closed, None]
         bend[..., 1:] *= self.bends_along[closed, None]
         gap = np.einsum("ci,bci->bc", self.E[closed, 0], x0) - (self.offset + self.radius)[closed]
+        gap[:, self.at_stop[closed]] = self._stop_gaps(f.q)[:, closed[self.at_stop]]
         w = after + self.eps * lam + bend - self.listed["surface"][closed]
         w[..., 0] += np.where(self.pressed[closed], -self.creep, gap) / h
         return w
 
     def gaps(self, q: Floats) -> Floats:
         """Gaps (B, c) of all listed contacts."""
-        return np.einsum("ci,bci->bc", self.E[:, 0], self._points(self._placed(q)[0])) - self.offset - self.radius
+        found = np.einsum("ci,bci->bc", self.E[:, 0], self._points(self._placed(q)[0])) - self.offset - self.radius
+        found[:, self.at_stop] = self._stop_gaps(q)
+        return found
+
+    def _stop_gaps(self, q: Floats) -> Floats:
+        """Gaps (B, stops) of the listed stops (8)."""
+        s = self.stops
+        return s["sign"] * s["lever"] * (q[:, s["coordinate"]] - s["limit"])
 
     def _moved_out(self, f: _Flight, H: Floats, K: Floats, displacement: Floats, q_next: Floats) -> Floats:
         """(6)."""
@@ -456,6 +480,11 @@ class ContactStep:
                 p[:, o + 3 : o + 6] = np.einsum("bji,bj->bi", R, turn)
             p[:, o : o + 3] = np.einsum("bji,bj->bi", R, velocity)
         return p, gain, rest
+
+
+def _joint_at(m: Mechanism, velocity: int) -> str:
+    """Name of the joint of a velocity."""
+    return next(name for name, part in zip(m.joint_names, m.v_slices, strict=True) if velocity < part.stop)
 
 
 def _turn(A: Floats, B: Floats, v: Floats) -> Floats:
