@@ -41,7 +41,8 @@ __all__ = ["InverseKinematics", "damped_step", "inverse_kinematics"]
 
 Floats = NDArray[np.float64]
 
-_ROUNDS = 40  # in one attempt
+_ROUNDS = 100  # in one attempt, which ends before where errors fall slowly; many only at singular targets
+_PULLED_ROUNDS = 20
 _LARGEST_STEP = 1.0
 _CANDIDATES = 32
 _FIRST = 4  # candidates that are tried at first, then twice as many each time
@@ -243,7 +244,7 @@ class _Search:
     def pulled(self, q: Floats, posture: Floats, weight: float) -> Floats:
         """Postures near the wanted one from which the targets are in reach: tasks with a pull towards it."""
         rows = np.arange(len(q))
-        for _ in range(_ROUNDS // 2):
+        for _ in range(_PULLED_ROUNDS):
             e, J, _, _ = self.tasks.evaluate(q, rows)
             away = difference(self.m, q, posture)
             pull = np.broadcast_to(weight * np.eye(self.m.nv), (len(q), self.m.nv, self.m.nv))
