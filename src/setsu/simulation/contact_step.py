@@ -128,6 +128,10 @@ class ContactStep:
                 self.moves[body, d] = True
                 d = int(parent[d])
         self.carried = {int(r["body"]): self._bodies_of(r) for r in self.roots}
+        roots = [self.carried[int(r["body"])][0] for r in self.roots if r["free"]]
+        self.alone = len(self.roots) == 1 and len(roots) == 1 and len(roots[0]) == m.n_bodies
+        self.centroidal_matrix = native_function(m, "centroidal_matrix").fast
+        self.center_of_mass = native_function(m, "center_of_mass").fast
         self._read_contacts(world, problem.contacts[: problem.counts[0]], world.scene.points)
         self.keeps = False  # whether (8) of flight.py acts instead of (7)
         self.still = self.far <= _STILL and self.h * float(np.abs(a[V].copy()).max(initial=0.0)) <= _STILL
@@ -307,8 +311,16 @@ class ContactStep:
                 x[:, o] = way - 0.5 * across + _cross(turn, across) / 12.0
         return x
 
-    def _momentum(self, r: Any, poses: Floats, twists: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def _momentum(
+        self, r: Any, q: Floats, v: Floats, poses: Floats, twists: Floats | None
+    ) -> tuple[Floats, Floats, Floats, Floats]:
         """Centre c, momentum P, angular momentum L about c (or the joint) and inertia about it of a root's tree."""
+        if twists is None:
+            A, turning = self.centroidal_matrix(q), self._turning(r)
+            momentum = (A @ v[..., None])[..., 0]
+            R = poses[:, r["body"], :3, :3]
+            inertia = A[:, 3:, turning] @ np.swapaxes(R, -1, -2)
+            return self.center_of_mass(q), momentum[:, :3], momentum[:, 3:], inertia
         mine, b, second = self.carried[int(r["body"])]
         origin = poses[:, r["body"], :3, 3]
         R, arm = poses[:, mine, :3, :3], poses[:, mine][..., :3, 3] - origin[:, None]
@@ -332,8 +344,13 @@ class ContactStep:
         moment = (T[..., :3, :3] @ b[:, 1:4, None])[..., 0] + b[:, 0, None] * T[..., :3, 3]
         return moment.sum(axis=1) / r["mass"]
 
-    def _twists(self, placed: tuple[Floats, Floats], v: Floats) -> Floats:
-        """Velocities of the bodies' origins and angular velocities (B, n, 6), world axes."""
+    def _twists(self, placed: tuple[Floats, Floats], v: Floats) -> Floats | None:
+        """Velocities of the bodies' origins and angular velocities (B, n, 6), world axes.
+
+        None where one free tree is all there is, whose momentum is that of the whole mechanism.
+        """
+        if self.alone:
+            return None
         poses, columns = placed
         rate = np.swapaxes(columns, 1, 2) * v[..., None]  # (B, nv, 6)
         at = poses[:, self.tree.dof_body][..., :3, 3]
@@ -356,7 +373,7 @@ class ContactStep:
                 raise InputError(
                     "Simulator.derivatives: mechanisms on a spherical joint of the world are not differentiated"
                 )
-            center, P, L, _ = self._momentum(r, f.start[0], twists)
+            center, P, L, _ = self._momentum(r, f.q, f.v, f.start[0], twists)
             T = f.middle[0][:, r["body"]]
             about = self._center(r, f.middle[0])
             o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
@@ -399,7 +416,7 @@ class ContactStep:
             if goal is None:
                 continue
             _, _, P1, L1 = goal
-            center, P, L, inertia = self._momentum(r, placed[0], twists)
+            center, P, L, inertia = self._momentum(r, q, v, placed[0], twists)
             R = placed[0][:, r["body"], :3, :3]
             turn = np.linalg.solve(inertia, (L1 - L)[..., None])[..., 0]
             way = (P1 - P) / r["mass"] + _cross(turn, placed[0][:, r["body"], :3, 3] - center)
@@ -469,7 +486,7 @@ class ContactStep:
             if not r["free"]:
                 continue
             o, R = int(r["velocity"]), placed[0][:, r["body"], :3, :3]
-            center, P, _, inertia = self._momentum(r, placed[0], twists)
+            center, P, _, inertia = self._momentum(r, q, v, placed[0], twists)
             velocity = P / r["mass"]
             rest = rest - 0.5 * (P * P).sum(axis=1) / r["mass"]
             if self.keeps:
