@@ -21,8 +21,10 @@ from setsu.native.control_flow import Intrinsic
 __all__ = ["LANES", "LaneIntrinsic", "gather", "load", "load_at", "root", "spread", "store", "store_at"]
 
 LANES = 4
-# Code depends on what numba_lanes.py makes of these, which therefore has to be part of their names.
-_MADE_BY = hashlib.sha256((Path(__file__).parent / "numba_lanes.py").read_bytes()).hexdigest()[:12]
+# Code depends on what numba_lanes.py makes of these, which therefore has to be part of their names. A checkout under
+# Windows may have other line ends.
+_SOURCE = (Path(__file__).parent / "numba_lanes.py").read_bytes().replace(b"\r\n", b"\n")
+_MADE_BY = hashlib.sha256(_SOURCE).hexdigest()[:12]
 
 
 class LaneIntrinsic(Intrinsic):
