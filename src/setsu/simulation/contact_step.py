@@ -39,6 +39,7 @@ from setsu.dynamics import integrate, kinetic_energy, mass_matrix, potential_ene
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.simulation.contact_step_momentum import TreeMomenta, cross, turning_of
 
 __all__ = ["ContactStep", "Outcome", "refuse_contact_step"]
 
@@ -127,24 +128,11 @@ class ContactStep:
             while d >= 0:
                 self.moves[body, d] = True
                 d = int(parent[d])
-        self.carried = {int(r["body"]): self._bodies_of(r) for r in self.roots}
-        roots = [self.carried[int(r["body"])][0] for r in self.roots if r["free"]]
-        self.alone = len(self.roots) == 1 and len(roots) == 1 and len(roots[0]) == m.n_bodies
-        self.centroidal_matrix = native_function(m, "centroidal_matrix").fast
-        self.center_of_mass = native_function(m, "center_of_mass").fast
+        self.momenta = TreeMomenta(m, tree, self.roots, self.moves)
         self._read_contacts(world, problem.contacts[: problem.counts[0]], world.scene.points)
         self.keeps = False  # whether (8) of flight.py acts instead of (7)
         self.still = self.far <= _STILL and self.h * float(np.abs(a[V].copy()).max(initial=0.0)) <= _STILL
         self.out: Bools = np.zeros(len(self.listed), dtype=bool)  # contacts that (6) moves
-
-    def _bodies_of(self, r: Any) -> tuple[Any, Floats, Floats]:
-        """Bodies of a root's tree, their masses and moments (n, 10), and second moments (n, 3, 3)."""
-        mine = np.flatnonzero(self.tree.reference == r["body"])
-        b = self.tree.masses[mine]
-        second = np.empty((len(mine), 3, 3))
-        second[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]] = b[:, 4:]
-        second[:, [1, 2, 2], [0, 0, 1]] = b[:, [5, 6, 8]]
-        return mine, b, second
 
     def _read_contacts(self, world: Any, contacts: Any, points: Any) -> None:
         """Modes of the contacts, and what stays the same of them."""
@@ -227,7 +215,7 @@ class ContactStep:
                 v_end, settled = self._end_velocity(f, q_next, target), True
                 for r in self.roots:
                     if r["exact"]:
-                        w, part = self._turning(r), 0.0 if self.jumped[r["body"]] else 0.5
+                        w, part = turning_of(r), 0.0 if self.jumped[r["body"]] else 0.5
                         turned = h * (part * v[:, w] + (1.0 - part) * v_end[:, w])
                         settled = settled and bool(np.abs(turned - displacement[:, w]).max() <= _SETTLED)
                         displacement[:, w] = turned
@@ -263,7 +251,7 @@ class ContactStep:
                 if r["free"]:
                     o = slice(r["velocity"], r["velocity"] + 3)
                     turn = slice(r["velocity"] + 3, r["velocity"] + 6)
-                    change[:, o] += h * _cross(middle[:, turn], middle[:, o])
+                    change[:, o] += h * cross(middle[:, turn], middle[:, o])
             if again or self.far <= _FAST:
                 break
             middle = nu + 0.5 * change
@@ -279,7 +267,7 @@ class ContactStep:
         origins = poses[:, self.tree.dof_body][..., :3, 3]  # (B, nv, 3)
         arm = acts[:, :, None] - origins[:, None]
         linear, angular = np.swapaxes(columns[:, :3], 1, 2), np.swapaxes(columns[:, 3:], 1, 2)
-        moved = linear[:, None] + _cross(angular[:, None], arm)
+        moved = linear[:, None] + cross(angular[:, None], arm)
         moved *= self.moves[self.body][None, :, :, None]
         K = np.einsum("cki,bcdi->bckd", self.E, moved)
         K[:, self.at_stop, 0] = self.stop_rows  # (8)
@@ -287,14 +275,10 @@ class ContactStep:
 
     def _triples(self, r: Any) -> list[slice]:
         """Velocities of a root that turn with its axes: angular, and linear ones of free joints."""
-        found = [self._turning(r)]
+        found = [turning_of(r)]
         if r["free"]:
             found.append(slice(int(r["velocity"]), int(r["velocity"]) + 3))
         return found
-
-    @staticmethod
-    def _turning(r: Any) -> slice:
-        return slice(int(r["turning"]), int(r["turning"]) + 3)
 
     def _displacement(self, f: _Flight) -> Floats:
         """Flight.py (2), (3), in the axes of the beginning."""
@@ -302,68 +286,19 @@ class ContactStep:
         x = np.where(self.jumps, h * f.next, 0.5 * h * (f.nu + f.next))
         for r in self.roots:
             R, middle = f.start[0][:, r["body"], :3, :3], f.middle[0][:, r["body"], :3, :3]
-            w = self._turning(r)
+            w = turning_of(r)
             turn = x[:, w] = _turn(middle, R, x[:, w])
             if r["free"]:
                 o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
                 way = _turn(middle, R, x[:, o])
-                across = _cross(turn, way)
-                x[:, o] = way - 0.5 * across + _cross(turn, across) / 12.0
+                across = cross(turn, way)
+                x[:, o] = way - 0.5 * across + cross(turn, across) / 12.0
         return x
-
-    def _momentum(
-        self, r: Any, q: Floats, v: Floats, poses: Floats, twists: Floats | None
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Centre c, momentum P, angular momentum L about c (or the joint) and inertia about it of a root's tree."""
-        if twists is None:
-            A, turning = self.centroidal_matrix(q), self._turning(r)
-            momentum = (A @ v[..., None])[..., 0]
-            R = poses[:, r["body"], :3, :3]
-            inertia = A[:, 3:, turning] @ np.swapaxes(R, -1, -2)
-            return self.center_of_mass(q), momentum[:, :3], momentum[:, 3:], inertia
-        mine, b, second = self.carried[int(r["body"])]
-        origin = poses[:, r["body"], :3, 3]
-        R, arm = poses[:, mine, :3, :3], poses[:, mine][..., :3, 3] - origin[:, None]
-        moment = (R @ b[:, 1:4, None])[..., 0]
-        S = R @ second @ np.swapaxes(R, -1, -2)
-        about = S + _outer(arm, moment) + _outer(moment, arm) + b[:, 0, None, None] * _outer(arm, arm)
-        velocity, omega = twists[:, mine, :3], twists[:, mine, 3:]
-        P = b[:, 0, None] * velocity + _cross(omega, moment)
-        own = np.trace(S, axis1=-2, axis2=-1)[..., None] * omega - (S @ omega[..., None])[..., 0]
-        L = (_cross(moment, velocity) + own + _cross(arm, P)).sum(axis=1)
-        P = P.sum(axis=1)
-        c = (moment + b[:, 0, None] * arm).sum(axis=1) / r["mass"] if r["free"] else np.zeros_like(origin)
-        total = about.sum(axis=1) - r["mass"] * _outer(c, c)
-        inertia = np.trace(total, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - total
-        return origin + c, P, L - _cross(c, P), inertia
-
-    def _center(self, r: Any, poses: Floats) -> Floats:
-        """Centre of mass of a root's tree (B, 3)."""
-        mine, b, _ = self.carried[int(r["body"])]
-        T = poses[:, mine]
-        moment = (T[..., :3, :3] @ b[:, 1:4, None])[..., 0] + b[:, 0, None] * T[..., :3, 3]
-        return moment.sum(axis=1) / r["mass"]
-
-    def _twists(self, placed: tuple[Floats, Floats], v: Floats) -> Floats | None:
-        """Velocities of the bodies' origins and angular velocities (B, n, 6), world axes.
-
-        None where one free tree is all there is, whose momentum is that of the whole mechanism.
-        """
-        if self.alone:
-            return None
-        poses, columns = placed
-        rate = np.swapaxes(columns, 1, 2) * v[..., None]  # (B, nv, 6)
-        at = poses[:, self.tree.dof_body][..., :3, 3]
-        # About the world origin they add up along the tree.
-        about = np.concatenate([rate[..., :3] + _cross(at, rate[..., 3:]), rate[..., 3:]], axis=-1)
-        total = np.einsum("nd,bdi->bni", self.moves.astype(np.float64), about)
-        total[..., :3] += _cross(total[..., 3:], poses[..., :3, 3])
-        return total
 
     def _targets(self, f: _Flight, applied: Floats, lam: Floats, acts: Floats) -> list[Any]:
         """Per root: centre and momentum at the beginning, momentum at the end, flight.py (5)."""
         h, g, found = self.h, self.tree.gravity, []
-        twists = self._twists(f.start, f.v)
+        twists = self.momenta.twists(f.start, f.v)
         force = np.einsum("cki,bck->bci", self.E[self.closed], lam)
         for r in self.roots:
             if not r["exact"]:
@@ -373,17 +308,17 @@ class ContactStep:
                 raise InputError(
                     "Simulator.derivatives: mechanisms on a spherical joint of the world are not differentiated"
                 )
-            center, P, L, _ = self._momentum(r, f.q, f.v, f.start[0], twists)
+            center, P, L, _ = self.momenta.momentum(r, f.q, f.v, f.start[0], twists)
             T = f.middle[0][:, r["body"]]
-            about = self._center(r, f.middle[0])
+            about = self.momenta.center(r, f.middle[0])
             o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
             push = h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, o])
             P1 = P + h * r["mass"] * g + push
-            L1 = L + h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, self._turning(r)])
-            L1 = L1 + _cross(T[:, :3, 3] - about, push)
+            L1 = L + h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, turning_of(r)])
+            L1 = L1 + cross(T[:, :3, 3] - about, push)
             mine = self.tree.reference[self.body[self.closed]] == r["body"]
             P1 = P1 + force[:, mine].sum(axis=1)
-            L1 = L1 + _cross(acts[:, self.closed][:, mine] - about[:, None], force[:, mine]).sum(axis=1)
+            L1 = L1 + cross(acts[:, self.closed][:, mine] - about[:, None], force[:, mine]).sum(axis=1)
             found.append((center, P, P1, L1))
         return found
 
@@ -396,7 +331,7 @@ class ContactStep:
                 continue
             center, P, P1, _ = goal
             rate = P1 if self.jumped[r["body"]] else 0.5 * (P + P1)
-            shift = center + self.h / r["mass"] * rate - self._center(r, poses)
+            shift = center + self.h / r["mass"] * rate - self.momenta.center(r, poses)
             o = int(r["coordinate"])
             q[:, o : o + 3] += shift @ r["axes"]
         return q
@@ -411,15 +346,15 @@ class ContactStep:
             R, middle = placed[0][:, r["body"], :3, :3], f.middle[0][:, r["body"], :3, :3]
             for o in self._triples(r):
                 v[:, o] = _turn(middle, R, f.next[:, o])
-        twists = self._twists(placed, v)
+        twists = self.momenta.twists(placed, v)
         for r, goal in zip(self.roots, target, strict=True):
             if goal is None:
                 continue
             _, _, P1, L1 = goal
-            center, P, L, inertia = self._momentum(r, q, v, placed[0], twists)
+            center, P, L, inertia = self.momenta.momentum(r, q, v, placed[0], twists)
             R = placed[0][:, r["body"], :3, :3]
             turn = np.linalg.solve(inertia, (L1 - L)[..., None])[..., 0]
-            way = (P1 - P) / r["mass"] + _cross(turn, placed[0][:, r["body"], :3, 3] - center)
+            way = (P1 - P) / r["mass"] + cross(turn, placed[0][:, r["body"], :3, 3] - center)
             o = int(r["velocity"])
             v[:, o : o + 3] += np.einsum("bji,bj->bi", R, way)
             v[:, o + 3 : o + 6] += np.einsum("bji,bj->bi", R, turn)
@@ -481,19 +416,19 @@ class ContactStep:
         else:
             gain = gain - self.given
         p, placed = np.zeros_like(v), self._placed(q)
-        twists, rest = self._twists(placed, v), T
+        twists, rest = self.momenta.twists(placed, v), T
         for r, goal in zip(self.roots, target, strict=True):
             if not r["free"]:
                 continue
             o, R = int(r["velocity"]), placed[0][:, r["body"], :3, :3]
-            center, P, _, inertia = self._momentum(r, q, v, placed[0], twists)
+            center, P, _, inertia = self.momenta.momentum(r, q, v, placed[0], twists)
             velocity = P / r["mass"]
             rest = rest - 0.5 * (P * P).sum(axis=1) / r["mass"]
             if self.keeps:
                 L = goal[3]
                 turn = np.linalg.solve(inertia, L[..., None])[..., 0]
                 rest = rest - 0.5 * (turn * L).sum(axis=1)
-                velocity = velocity + _cross(turn, placed[0][:, r["body"], :3, 3] - center)
+                velocity = velocity + cross(turn, placed[0][:, r["body"], :3, 3] - center)
                 p[:, o + 3 : o + 6] = np.einsum("bji,bj->bi", R, turn)
             p[:, o : o + 3] = np.einsum("bji,bj->bi", R, velocity)
         return p, gain, rest
@@ -507,19 +442,3 @@ def _joint_at(m: Mechanism, velocity: int) -> str:
 def _turn(A: Floats, B: Floats, v: Floats) -> Floats:
     """Vectors v (B, 3) in the axes A, in the axes B."""
     return (np.swapaxes(B, -1, -2) @ (A @ v[..., None]))[..., 0]
-
-
-def _cross(a: Floats, b: Floats) -> Floats:
-    """a x b along the last axis; NumPy's own spends most of its time on axes."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    x = ay * bz
-    result = np.empty((*x.shape, 3))
-    np.subtract(x, az * by, out=result[..., 0])
-    np.subtract(az * bx, ax * bz, out=result[..., 1])
-    np.subtract(ax * by, ay * bx, out=result[..., 2])
-    return result
-
-
-def _outer(a: Floats, b: Floats) -> Floats:
-    return a[..., :, None] * b[..., None, :]
