@@ -190,3 +190,49 @@ def test_what_is_not_differentiated_is_refused_by_name() -> None:
     sim.reset(q, v)
     with pytest.raises(setsu.InputError, match="sugihara2002"):
         sim.derivatives(np.zeros(6))
+
+
+def stool_state(gap: float) -> tuple[setsu.Mechanism, np.ndarray, np.ndarray]:
+    """Three legs on hips that are about to reach their stops, feet `gap` above the floor, along which they slide: where
+    feet stick and stops hold, more is held than moves, and differences meet other modes."""
+    b = setsu.MechanismBuilder("stool")
+    b.add_body("base", joint=setsu.Free(name="base"), mass=3.0, inertia=np.diag([0.03, 0.04, 0.05]))
+    for k, (x, y) in enumerate([(0.2, 0.1), (0.2, -0.1), (-0.2, 0.0)]):
+        hip = setsu.Revolute((0.0, 1.0, 0.0), lower=-0.3, upper=0.3, name=f"hip{k}")
+        inertia = np.diag([0.004, 0.004, 0.001])
+        b.add_body(
+            f"leg{k}", "base", hip, setsu.placement((x, y, 0.0)), mass=0.4, center_of_mass=(0.01, 0, -0.15),
+            inertia=inertia,
+        )  # fmt: skip
+        b.add_contact_points(f"leg{k}", (0.0, 0.0, -0.3), setsu.Material(0.8))
+    m = b.build()
+    q, v = m.neutral(), np.zeros(m.nv)
+    q[7:], v[6:] = [0.3 - 1e-5, 0.3 - 1e-5, -0.3 + 1e-5], [0.3, 0.2, -0.25]
+    q[2] = gap + 0.3 * np.cos(q[7])
+    v[[0, 1, 2]] = 0.5, 0.2, -0.05
+    return m, q, v
+
+
+@pytest.mark.parametrize("place", ["in the air", "on its feet"])
+def test_stops_of_joints(place: str) -> None:
+    """Joints that reach their stops within the step, alone and while feet land; a stop far away changes nothing."""
+    m, q, v = stool_state(0.3 if place == "in the air" else 1e-5)
+    tau, e = np.zeros(m.nv), np.full(3 * m.nv, 2e-6)
+    sim = setsu.Simulator(m, step=H, environment=FLOOR, joint_stops=True)
+    sim.reset(q, v)
+    d = sim.derivatives(tau)
+    assert d.boundaries == ()
+    ends = []
+    for state in zip(*shifted(m, q, v, tau, e), strict=True):
+        sim.reset(*state[:2])
+        sim.step(state[2])
+        ends.append((sim.q, sim.v))
+    Q1, V1 = (np.array([end[k] for end in ends]) for k in range(2))
+    assert_blocks(m, whole(d), slopes(m, d.q[None], Q1, V1, e), 1e-9 / (H * 2e-6 * 1e3))
+    assert np.abs(d.dv_dq[6:]).max() > 100.0  # a stop's velocity is its gap over the step
+    q[7:] = 0.0
+    q[2] += 0.1
+    free = setsu.Simulator(m, step=H, environment=FLOOR)
+    for world in (sim, free):
+        world.reset(q, v)
+    np.testing.assert_array_equal(whole(sim.derivatives(tau)), whole(free.derivatives(tau)))

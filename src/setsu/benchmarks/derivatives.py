@@ -3,7 +3,9 @@
     measure_derivatives(quick=True)
 
 Loops: `constrained_dynamics_derivatives`, with all loop wrenches, beside `constraintDynamics` and
-`computeConstraintDynamicsDerivatives` on the same closed states, one call and a batch (Pinocchio: a loop in Python).
+`computeConstraintDynamicsDerivatives` on the same closed states, by single calls in a loop in Python (both) and as one
+batch (which Pinocchio has not).
+Trees (`forward_dynamics_derivatives`) stand in `setsu bench` itself.
 Derivatives by the torque, which do not depend on how loops are held, are compared before anything is timed.
 Contact: `Simulator.derivatives` of a quadruped on its feet beside `mjd_transitionFD`, central differences. Times are
 processor times, the least of several rounds taken in turn.
@@ -116,8 +118,9 @@ def _loops(rounds: int, progress: Progress) -> list[DerivativesRow]:
         ours = setsu.constrained_dynamics_derivatives(m, q[0], v[0], tau[0]).dtau
         apart = float(np.abs(ours - theirs(q[0], v[0], tau[0])[2]).max() / np.abs(ours).max())
 
-        def single(m: Any = m, q: Floats = q, v: Floats = v, tau: Floats = tau) -> object:
-            return setsu.constrained_dynamics_derivatives(m, q[0], v[0], tau[0])
+        def single(m: Any = m, q: Floats = q, v: Floats = v, tau: Floats = tau) -> None:
+            for state in zip(q, v, tau, strict=True):
+                setsu.constrained_dynamics_derivatives(m, *state)
 
         def batch(m: Any = m, q: Floats = q, v: Floats = v, tau: Floats = tau) -> object:
             return setsu.constrained_dynamics_derivatives(m, q, v, tau)
@@ -126,7 +129,7 @@ def _loops(rounds: int, progress: Progress) -> list[DerivativesRow]:
             return [theirs(*state) for state in zip(q, v, tau, strict=True)]
 
         one, many, other = (1e6 * seconds for seconds in _least(rounds, [single, batch, peer]))
-        rows.append(DerivativesRow(name, "Pinocchio", 1, one, other / _BATCH, 1.0, apart))
+        rows.append(DerivativesRow(name, "Pinocchio", 1, one / _BATCH, other / _BATCH, 1.0, apart))
         rows.append(DerivativesRow(name, "Pinocchio", _BATCH, many / _BATCH, other / _BATCH, 5.0, apart))
     return rows
 

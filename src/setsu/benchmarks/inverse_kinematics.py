@@ -1,11 +1,13 @@
-"""The study of inverse kinematics: success and time on random reachable poses, beside Pink and mink.
+"""The study of inverse kinematics: success and time on random reachable poses, beside Pink, mink and TRAC-IK.
 
     measure_inverse_kinematics(quick=True)
 
 Targets are poses of the tool at random postures within limits (closed ones for machines with loops). Success means
 1e-6 m and 1e-6 rad, within limits, loops closed to 1e-10. Every solver iterates to that tolerance, and begins again
 from random postures where it does not get there, at most RESTARTS times. Pink and mink take full Gauss-Newton steps
-(dt = 1, damping that grows with the error) within joint limits, their QPs solved by daqp. They do not close loops.
+(dt = 1, damping that grows with the error) within joint limits, their QPs solved by daqp. Loops are closed by ours and
+by mink, whose `EqualityConstraintTask` is given the loops of the MJCF that Setsu writes, on the machine whose joints
+all have one coordinate there too; Pink and TRAC-IK do not close them. TRAC-IK restarts by itself for up to a second.
 Times are processor times.
 """
 
@@ -19,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +33,7 @@ import setsu
 from setsu.benchmarks.goals import Goal
 from setsu.benchmarks.machine import Machine, describe_machine
 from setsu.benchmarks.subjects import robot
+from setsu.spatial import quaternion_from_rotation
 
 __all__ = [
     "INVERSE_KINEMATICS",
@@ -47,7 +51,10 @@ TOLERANCE = 1e-6
 # Of each component, so that vectors are within the tolerance whoever stops by it.
 COMPONENT = TOLERANCE / np.sqrt(3.0)
 RESTARTS = 60
+_LIMIT = 1e-8  # rad or m: TRAC-IK keeps limits to single precision
+_ATTEMPTS_WITH_LOOPS = 5
 ROUNDS = 100  # of Pink and mink in one attempt
+_FEW = 50  # poses of machines with loops by others, which take seconds where they fail
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float], None]
@@ -60,6 +67,7 @@ class _Subject:
     mechanism: setsu.Mechanism
     frame: str
     urdf: str = ""
+    fixed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,15 +98,22 @@ def measure_inverse_kinematics(
     subjects, rows, missing = _subjects(), [], set()
     for number, subject in enumerate(subjects):
         m = subject.mechanism
-        poses = setsu.frame_pose(m, _postures(m, count), subject.frame)
+        poses = setsu.frame_pose(m, _postures(m, count, subject.fixed), subject.frame)
         progress(f"{subject.name}, setsu", number / len(subjects))
-        setsu.inverse_kinematics(m, {subject.frame: poses[:20]}, tolerance=COMPONENT)  # code is made
+        options: Any = {"tolerance": COMPONENT, "restarts": RESTARTS, "fixed": subject.fixed}
+        setsu.inverse_kinematics(m, {subject.frame: poses[:20]}, **options)  # code is made
         began = process_time()
-        together = setsu.inverse_kinematics(m, {subject.frame: poses}, tolerance=COMPONENT, restarts=RESTARTS)
+        together = setsu.inverse_kinematics(m, {subject.frame: poses}, **options)
         rows.append(_row(subject, "setsu, one call", poses, together.q, process_time() - began))
         solvers: dict[str, Callable[[], Solver]] = {"setsu, pose by pose": lambda s=subject: _setsu(s)}
         if subject.urdf:
-            solvers |= {"Pink": lambda s=subject: _pink(s), "mink": lambda s=subject: _mink(s)}
+            solvers |= {
+                "Pink": lambda s=subject: _pink(s),
+                "mink": lambda s=subject: _mink(s),
+                "TRAC-IK": lambda s=subject: _trac_ik(s),
+            }
+        elif all(body.joint.nv == 1 for body in m.moving):
+            solvers |= {"mink": lambda s=subject: _mink_with_loops(s)}
         for name, make in solvers.items():
             progress(f"{subject.name}, {name}", number / len(subjects))
             try:
@@ -107,10 +122,11 @@ def measure_inverse_kinematics(
                 missing.add(name)
                 continue
             rng = np.random.default_rng(1)
-            solve(poses[0], rng)
+            some = poses if name.startswith("setsu") or subject.urdf else poses[:_FEW]
+            solve(some[0], rng)
             began = process_time()
-            q = np.array([solve(pose, rng) for pose in poses])
-            rows.append(_row(subject, name, poses, q, process_time() - began))
+            q = np.array([solve(pose, rng) for pose in some])
+            rows.append(_row(subject, name, some, q, process_time() - began))
     progress("done", 1.0)
     return InverseKinematicsStudy(describe_machine(), tuple(rows), tuple(sorted(missing)))
 
@@ -124,28 +140,32 @@ def _row(subject: _Subject, solver: str, poses: Floats, q: Floats, seconds: floa
     near &= np.linalg.norm(turn, axis=1) <= TOLERANCE
     if m.loops or m.couplings:
         near &= np.abs(setsu.loop_error(m, q)).max(axis=1, initial=0.0) < 1e-10
-    if m.nq == m.nv:
-        near &= ((q >= m.lower - 1e-9) & (q <= m.upper + 1e-9)).all(axis=1)
+    for body, where_q, where_v in zip(m.moving, m.q_slices, m.v_slices, strict=True):
+        if body.joint.nq == body.joint.nv:
+            near &= (q[:, where_q] >= m.lower[where_v] - _LIMIT).all(axis=1)
+            near &= (q[:, where_q] <= m.upper[where_v] + _LIMIT).all(axis=1)
     return InverseKinematicsRow(subject.name, solver, len(q), float(near.mean()), round(1e3 * seconds / len(q), 3))
 
 
-def _postures(m: setsu.Mechanism, count: int) -> Floats:
+def _postures(m: setsu.Mechanism, count: int, fixed: tuple[str, ...] = ()) -> Floats:
     """Random postures within limits; of machines with loops, closed ones about the reference."""
     rng = np.random.default_rng(20_261)
     if not m.loops:
         return np.array([m.random_configuration(rng) for _ in range(count)])
-    home, found = setsu.close_loops(m, m.reference_configuration()), []
+    home, found = setsu.close_loops(m, m.reference_configuration()), np.zeros((0, m.nq))
     while len(found) < count:
-        away = setsu.integrate(m, home, 0.3 * rng.standard_normal(m.nv), 1.0)
-        try:
-            found.append(setsu.close_loops(m, away))
-        except setsu.ClosingError:
-            continue
-    return np.array(found)
+        shift = 0.3 * rng.standard_normal((count, m.nv))
+        for name in fixed:
+            shift[:, m.v_slices[m.joint_index(name)]] = 0.0
+        # The world is where it is: what is left of the problem is to close the loops.
+        near = setsu.integrate(m, home, shift, 1.0)
+        closed = setsu.inverse_kinematics(m, {"world": np.eye(4)}, near, fixed=fixed, restarts=0)
+        found = np.concatenate([found, closed.q[closed.converged]])
+    return found[:count]
 
 
 def _subjects() -> list[_Subject]:
-    """Panda and UR10 where their files are installed, a Stewart platform, a delta robot and a linkage leg."""
+    """Panda and UR10 where their files are installed, a Stewart platform, a delta robot, a linkage leg and a biped."""
     found = []
     for name, frame in (("panda", "panda_hand"), ("ur10", "tool0")):
         subject = robot(name)
@@ -166,12 +186,15 @@ def _subjects() -> list[_Subject]:
         ("Jansen leg", samples.jansen_leg()),
     ):
         found.append(_Subject(name, m, m.body_names[0] if "platform" in name else m.body_names[-1]))
+    biped = samples.closed_leg_biped()
+    found.append(_Subject("closed-leg biped", biped, "left_foot", fixed=("free",)))  # its trunk stays
     return found
 
 
 def _setsu(subject: _Subject) -> Solver:
     m, frame = subject.mechanism, subject.frame
-    return lambda pose, rng: setsu.inverse_kinematics(m, {frame: pose}, tolerance=COMPONENT, restarts=RESTARTS).q
+    options: Any = {"tolerance": COMPONENT, "restarts": RESTARTS, "fixed": subject.fixed}
+    return lambda pose, rng: setsu.inverse_kinematics(m, {frame: pose}, **options).q
 
 
 def _random(m: setsu.Mechanism, rng: np.random.Generator) -> Floats:
@@ -236,6 +259,76 @@ def _mink(subject: _Subject) -> Solver:
                 configuration.integrate_inplace(velocity, 1.0)
             q = there.q_to(_random(subject.mechanism, rng))
         return there.q_from(configuration.q)
+
+    return solve
+
+
+def _mink_with_loops(subject: _Subject) -> Solver:
+    """mink on the MJCF of a mechanism with loops, which it closes as a task of weight 10 like ours."""
+    mujoco, mink = import_module("mujoco"), import_module("mink")
+    mujoco_map = import_module("setsu.interop").mujoco
+    import_module("daqp")
+    m = _with_inertia(subject.mechanism)
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", setsu.ModelWarning)
+        path = Path(folder) / "machine.xml"
+        m.save(path)
+        model = mujoco.MjModel.from_xml_path(str(path))
+    there = mujoco_map(m, model)
+    task = mink.FrameTask(subject.frame, "body", position_cost=1.0, orientation_cost=1.0, lm_damping=1e-2)
+    loops = mink.EqualityConstraintTask(model, cost=10.0)
+    bounds = [mink.ConfigurationLimit(model, gain=1.0)]
+    configuration = mink.Configuration(model)
+    home = setsu.close_loops(m, m.reference_configuration())
+
+    def solve(pose: Floats, rng: np.random.Generator) -> Floats:
+        task.set_target(mink.SE3.from_matrix(pose))
+        q = home
+        for _ in range(_ATTEMPTS_WITH_LOOPS):
+            configuration.update(there.q_to(q))
+            for _ in range(ROUNDS):
+                apart = np.abs(task.compute_error(configuration)).max()
+                if apart <= COMPONENT and np.abs(loops.compute_error(configuration)).max() <= 1e-11:
+                    break
+                velocity = mink.solve_ik(
+                    configuration, [task, loops], 1.0, solver="daqp", damping=1e-12, limits=bounds, safety_break=False
+                )
+                configuration.integrate_inplace(velocity, 1.0)
+            else:
+                q = setsu.integrate(m, home, 0.3 * rng.standard_normal(m.nv), 1.0)
+                continue
+            break
+        return there.q_from(configuration.q)
+
+    return solve
+
+
+def _with_inertia(m: setsu.Mechanism) -> setsu.Mechanism:
+    """The same kinematics with bodies that MuJoCo takes: it refuses rods without inertia."""
+    builder = setsu.MechanismBuilder(m.name)
+    for body in m.bodies:
+        inertia = 1e-2 * np.eye(3)
+        builder.add_body(body.name, body.parent, body.joint, body.pose.matrix, 1.0, (0.0, 0.0, 0.0), inertia)
+    for loop in m.loops:
+        builder.add_loop(loop.name, loop.body_a, loop.body_b, loop.joint, loop.pose_a.matrix, loop.pose_b.matrix)
+    return builder.build()
+
+
+def _trac_ik(subject: _Subject) -> Solver:
+    """TRAC-IK on the same file, with its own restarts."""
+    pytracik = import_module("pytracik")
+    m = subject.mechanism
+    children = {joint.attrib["link"] for joint in ElementTree.fromstring(subject.urdf).iter("child")}
+    links = [link.attrib["name"] for link in ElementTree.fromstring(subject.urdf).findall("link")]
+    root = next(name for name in links if name not in children)
+    solver = pytracik.TRAC_IK(root, subject.frame, subject.urdf, 1.0, COMPONENT, pytracik.SolveType.Speed)
+    count = pytracik.get_num_joints(solver)
+    start = np.clip(m.neutral(), m.lower, m.upper)
+
+    def solve(pose: Floats, rng: np.random.Generator) -> Floats:
+        x, y, z, w = quaternion_from_rotation(pose[:3, :3])
+        found = np.array(pytracik.ik(solver, start[:count], *pose[:3, 3], x, y, z, w))
+        return np.concatenate([found[-count:], start[count:]])
 
     return solve
 

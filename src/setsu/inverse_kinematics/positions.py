@@ -33,6 +33,7 @@ from setsu.dynamics import difference, integrate
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.dynamics.numbers import finite_array
 from setsu.errors import InputError
+from setsu.inverse_kinematics.search_space import CompiledSearch
 from setsu.inverse_kinematics.tasks import Tasks, make_tasks
 from setsu.mechanism import Mechanism
 
@@ -40,15 +41,15 @@ __all__ = ["InverseKinematics", "damped_step", "inverse_kinematics"]
 
 Floats = NDArray[np.float64]
 
-_ROUNDS = 40  # in one attempt
+_ROUNDS = 100  # in one attempt, which ends before where errors fall slowly; many only at singular targets
+_PULLED_ROUNDS = 20
 _LARGEST_STEP = 1.0
 _CANDIDATES = 32
-_SIDE_BY_SIDE = 4
+_FIRST = 4  # candidates that are tried at first, then twice as many each time
+_WAVES = 64  # of candidates, kept with a mechanism
 # Random postures of a caller's own generator with the same seed are others: none is a candidate by accident.
 _STREAM = 0x5E75
-_AT_ONCE = 1000  # problems whose candidates are looked at together
 _LOOPS_CLOSED = 1e-11
-_STUCK = 1e6  # damping beyond which no step is left
 _SLOW, _HASTY, _TO_THE_END = (
     (0.98, 6),
     (0.8, 4),
@@ -136,9 +137,7 @@ def inverse_kinematics(
         q = search.pulled(q, pull, float(posture_weight))
     attempts = _whole(restarts, f"{what}: restarts")
     search.best[:] = q  # held joints keep these coordinates
-    if q0 is None and pull is None and attempts:
-        q = search.nearest(np.arange(tasks.count), 0, _SIDE_BY_SIDE, also=q)
-    search.run(q, attempts)
+    search.run(q, attempts, choose=q0 is None and pull is None and attempts > 0)
     return search.result()
 
 
@@ -199,11 +198,10 @@ class _Search:
         self.coordinate = np.array([q for _, q in single], dtype=np.intp)
         self.lower = m.lower[self.velocity] if limits else np.full(len(single), -np.inf)
         self.upper = m.upper[self.velocity] if limits else np.full(len(single), np.inf)
-        count = tasks.count
-        self.best = np.tile(m.neutral(), (count, 1))
-        self.best_cost = np.full(count, np.inf)
-        self.done = np.zeros(count, dtype=bool)
-        self.rounds = np.zeros(count, dtype=np.int64)
+        coordinate, lower, upper = np.full(m.nv, -1), np.full(m.nv, -np.inf), np.full(m.nv, np.inf)
+        coordinate[self.velocity], lower[self.velocity], upper[self.velocity] = self.coordinate, self.lower, self.upper
+        self.search = CompiledSearch(tasks, held, coordinate, lower, upper)
+        self.best, self.done, self.rounds = self.search.best, self.search.done, self.search.rounds
 
     def within_limits(self, q: Floats) -> Floats:
         q = q.copy()
@@ -212,26 +210,41 @@ class _Search:
         q[:, own] = np.clip(q[:, own], self.lower[free], self.upper[free])
         return q
 
-    def run(self, q: Floats, restarts: int) -> None:
-        """Search from q (count, nq), then from random postures where that fails."""
-        wave, side_by_side = 1, max(1, len(q) // max(1, self.tasks.count))
-        patience = _HASTY if side_by_side > 1 else _SLOW  # one given start is worth more rounds than one of many
-        self._attempt(q, np.repeat(np.arange(self.tasks.count), side_by_side), patience)
+    def run(self, q: Floats, restarts: int, choose: bool) -> None:
+        """Search from q (count, nq), then from random postures where that fails.
+
+        choose: begin with the nearest of q and some random postures. Every problem chooses from the same ones, so that
+        it does not matter which problems are solved together.
+        """
+        rows, tried = np.arange(self.tasks.count), _FIRST if choose else 1
+        # One given start is worth more rounds than one of many.
+        patience, candidates = (_HASTY, self._candidates(0)) if choose else (_SLOW, None)
+        self.search.run(rows, patience, _ROUNDS, self.tolerance, q, candidates, tried)
+        wave = 1
         while restarts > 0 and not self.done.all():
-            # Several searches for one problem go side by side: a batch costs little more than one.
-            side_by_side = min(2 * side_by_side, restarts, 4 * _SIDE_BY_SIDE)
-            restarts -= side_by_side
-            rows = np.flatnonzero(~self.done)
-            self._attempt(self.nearest(rows, wave, side_by_side), np.repeat(rows, side_by_side), _HASTY)
+            tried = min(2 * tried, restarts, 4 * _FIRST)
+            restarts -= tried
+            rows = np.flatnonzero(self.done == 0)
+            self.search.run(rows, _HASTY, _ROUNDS, self.tolerance, None, self._candidates(wave), tried)
             wave += 1
-        left = np.flatnonzero(~self.done)
+        left = np.flatnonzero(self.done == 0)
         if left.size:  # out of reach: the nearest posture found, to the end
-            self._attempt(self.best[left].copy(), left, _TO_THE_END)
+            self.search.run(left, _TO_THE_END, _ROUNDS, self.tolerance, self.best[left])
+
+    def _candidates(self, wave: int) -> Floats:
+        """Random postures (k, nq) to begin with (4)."""
+        known = self.search.drawn
+        key = (self.seed, wave, self.lower.tobytes(), self.upper.tobytes())
+        if key not in known:
+            if len(known) >= _WAVES:
+                known.clear()
+            known[key] = self._random(_CANDIDATES, np.random.default_rng([_STREAM, self.seed, wave]))
+        return known[key]
 
     def pulled(self, q: Floats, posture: Floats, weight: float) -> Floats:
         """Postures near the wanted one from which the targets are in reach: tasks with a pull towards it."""
         rows = np.arange(len(q))
-        for _ in range(_ROUNDS // 2):
+        for _ in range(_PULLED_ROUNDS):
             e, J, _, _ = self.tasks.evaluate(q, rows)
             away = difference(self.m, q, posture)
             pull = np.broadcast_to(weight * np.eye(self.m.nv), (len(q), self.m.nv, self.m.nv))
@@ -241,47 +254,6 @@ class _Search:
             if np.abs(step).max(initial=0.0) < 1e-6:
                 break
         return q
-
-    def _attempt(self, q: Floats, rows: NDArray[np.intp], patience: tuple[float, int]) -> None:
-        """Rounds (1)-(3) for the problems `rows` from q, until each is met or stuck."""
-        e, J, plain, loops = self.tasks.evaluate(q, rows)
-        cost = 0.5 * np.sum(e * e, axis=1)
-        mu, marked, since = np.full(len(q), 1e-3), cost.copy(), np.zeros(len(q), dtype=np.int64)
-        for _ in range(_ROUNDS):
-            met = self._met(plain, loops)
-            self._keep(rows, q, cost, met)
-            slow, most = patience
-            stale = since >= most
-            stuck = stale & (cost > slow * marked) | (mu > _STUCK)
-            marked[stale], since[stale] = cost[stale], 0
-            go_on = ~(met | stuck | self.done[rows])
-            if not go_on.any():
-                return
-            if not go_on.all():
-                q, e, J, plain, loops = (part[go_on] for part in (q, e, J, plain, loops))
-                cost, mu, marked = (part[go_on] for part in (cost, mu, marked))
-                since, rows = since[go_on], rows[go_on]
-            self.rounds[rows] += 1
-            trial = self._moved(q, self._step(q, e, J, mu * cost))
-            new = self.tasks.evaluate(trial, rows)
-            new_cost = 0.5 * np.sum(new[0] * new[0], axis=1)
-            better = new_cost < cost  # (3)
-            for old, fresh in zip((q, e, J, plain, loops, cost), (trial, *new, new_cost), strict=True):
-                old[better] = fresh[better]
-            mu = np.where(better, np.maximum(0.2 * mu, 1e-9), 8.0 * np.maximum(mu, 1e-6))
-            since += 1
-        self._keep(rows, q, cost, self._met(plain, loops))
-
-    def _met(self, plain: Floats, loops: Floats) -> NDArray[np.bool_]:
-        closed = np.abs(loops).max(axis=1, initial=0.0) <= _LOOPS_CLOSED
-        return closed & (np.abs(plain).max(axis=1, initial=0.0) <= self.tolerance)
-
-    def _keep(self, rows: NDArray[np.intp], q: Floats, cost: Floats, met: NDArray[np.bool_]) -> None:
-        better = np.flatnonzero((cost < self.best_cost[rows]) & ~self.done[rows] | met)
-        better = better[np.argsort(-cost[better], kind="stable")]  # of several for one problem the best comes last
-        chosen = rows[better]
-        self.best[chosen], self.best_cost[chosen] = q[better], cost[better]
-        self.done[rows[met]] = True
 
     def _step(self, q: Floats, e: Floats, J: Floats, damping: Floats) -> Floats:
         """A step (1), cut (2); coordinates at a limit that it would leave through stay."""
@@ -305,27 +277,6 @@ class _Search:
 
     def _moved(self, q: Floats, step: Floats) -> Floats:
         return self.within_limits(integrate(self.m, q, step, 1.0))
-
-    def nearest(self, rows: NDArray[np.intp], wave: int, count: int, also: Floats | None = None) -> Floats:
-        """Postures to begin with (len(rows) x count, nq): those of least error of a few random ones (4).
-
-        Every problem chooses from the same ones, so that it does not matter which problems are solved together.
-        also: postures (len(rows), nq) to choose from besides. Held joints are as in the best posture so far.
-        """
-        drawn = self._random(_CANDIDATES, np.random.default_rng([_STREAM, self.seed, wave]))
-        chosen = []
-        for some in np.array_split(rows, max(1, len(rows) // _AT_ONCE)):
-            candidates = np.repeat(drawn[None], len(some), axis=0)
-            if also is not None:
-                candidates = np.concatenate([also[np.searchsorted(rows, some)][:, None], candidates], axis=1)
-            for where_q, where_v in zip(self.m.q_slices, self.m.v_slices, strict=True):
-                if self.held[where_v].any():
-                    candidates[:, :, where_q] = self.best[some][:, None, where_q]
-            each = candidates.shape[1]
-            cost = self.tasks.cost(candidates.reshape(-1, self.m.nq), np.repeat(some, each)).reshape(-1, each)
-            order = np.argsort(cost, axis=1, kind="stable")[:, :count]
-            chosen.append(np.take_along_axis(candidates, order[:, :, None], axis=1).reshape(-1, self.m.nq))
-        return np.concatenate(chosen)
 
     def _random(self, count: int, rng: np.random.Generator) -> Floats:
         """Postures (count, nq): uniform within limits, quaternions uniform, else about the reference configuration."""
@@ -353,13 +304,14 @@ class _Search:
     def result(self) -> InverseKinematics:
         """Postures with closed loops, and what they miss."""
         tasks, m, q = self.tasks, self.m, self.best
-        loops = np.zeros(tasks.count)
+        loops, plain = np.zeros(tasks.count), self.search.plain
         if m.loops or m.couplings:
-            for row in np.flatnonzero(~self.done):
+            left = np.flatnonzero(self.done == 0)
+            for row in left:
                 with suppress(ClosingError):  # `loop_error` of the result says so
                     q[row] = close_loops(m, q[row])
+            plain[left] = tasks.errors(q[left], left)
             loops = np.abs(loop_error(m, q)).max(axis=-1, initial=0.0) if tasks.count else loops
-        _, _, plain, _ = tasks.evaluate(q, np.arange(tasks.count))
         shape = tasks.batch
         errors, unreached = {}, {}
         for name, part in zip(tasks.names, tasks.parts, strict=True):

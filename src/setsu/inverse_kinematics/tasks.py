@@ -137,10 +137,9 @@ class Tasks:
             jacobians.append(_LOOP_WEIGHT * G)
         return np.concatenate(weighted, axis=1), np.concatenate(jacobians, axis=1), plain, loops
 
-    def cost(self, q: Floats, rows: NDArray[np.intp]) -> Floats:
-        """Return the weighted squared errors of the tasks alone (n,), loops not counted."""
-        errors = [task.weights * task.error(self.mechanism, q, rows) for task in self.tasks]
-        return np.sum(np.concatenate(errors, axis=1) ** 2, axis=1)
+    def errors(self, q: Floats, rows: NDArray[np.intp]) -> Floats:
+        """Return the plain errors of the tasks (n, k) in postures q (n, nq) of the problems `rows`."""
+        return np.concatenate([task.error(self.mechanism, q, rows) for task in self.tasks], axis=1)
 
 
 def make_tasks(

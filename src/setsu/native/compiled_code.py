@@ -90,6 +90,7 @@ def _made_here(function: Compiled, signature: Signature) -> NativeModule:
     """What Numba makes of a function, kept under a name that says all that decides it."""
 
     def make() -> bytes:
+        from setsu.native import numba_lanes  # noqa: F401, for functions of lanes
         from setsu.native.bitcode import optimised
         from setsu.native.numba_lowering import lower
 

@@ -15,6 +15,7 @@
     w_n = (K ν')_n + ε λ_n + max(-c, s)/h + β_n,  w_t = (K ν')_t + ε λ_t + β_t - belt     (3)  β_t where a point sticks
     β = (way of the point)/h - K ν' where the tree jumps, else - ½ K (ν + ν')         (4)
     open: λ = 0;  closed: w_n = 0;  sticks: w_t = 0;  slides: λ_t = -μ λ_n w_t/|w_t|  (5)
+    stops of joints: K_n = s r along the joint, s = s r (q - l), β = 0, no tangents       (8)  contact/joint_stops.py
     out of the ground: q' <- q' ⊕ H⁻¹ K_n y, (K_nᵀ H⁻¹ K_n + ε) y = ⅕ depth           (6)  contact/step.py
     v' <- p + σ (v' - p), σ² = 1 - gain/T                                             (7)  contact/energy_guard.py
 
@@ -33,10 +34,12 @@ from numpy.typing import NDArray
 
 from setsu.contact.free_motion import GIVEN, KD, KP, POSITION, TORQUE, VELOCITY, V
 from setsu.contact.impulses import CREEP
+from setsu.contact.scene import STOP
 from setsu.dynamics import integrate, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.simulation.contact_step_momentum import TreeMomenta, cross, turning_of
 
 __all__ = ["ContactStep", "Outcome", "refuse_contact_step"]
 
@@ -58,7 +61,6 @@ def refuse_contact_step(settings: Any) -> None:
         (settings.contact_solver != "default", f"contact_solver={settings.contact_solver!r}"),
         (any(each.loops or each.couplings for each in settings.mechanisms), "loops or couplings in an environment"),
         (settings.contacts, "surface contacts"),
-        (settings.joint_stops, "joint stops"),
         (settings.events, "events"),
         (any(each.coulomb.any() for each in settings.mechanisms), "dry friction of joints in an environment"),
     ):
@@ -126,32 +128,28 @@ class ContactStep:
             while d >= 0:
                 self.moves[body, d] = True
                 d = int(parent[d])
-        self.carried = {int(r["body"]): self._bodies_of(r) for r in self.roots}
+        self.momenta = TreeMomenta(m, tree, self.roots, self.moves)
         self._read_contacts(world, problem.contacts[: problem.counts[0]], world.scene.points)
         self.keeps = False  # whether (8) of flight.py acts instead of (7)
         self.still = self.far <= _STILL and self.h * float(np.abs(a[V].copy()).max(initial=0.0)) <= _STILL
         self.out: Bools = np.zeros(len(self.listed), dtype=bool)  # contacts that (6) moves
-
-    def _bodies_of(self, r: Any) -> tuple[Any, Floats, Floats]:
-        """Bodies of a root's tree, their masses and moments (n, 10), and second moments (n, 3, 3)."""
-        mine = np.flatnonzero(self.tree.reference == r["body"])
-        b = self.tree.masses[mine]
-        second = np.empty((len(mine), 3, 3))
-        second[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]] = b[:, 4:]
-        second[:, [1, 2, 2], [0, 0, 1]] = b[:, [5, 6, 8]]
-        return mine, b, second
 
     def _read_contacts(self, world: Any, contacts: Any, points: Any) -> None:
         """Modes of the contacts, and what stays the same of them."""
         m = self.m
         names = [*world.point_names]
         for c in contacts:
-            if c["point"] < 0 and c["impulse"][0] > 0.0:
+            if c["point"] < 0 and c["point"] != STOP and c["impulse"][0] > 0.0:
                 raise InputError(
-                    f"Simulator.derivatives: in this step of {m.name} bodies touch each other, or a joint its stop; "
-                    "expected contact points of the mechanism at polygons alone"
+                    f"Simulator.derivatives: in this step of {m.name} bodies touch each other; expected contact points "
+                    "of the mechanism at polygons, and stops of joints"
                 )
-        listed = contacts[contacts["point"] >= 0].copy()
+        listed = contacts[(contacts["point"] >= 0) | (contacts["point"] == STOP)].copy()
+        self.at_stop = listed["point"] == STOP
+        self.stops = world.scene.stops[listed["face"][self.at_stop]].copy()
+        self.stop_names = [f'the stop of "{_joint_at(m, int(stop["velocity"]))}"' for stop in self.stops]
+        self.stop_rows = np.zeros((len(self.stops), m.nv))
+        self.stop_rows[np.arange(len(self.stops)), self.stops["velocity"]] = self.stops["sign"] * self.stops["lever"]
         for field_name, what in (("bounces", "bounces"), ("soft", "is soft")):
             if (listed[field_name] > 0).any():
                 name = names[int(listed["point"][np.argmax(listed[field_name] > 0)])]
@@ -160,14 +158,22 @@ class ContactStep:
                 )
         if (np.abs(listed["couple"]) > 0.0).any():
             raise InputError("Simulator.derivatives: torsional and rolling friction are not differentiated")
-        if len(contacts) and (points["radius"][listed["point"]] > 0.0).any():
-            flat = np.abs(listed["axes"][:, 0] - world.scene.polygons["normal"][listed["face"]]).max(initial=0.0)
+        touching = listed[~self.at_stop]
+        if len(touching) and (points["radius"][touching["point"]] > 0.0).any():
+            flat = np.abs(touching["axes"][:, 0] - world.scene.polygons["normal"][touching["face"]]).max(initial=0.0)
             if flat > 1e-12:
                 raise InputError("Simulator.derivatives: a ball on the rim of a polygon is not differentiated")
-        self.listed, self.names = listed, [names[int(k)] for k in listed["point"]]
-        p = points[listed["point"]]
-        self.body, self.at, self.radius = p["body"], p["position"], p["radius"]
-        self.E, self.offset = listed["axes"], listed["offset"]
+        ends = iter(self.stop_names)
+        self.listed = listed
+        self.names = [names[int(k)] if k >= 0 else next(ends) for k in listed["point"]]
+        # A stop has neither a place nor a direction in space: zeros stand for them.
+        self.body, self.radius = np.zeros(len(listed), dtype=np.int64), np.zeros(len(listed))
+        self.at, self.E, self.offset = np.zeros((len(listed), 3)), listed["axes"].copy(), listed["offset"].copy()
+        p = points[touching["point"]]
+        self.body[~self.at_stop], self.radius[~self.at_stop] = p["body"], p["radius"]
+        self.at[~self.at_stop] = p["position"]
+        self.body[self.at_stop] = self.tree.dof_body[self.stops["velocity"]]
+        self.E[self.at_stop], self.offset[self.at_stop] = 0.0, 0.0
         self.closed = listed["impulse"][:, 0] > 0.0
         rubbing = np.linalg.norm(listed["impulse"][:, 1:], axis=1)
         # Penetration recovery, which knows no friction, leaves its own coefficients and velocities behind.
@@ -175,7 +181,7 @@ class ContactStep:
         velocity = listed["rest" if (listed["friction"] != self.friction).any() else "velocity"]
         limit = self.friction * listed["impulse"][:, 0]
         self.slides = self.closed & (rubbing >= limit * (1.0 - 1e-7))
-        self.bends_along = self.closed & (self.radius == 0.0) & (
+        self.bends_along = self.closed & (self.radius == 0.0) & ~self.at_stop & (
             np.linalg.norm(velocity[:, 1:], axis=1) <= _STICKING
         )  # fmt: skip
         self.pressed = listed["gap"] <= -self.creep  # recovery of depth is limited there
@@ -209,7 +215,7 @@ class ContactStep:
                 v_end, settled = self._end_velocity(f, q_next, target), True
                 for r in self.roots:
                     if r["exact"]:
-                        w, part = self._turning(r), 0.0 if self.jumped[r["body"]] else 0.5
+                        w, part = turning_of(r), 0.0 if self.jumped[r["body"]] else 0.5
                         turned = h * (part * v[:, w] + (1.0 - part) * v_end[:, w])
                         settled = settled and bool(np.abs(turned - displacement[:, w]).max() <= _SETTLED)
                         displacement[:, w] = turned
@@ -245,7 +251,7 @@ class ContactStep:
                 if r["free"]:
                     o = slice(r["velocity"], r["velocity"] + 3)
                     turn = slice(r["velocity"] + 3, r["velocity"] + 6)
-                    change[:, o] += h * _cross(middle[:, turn], middle[:, o])
+                    change[:, o] += h * cross(middle[:, turn], middle[:, o])
             if again or self.far <= _FAST:
                 break
             middle = nu + 0.5 * change
@@ -261,20 +267,18 @@ class ContactStep:
         origins = poses[:, self.tree.dof_body][..., :3, 3]  # (B, nv, 3)
         arm = acts[:, :, None] - origins[:, None]
         linear, angular = np.swapaxes(columns[:, :3], 1, 2), np.swapaxes(columns[:, 3:], 1, 2)
-        moved = linear[:, None] + _cross(angular[:, None], arm)
+        moved = linear[:, None] + cross(angular[:, None], arm)
         moved *= self.moves[self.body][None, :, :, None]
-        return np.einsum("cki,bcdi->bckd", self.E, moved)
+        K = np.einsum("cki,bcdi->bckd", self.E, moved)
+        K[:, self.at_stop, 0] = self.stop_rows  # (8)
+        return K
 
     def _triples(self, r: Any) -> list[slice]:
         """Velocities of a root that turn with its axes: angular, and linear ones of free joints."""
-        found = [self._turning(r)]
+        found = [turning_of(r)]
         if r["free"]:
             found.append(slice(int(r["velocity"]), int(r["velocity"]) + 3))
         return found
-
-    @staticmethod
-    def _turning(r: Any) -> slice:
-        return slice(int(r["turning"]), int(r["turning"]) + 3)
 
     def _displacement(self, f: _Flight) -> Floats:
         """Flight.py (2), (3), in the axes of the beginning."""
@@ -282,55 +286,19 @@ class ContactStep:
         x = np.where(self.jumps, h * f.next, 0.5 * h * (f.nu + f.next))
         for r in self.roots:
             R, middle = f.start[0][:, r["body"], :3, :3], f.middle[0][:, r["body"], :3, :3]
-            w = self._turning(r)
+            w = turning_of(r)
             turn = x[:, w] = _turn(middle, R, x[:, w])
             if r["free"]:
                 o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
                 way = _turn(middle, R, x[:, o])
-                across = _cross(turn, way)
-                x[:, o] = way - 0.5 * across + _cross(turn, across) / 12.0
+                across = cross(turn, way)
+                x[:, o] = way - 0.5 * across + cross(turn, across) / 12.0
         return x
-
-    def _momentum(self, r: Any, poses: Floats, twists: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Centre c, momentum P, angular momentum L about c (or the joint) and inertia about it of a root's tree."""
-        mine, b, second = self.carried[int(r["body"])]
-        origin = poses[:, r["body"], :3, 3]
-        R, arm = poses[:, mine, :3, :3], poses[:, mine][..., :3, 3] - origin[:, None]
-        moment = (R @ b[:, 1:4, None])[..., 0]
-        S = R @ second @ np.swapaxes(R, -1, -2)
-        about = S + _outer(arm, moment) + _outer(moment, arm) + b[:, 0, None, None] * _outer(arm, arm)
-        velocity, omega = twists[:, mine, :3], twists[:, mine, 3:]
-        P = b[:, 0, None] * velocity + _cross(omega, moment)
-        own = np.trace(S, axis1=-2, axis2=-1)[..., None] * omega - (S @ omega[..., None])[..., 0]
-        L = (_cross(moment, velocity) + own + _cross(arm, P)).sum(axis=1)
-        P = P.sum(axis=1)
-        c = (moment + b[:, 0, None] * arm).sum(axis=1) / r["mass"] if r["free"] else np.zeros_like(origin)
-        total = about.sum(axis=1) - r["mass"] * _outer(c, c)
-        inertia = np.trace(total, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - total
-        return origin + c, P, L - _cross(c, P), inertia
-
-    def _center(self, r: Any, poses: Floats) -> Floats:
-        """Centre of mass of a root's tree (B, 3)."""
-        mine, b, _ = self.carried[int(r["body"])]
-        T = poses[:, mine]
-        moment = (T[..., :3, :3] @ b[:, 1:4, None])[..., 0] + b[:, 0, None] * T[..., :3, 3]
-        return moment.sum(axis=1) / r["mass"]
-
-    def _twists(self, placed: tuple[Floats, Floats], v: Floats) -> Floats:
-        """Velocities of the bodies' origins and angular velocities (B, n, 6), world axes."""
-        poses, columns = placed
-        rate = np.swapaxes(columns, 1, 2) * v[..., None]  # (B, nv, 6)
-        at = poses[:, self.tree.dof_body][..., :3, 3]
-        # About the world origin they add up along the tree.
-        about = np.concatenate([rate[..., :3] + _cross(at, rate[..., 3:]), rate[..., 3:]], axis=-1)
-        total = np.einsum("nd,bdi->bni", self.moves.astype(np.float64), about)
-        total[..., :3] += _cross(total[..., 3:], poses[..., :3, 3])
-        return total
 
     def _targets(self, f: _Flight, applied: Floats, lam: Floats, acts: Floats) -> list[Any]:
         """Per root: centre and momentum at the beginning, momentum at the end, flight.py (5)."""
         h, g, found = self.h, self.tree.gravity, []
-        twists = self._twists(f.start, f.v)
+        twists = self.momenta.twists(f.start, f.v)
         force = np.einsum("cki,bck->bci", self.E[self.closed], lam)
         for r in self.roots:
             if not r["exact"]:
@@ -340,17 +308,17 @@ class ContactStep:
                 raise InputError(
                     "Simulator.derivatives: mechanisms on a spherical joint of the world are not differentiated"
                 )
-            center, P, L, _ = self._momentum(r, f.start[0], twists)
+            center, P, L, _ = self.momenta.momentum(r, f.q, f.v, f.start[0], twists)
             T = f.middle[0][:, r["body"]]
-            about = self._center(r, f.middle[0])
+            about = self.momenta.center(r, f.middle[0])
             o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
             push = h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, o])
             P1 = P + h * r["mass"] * g + push
-            L1 = L + h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, self._turning(r)])
-            L1 = L1 + _cross(T[:, :3, 3] - about, push)
+            L1 = L + h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, turning_of(r)])
+            L1 = L1 + cross(T[:, :3, 3] - about, push)
             mine = self.tree.reference[self.body[self.closed]] == r["body"]
             P1 = P1 + force[:, mine].sum(axis=1)
-            L1 = L1 + _cross(acts[:, self.closed][:, mine] - about[:, None], force[:, mine]).sum(axis=1)
+            L1 = L1 + cross(acts[:, self.closed][:, mine] - about[:, None], force[:, mine]).sum(axis=1)
             found.append((center, P, P1, L1))
         return found
 
@@ -363,7 +331,7 @@ class ContactStep:
                 continue
             center, P, P1, _ = goal
             rate = P1 if self.jumped[r["body"]] else 0.5 * (P + P1)
-            shift = center + self.h / r["mass"] * rate - self._center(r, poses)
+            shift = center + self.h / r["mass"] * rate - self.momenta.center(r, poses)
             o = int(r["coordinate"])
             q[:, o : o + 3] += shift @ r["axes"]
         return q
@@ -378,15 +346,15 @@ class ContactStep:
             R, middle = placed[0][:, r["body"], :3, :3], f.middle[0][:, r["body"], :3, :3]
             for o in self._triples(r):
                 v[:, o] = _turn(middle, R, f.next[:, o])
-        twists = self._twists(placed, v)
+        twists = self.momenta.twists(placed, v)
         for r, goal in zip(self.roots, target, strict=True):
             if goal is None:
                 continue
             _, _, P1, L1 = goal
-            center, P, L, inertia = self._momentum(r, placed[0], twists)
+            center, P, L, inertia = self.momenta.momentum(r, q, v, placed[0], twists)
             R = placed[0][:, r["body"], :3, :3]
             turn = np.linalg.solve(inertia, (L1 - L)[..., None])[..., 0]
-            way = (P1 - P) / r["mass"] + _cross(turn, placed[0][:, r["body"], :3, 3] - center)
+            way = (P1 - P) / r["mass"] + cross(turn, placed[0][:, r["body"], :3, 3] - center)
             o = int(r["velocity"])
             v[:, o : o + 3] += np.einsum("bji,bj->bi", R, way)
             v[:, o + 3 : o + 6] += np.einsum("bji,bj->bi", R, turn)
@@ -402,16 +370,24 @@ class ContactStep:
         x0 = self._points(f.start[0])[:, closed]
         way = np.einsum("cki,bci->bck", self.E[closed], self._points(self._placed(q_next)[0])[:, closed] - x0)
         straight = np.where(self.jumping[closed, None], after, 0.5 * (before + after))
-        bend = way / h - straight
+        bend = (way / h - straight) * ~self.at_stop[closed, None]
         bend[..., 1:] *= self.bends_along[closed, None]
         gap = np.einsum("ci,bci->bc", self.E[closed, 0], x0) - (self.offset + self.radius)[closed]
+        gap[:, self.at_stop[closed]] = self._stop_gaps(f.q)[:, closed[self.at_stop]]
         w = after + self.eps * lam + bend - self.listed["surface"][closed]
         w[..., 0] += np.where(self.pressed[closed], -self.creep, gap) / h
         return w
 
     def gaps(self, q: Floats) -> Floats:
         """Gaps (B, c) of all listed contacts."""
-        return np.einsum("ci,bci->bc", self.E[:, 0], self._points(self._placed(q)[0])) - self.offset - self.radius
+        found = np.einsum("ci,bci->bc", self.E[:, 0], self._points(self._placed(q)[0])) - self.offset - self.radius
+        found[:, self.at_stop] = self._stop_gaps(q)
+        return found
+
+    def _stop_gaps(self, q: Floats) -> Floats:
+        """Gaps (B, stops) of the listed stops (8)."""
+        s = self.stops
+        return s["sign"] * s["lever"] * (q[:, s["coordinate"]] - s["limit"])
 
     def _moved_out(self, f: _Flight, H: Floats, K: Floats, displacement: Floats, q_next: Floats) -> Floats:
         """(6)."""
@@ -440,35 +416,29 @@ class ContactStep:
         else:
             gain = gain - self.given
         p, placed = np.zeros_like(v), self._placed(q)
-        twists, rest = self._twists(placed, v), T
+        twists, rest = self.momenta.twists(placed, v), T
         for r, goal in zip(self.roots, target, strict=True):
             if not r["free"]:
                 continue
             o, R = int(r["velocity"]), placed[0][:, r["body"], :3, :3]
-            center, P, _, inertia = self._momentum(r, placed[0], twists)
+            center, P, _, inertia = self.momenta.momentum(r, q, v, placed[0], twists)
             velocity = P / r["mass"]
             rest = rest - 0.5 * (P * P).sum(axis=1) / r["mass"]
             if self.keeps:
                 L = goal[3]
                 turn = np.linalg.solve(inertia, L[..., None])[..., 0]
                 rest = rest - 0.5 * (turn * L).sum(axis=1)
-                velocity = velocity + _cross(turn, placed[0][:, r["body"], :3, 3] - center)
+                velocity = velocity + cross(turn, placed[0][:, r["body"], :3, 3] - center)
                 p[:, o + 3 : o + 6] = np.einsum("bji,bj->bi", R, turn)
             p[:, o : o + 3] = np.einsum("bji,bj->bi", R, velocity)
         return p, gain, rest
 
 
+def _joint_at(m: Mechanism, velocity: int) -> str:
+    """Name of the joint of a velocity."""
+    return next(name for name, part in zip(m.joint_names, m.v_slices, strict=True) if velocity < part.stop)
+
+
 def _turn(A: Floats, B: Floats, v: Floats) -> Floats:
     """Vectors v (B, 3) in the axes A, in the axes B."""
     return (np.swapaxes(B, -1, -2) @ (A @ v[..., None]))[..., 0]
-
-
-def _cross(a: Floats, b: Floats) -> Floats:
-    """a x b along the last axis; NumPy's own spends most of its time on axes."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
-
-
-def _outer(a: Floats, b: Floats) -> Floats:
-    return a[..., :, None] * b[..., None, :]

@@ -7,11 +7,11 @@ of contact_step.py (5), in the modes that the step was solved in,
     slides: ∂R_t = ∂λ_t + μ û ∂λ_n + μ λ_n (1 - û ûᵀ)/|w_t| ∂w_t,   û = w_t/|w_t|      (2)
     v' = p + σ (v - p),  ∂σ = -(∂gain - gain ∂T/T) / (2 σ T)                           (3)
 
-∂y and ∂w are central differences of the sixth order of the smooth map, all in one batch; the laws, whose curvature has
+∂y and ∂w are central differences of the fourth order of the smooth map, all in one batch; the laws, whose curvature has
 the scale of the contacts' velocities, are differentiated by hand (2), (3). λ is brought to rounding first, by Newton's
 method from the machine's impulses. ε, the compliance of the impulses, counts as constant.
 Accuracy: 1e-10 of the largest entry, or rounding of the way of a contact over its step, 1e-16 m / h.
-Cost: one batch of 6 (3 nv + 3 c) evaluations of the map, and one of 18 c.
+Cost: one batch of 4 (3 nv + 3 c) evaluations of the map, one of 12 c, and a few single ones.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = ["contact_step_derivatives"]
 
 Floats = NDArray[np.float64]
 
-# Sixth-order central differences: offsets and weights.
-_OFFSETS = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
-_WEIGHTS = np.array([-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]) / 60.0
-_SHIFT = 4e-3  # rad or m; and m/s or rad/s, times the largest velocity beyond 1
+# Fourth-order central differences: offsets and weights.
+_OFFSETS = np.array([-2.0, -1.0, 1.0, 2.0])
+_WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12.0
+_SHIFT = 1e-3  # rad or m; and m/s or rad/s, times the largest velocity beyond 1
 _ROUNDS = 8
 _DEEP = 1e-8  # m: deeper points are moved out (contact/step.py)
 # m: how far the smooth map may end from the machine's step, which is solved to a nanometre.
@@ -65,9 +65,10 @@ class _Linearisation:
         step, nv = self.step, self.m.nv
         step.keeps = self._keeps_energy()
         lam, answer = self._solved(step.lam.copy())
-        self._find_way_out(answer, lam)
-        slowed = self._slows(self._one(lam))
-        answer, by_z, by_lam = self._linearised(lam)
+        if self._find_way_out(answer, lam):
+            answer = self._one(lam)
+        slowed = self._slows(answer)
+        by_z, by_lam = self._linearised(lam, answer)
         self._require_same(answer, slowed)
         R_z = self._law(answer, lam, by_z, torque=True)
         dlam = -np.linalg.solve(self._law(answer, lam, by_lam), R_z)
@@ -83,18 +84,21 @@ class _Linearisation:
 
     def _solved(self, lam: Floats) -> tuple[Floats, Outcome]:
         """The impulses to rounding, by Newton's method, and what the step comes to."""
+        answer = self._one(lam)
         if lam.size == 0:
-            return lam, self._one(lam)
-        answer, _, by_lam = self._linearised(lam, impulses_only=True)
+            return lam, answer
+        _, by_lam = self._linearised(lam, answer, impulses_only=True)
+        last = np.inf
         for _ in range(_ROUNDS):
             change = np.linalg.solve(self._law(answer, lam, by_lam), self._residual(answer, lam))
-            size = float(np.abs(lam).max(initial=0.0))
-            # Impulses that redundant contacts share without effect may stay rounding apart.
-            done = float(np.abs(by_lam.v @ change).max(initial=0.0)) <= 1e-13 * (1.0 + np.abs(self.v).max(initial=0.0))
+            # Impulses that redundant contacts share without effect may stay rounding apart; what they do may not.
+            effect = float(np.abs(by_lam.v @ change).max(initial=0.0))
+            size = 1.0 + float(np.abs(self.v).max(initial=0.0))
             lam = lam - change.reshape(lam.shape)
             answer = self._one(lam)
-            if done or np.abs(change).max(initial=0.0) <= 1e-15 * size:
-                break
+            if effect <= 1e-13 * size or (effect <= 1e-9 * size and effect > 0.1 * last):
+                break  # it no longer falls: rounding
+            last = effect
         return lam, answer
 
     # The map and its differences -----------------------------------------------------------------------------------
@@ -102,18 +106,17 @@ class _Linearisation:
     def _one(self, lam: Floats) -> Outcome:
         return self.step.evaluate(self.q[None], self.v[None], self.step.torque[None], lam[None])
 
-    def _linearised(self, lam: Floats, impulses_only: bool = False) -> tuple[Outcome, Outcome, Outcome]:
-        """The outcome, and its derivatives (n, 3 nv) by z and (n, 3 c) by λ, q' in tangent coordinates.
+    def _linearised(self, lam: Floats, answer: Outcome, impulses_only: bool = False) -> tuple[Outcome, Outcome]:
+        """Derivatives of the outcome (n, 3 nv) by z and (n, 3 c) by λ, q' in tangent coordinates.
 
         impulses_only: those by z are left out, as no columns.
         """
         step, m, nv, n = self.step, self.m, self.m.nv, lam.size
-        answer = self._one(lam)
         speed = _SHIFT * max(1.0, float(np.abs(self.v).max(initial=0.0)))
         pulls = self._pulls(speed)
         count = 3 * nv + n
         sizes = np.concatenate([np.full(nv, _SHIFT), np.full(nv, speed), pulls])
-        # Shifts (6, count, count), one at a time.
+        # Shifts (4, count, count), one at a time.
         first = 3 * nv if impulses_only else 0
         moved = (_OFFSETS[:, None, None] * np.diag(sizes)[first:]).reshape(-1, count)
         q = integrate(m, np.broadcast_to(self.q, (len(moved), m.nq)).copy(), moved[:, :nv], 1.0)
@@ -132,7 +135,7 @@ class _Linearisation:
         slopes[4:] = [slope[0] for slope in slopes[4:]]
         by_z = Outcome(*(slope[..., : 3 * nv - first] for slope in slopes))
         by_lam = Outcome(*(slope[..., 3 * nv - first :] for slope in slopes))
-        return answer, by_z, by_lam
+        return by_z, by_lam
 
     def _pulls(self, speed: float) -> Floats:
         """Shifts of torques and impulses that change velocities by about `speed`."""
@@ -175,18 +178,19 @@ class _Linearisation:
         servo = step.gains["kp"].any() or step.gains["kd"].any()
         return not (step.closed.any() or driven or servo or step.elastic) and exact
 
-    def _find_way_out(self, answer: Outcome, lam: Floats) -> None:
-        """Find the contacts that penetration recovery moves, if the machine took it."""
+    def _find_way_out(self, answer: Outcome, lam: Floats) -> bool:
+        """Find the contacts that penetration recovery moves; whether the machine took it."""
         step = self.step
         if not len(step.listed):
-            return
+            return False
         gaps = step.gaps(answer.q)[0]
         if gaps.min() >= -_DEEP:
-            return
+            return False
         step.out = gaps < 0.0
         other = self._one(lam)
         if np.abs(self._apart(other.q)).max() > np.abs(self._apart(answer.q)).max():
             step.out[:] = False  # there was no energy to do so
+        return bool(step.out.any())
 
     def _slows(self, answer: Outcome) -> bool:
         """Whether the velocity at the end was scaled (3)."""

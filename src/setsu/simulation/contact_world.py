@@ -208,7 +208,8 @@ class ContactWorld(Block):
         self._final, self._t0, self._k0 = final, float(self.arrays.t0[0]), int(self.arrays.k[0])
         self._target, self._steps = before + steps, steps
         if self._servo is not None and not self._servo.needs_state:
-            times = np.asarray(self._t0 + (self._k0 + np.arange(steps + 1)) * self.step, dtype=np.float64)
+            counted = np.arange(steps + 1) if self._servo.varies else np.zeros(1)
+            times = np.asarray(self._t0 + (self._k0 + counted) * self.step, dtype=np.float64)
             given = dict(zip(("torque", "position", "velocity"), self._servo.tables(times), strict=True))
             # The way into the machine is made anew only where tables have other sizes: it takes as long as many steps.
             if all(getattr(self.tables, name).shape == table.shape for name, table in given.items()):
@@ -306,10 +307,10 @@ class ContactWorld(Block):
 
     def last_point_forces(self) -> Floats:
         """Forces on the contact points (n, 3) in the step just taken, N, world axes; zero before the first."""
-        c = self.problem.contacts[: self.problem.counts[0]]
-        c = c[c["point"] >= 0]
         force = np.zeros((len(self.scene.points), 3))
-        np.add.at(force, c["point"], np.einsum("ck,cki->ci", c["impulse"], c["axes"]) / self.step)
+        for c in self.problem.contacts[: self.problem.counts[0]]:  # a few: NumPy on all at once takes longer
+            if c["point"] >= 0:
+                force[c["point"]] += c["impulse"] @ c["axes"] / self.step
         return force
 
     def answer_failure(self) -> None:

@@ -68,6 +68,12 @@ class ServoRun:
             callable(value) and _arguments(value) == 3 for value in (servo.position, servo.velocity, servo.torque)
         )
 
+    @property
+    def varies(self) -> bool:
+        """Whether a reference is a function."""
+        servo = self.servo
+        return callable(servo.position) or callable(servo.velocity) or callable(servo.torque)
+
     def tables(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         """Return torque, position, velocity over the times, (T, nv) each, or one row where they do not change."""
         servo = self.servo

@@ -87,7 +87,7 @@ def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -
     m = settings.mechanisms[0]
     for there, what in (
         (settings.contacts, "surface contacts"),
-        (settings.joint_stops, "joint stops"),
+        (settings.joint_stops and settings.environment is None, "joint stops without an environment"),
         (settings.integrator == "adaptive", "an adaptive step"),
         (settings.baumgarte is not None, "baumgarte"),
         (settings.events, "events"),

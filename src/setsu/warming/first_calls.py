@@ -64,11 +64,26 @@ def contact() -> setsu.Recording:
     return setsu.simulate(m, q, np.zeros(12), 0.02, 2e-3, environment=floor, body_contacts=True)
 
 
+def derivatives() -> setsu.ConstrainedDynamicsDerivatives:
+    """Derivatives of a mechanism with loops."""
+    m = setsu.sample_mechanisms.delta_robot()
+    zero = np.zeros(m.nv)
+    return setsu.constrained_dynamics_derivatives(m, setsu.close_loops(m, m.neutral()), zero, zero)
+
+
+def inverse_kinematics() -> setsu.InverseKinematics:
+    """A posture of an arm."""
+    m = setsu.sample_mechanisms.puma560()
+    return setsu.inverse_kinematics(m, {m.body_names[-1]: setsu.frame_pose(m, m.neutral(), m.body_names[-1])})
+
+
 FIRST_CALLS: dict[str, Callable[[], object]] = {
     "tree": tree,
     "constrained": constrained,
     "loop": loop,
     "contact": contact,
+    "derivatives": derivatives,
+    "inverse_kinematics": inverse_kinematics,
 }
 # What else calls compiled functions of a family.
 _OTHERS: dict[str, tuple[Callable[[], object], ...]] = {"constrained": (rolling,), "loop": (friction,)}

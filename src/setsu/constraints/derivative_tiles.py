@@ -1,0 +1,367 @@
+"""Compiled derivatives of constrained dynamics: which mechanisms they fit, their tables, work space and results.
+
+They hold for loops whose rows turn with one of the two bodies (all but universal and screw joints), with nothing along
+the free axes of loop joints, and for linear couplings. Redundant rows may be left out where they carry nothing: that is
+judged once per mechanism, by the general way (constrained_dynamics_derivatives.py) at states in general position.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints.assembly import close_loops
+from setsu.constraints.redundancy import redundancy
+from setsu.constraints.row_tables import SCREW, row_tables
+from setsu.constraints.stacked import Floats
+from setsu.constraints.system import ConstraintSystem
+from setsu.dynamics import bias_torque, integrate
+from setsu.dynamics.catalogue import fast_function, native_function
+from setsu.dynamics.motion_derivatives import move_masks
+from setsu.errors import SetsuError
+from setsu.mechanism import Mechanism
+from setsu.native.lanes import LANES
+
+__all__ = ["ALMOST_SINGULAR", "CompiledDerivatives", "TileDerivatives", "derivative_tiles"]
+
+Ints = NDArray[np.int64]
+General = Callable[[Floats, Floats, Floats], Sequence[Floats]]
+_JUDGED = 3  # states
+ALMOST_SINGULAR = 3  # an outcome of compiled_derivatives.py, which is loaded when it is needed
+
+
+class TileDerivatives(NamedTuple):
+    """Derivatives at N states: of accelerations (N, nv, nv), loop wrenches (N, 6 L, nv), coupling forces (N, c, nv).
+
+    outcome: (N,) 0 where they were found; other states are left to the general way: ALMOST_SINGULAR where it is one of
+    accuracy, else something about the state has to be said.
+    """
+
+    dq: Floats
+    dv: Floats
+    dtau: Floats
+    wrench_dq: Floats
+    wrench_dv: Floats
+    wrench_dtau: Floats
+    coupling_dq: Floats
+    coupling_dv: Floats
+    coupling_dtau: Floats
+    outcome: Ints
+
+
+class _Given(NamedTuple):
+    """States (N) to differentiate."""
+
+    q: Floats
+    v: Floats
+    tau: Floats
+
+
+class _Constants(NamedTuple):
+    """What the rows' tables do not say.
+
+    parent: (nv,) the velocity before this one towards the world. chain: (nv, nv) whether the second is on the way of
+    the first. above: (nv, nv) whether columns of the first turn with the second. turns_rows: (L, nv) whether a velocity
+    moves body a. nothing, falling: (3,) motion of the world, and its acceleration with gravity counted. springs: (1,).
+    """
+
+    parent: Ints
+    chain: Ints
+    above: Ints
+    turns_rows: Ints
+    nothing: Floats
+    falling: Floats
+    springs: Ints
+
+
+class _Work(NamedTuple):
+    """One tile: what kernels read and write has a row per state, all else has the states as its last axis."""
+
+    q: Floats
+    v: Floats
+    tau: Floats
+    acceleration: Floats
+    poses: Floats
+    directions: Floats
+    M: Floats
+    velocities: Floats
+    accelerations: Floats
+    b: Floats
+    motion: Floats
+    by_q: Floats
+    by_q_twice: Floats
+    by_v: Floats
+    V: Floats
+    A: Floats
+    own_dq: Floats
+    own_dv: Floats
+    pin: Floats
+    cosine: Floats
+    error: Floats
+    wrench: Floats
+    gamma: Floats
+    H: Floats
+    L: Floats
+    U: Floats
+    C: Floats
+    F: Floats
+    P: Floats
+    Q: Floats
+    E: Floats
+    pivot: Floats
+    f: Floats
+    r: Floats
+    a: Floats
+    multiplier: Floats
+    loop_wrench: Floats
+    moved: Floats
+    rows: Floats
+    changes: Floats
+    answer: Floats
+    given: Floats
+    places: Ints
+    rates: Ints
+    bias: Ints
+    columns: Ints
+    own: Ints
+
+
+class CompiledDerivatives(Protocol):
+    """Compiled derivatives of one constraint system."""
+
+    def one(self, state: Floats) -> Floats | None:
+        """Derivatives at one state (q, v, tau) in one array: those of TileDerivatives below each other, (..., nv).
+
+        None where only the general way will do, or can say what is wrong.
+        """
+        ...
+
+    def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
+        """Derivatives at states q (N, nq), v, tau (N, nv)."""
+        ...
+
+
+class _TreeDerivatives:
+    """Of a mechanism that nothing holds."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        springs = " springs" if mechanism.has_force_elements else ""
+        self._mechanism = mechanism
+        self._function = fast_function(mechanism, f"forward_dynamics_derivatives{springs}")
+
+    def one(self, state: Floats) -> Floats | None:
+        m = self._mechanism
+        try:
+            return np.concatenate(self._function(*np.split(state, [m.nq, m.nq + m.nv])))
+        except SetsuError:
+            return None
+
+    def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
+        nothing = [np.zeros((len(q), 0, self._mechanism.nv)) for _ in range(6)]
+        try:
+            found, outcome = self._function(q, v, tau), 0
+        except SetsuError:
+            found, outcome = [np.zeros((len(q), self._mechanism.nv, self._mechanism.nv)) for _ in range(3)], 1
+        return TileDerivatives(*found, *nothing, outcome=np.full(len(q), outcome))
+
+
+class _Tiles:
+    """Of one constraint system, four states at a time."""
+
+    def __init__(self, system: ConstraintSystem) -> None:
+        from setsu.native.array_book import Book
+
+        self.system = system
+        work, self._kept = _work(system)
+        self._books = tuple(map(Book, (row_tables(system), _constants(system), work)))
+        # Compiled code runs without Python's own lock, and its work space is one.
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _one(self) -> tuple[Floats, Ints, Floats, Callable[[], int]]:
+        """One state, its outcome, its results as one block, and the compiled code for them: kept, for making
+        them takes longer."""
+        from setsu.constraints.compiled_derivatives import differentiate_states
+        from setsu.native.array_book import Book
+        from setsu.native.compiled_code import entry
+
+        m = self.system.mechanism
+        state = np.zeros(m.nq + 2 * m.nv)
+        given = _Given(*(part[None] for part in np.split(state, [m.nq, m.nq + m.nv])))
+        ends = np.cumsum([0, *(block.shape[1] for block in _room(self.system, 1)[:-1])])
+        block, outcome = np.zeros((int(ends[-1]), m.nv)), np.zeros(1, dtype=np.int64)
+        found = TileDerivatives(*(block[first:stop][None] for first, stop in pairwise(ends)), outcome=outcome)
+        return state, outcome, block, entry(differentiate_states, *self._books, Book(given), Book(found))
+
+    def one(self, state: Floats) -> Floats | None:
+        given, outcome, block, run = self._one
+        with self._lock:
+            given[:] = state
+            run()
+            return None if outcome[0] else block.copy()
+
+    def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
+        from setsu.constraints.compiled_derivatives import differentiate_states
+        from setsu.native.array_book import Book
+
+        found = _room(self.system, len(q))
+        arguments: Any = (*self._books, Book(_Given(q, v, tau)), Book(found))
+        with self._lock:
+            differentiate_states(*arguments)
+        return found
+
+
+def derivative_tiles(system: ConstraintSystem, general: General) -> CompiledDerivatives | None:
+    """Return the compiled derivatives of a system, or None for systems they do not fit.
+
+    general: the same for any system, from states q, v, tau (N, ...).
+    """
+    if not _fits(system):
+        return None
+    if not system.n_held:
+        return _TreeDerivatives(system.mechanism)
+    tiles = _Tiles(system)
+    return tiles if redundancy(system).kept.all() or _left_out_rows_carry_nothing(tiles, general) else None
+
+
+def _left_out_rows_carry_nothing(tiles: _Tiles, general: General) -> bool:
+    """Judge at a few states in general position: what carries nothing there does so everywhere."""
+    m, closed = tiles.system.mechanism, redundancy(tiles.system).closed
+    if closed is None:
+        return False
+    rng = np.random.default_rng(0)
+    try:
+        shifted = integrate(m, closed, 0.1 * rng.standard_normal((_JUDGED, m.nv)), 1.0)
+        q = np.concatenate([close_loops(m, row)[None] for row in shifted])
+        v = rng.standard_normal((_JUDGED, m.nv))
+        tau = rng.standard_normal((_JUDGED, m.nv)) * np.abs(bias_torque(m, q, v)).max(axis=-1, keepdims=True)
+        expected = general(q, v, tau)
+    except SetsuError:
+        return False
+    found = tiles.many(q, v, tau)
+    return not found.outcome.any() and all(
+        np.abs(ours - theirs).max(initial=0.0) <= 1e-8 * np.abs(theirs).max(initial=0.0)
+        for ours, theirs in zip(found[:-1], expected, strict=True)
+    )
+
+
+def _fits(system: ConstraintSystem) -> bool:
+    m, t = system.mechanism, system.loops
+    judged = redundancy(system)
+    if system.contacts or m.has_bearings or judged.locked or (judged.live & ~judged.kept).any():
+        return False
+    if t.has_joint_forces or t.armature.any() or t.coulomb.any() or not system.couplings.is_linear:
+        return False
+    return not (len(t.universal_rows) or len(t.varying_rows) or (row_tables(system).row_kind == SCREW).any())
+
+
+def _room(system: ConstraintSystem, count: int) -> TileDerivatives:
+    m = system.mechanism
+    shapes = [(m.nv,), (6 * len(m.loops),), (len(m.couplings),)]
+    blocks = [np.empty((count, *shape, m.nv)) for shape in shapes for _ in range(3)]
+    return TileDerivatives(*blocks, outcome=np.zeros(count, dtype=np.int64))
+
+
+def _constants(system: ConstraintSystem) -> _Constants:
+    m = system.mechanism
+    parent = np.array(m.tables.dof_parent, dtype=np.int64)
+    chain = np.zeros((m.nv, m.nv), dtype=np.int64)
+    for d in range(m.nv):
+        if parent[d] >= 0:
+            chain[d] = chain[parent[d]]
+        chain[d, d] = 1
+    moves, above = move_masks(m)
+    return _Constants(
+        parent=parent,
+        chain=chain,
+        above=above.astype(np.int64),
+        turns_rows=np.ascontiguousarray(moves[system.loops.body_a]).astype(np.int64),
+        nothing=np.zeros(3),
+        falling=-np.array(m.gravity, dtype=np.float64),
+        springs=np.array([m.has_force_elements], dtype=np.int64),
+    )
+
+
+def _work(system: ConstraintSystem) -> tuple[_Work, tuple[Any, ...]]:
+    m, n, L = system.mechanism, int(redundancy(system).kept.sum()), len(system.mechanism.loops)
+    nv, bodies = m.nv, m.n_bodies
+    wide = -(-2 * nv // 4) * 4  # products go four columns at a time
+
+    def states(*shape: int) -> Floats:
+        return np.zeros((LANES, *shape))
+
+    def lanes(*shape: int) -> Floats:
+        return np.zeros((*shape, LANES))
+
+    q = np.tile(m.neutral(), (LANES, 1))
+    v, tau, a, b = (states(nv) for _ in range(4))
+    poses, directions, M = states(16 * bodies), states(9 * nv), states(nv * nv)
+    velocities, accelerations = states(6 * bodies), states(6 * bodies)
+    columns = [states(6 * nv) for _ in range(4)]
+    V, A = states(6 * bodies), states(6 * bodies)
+    own = [states(nv * nv) for _ in range(3)]
+    springs = " springs" if m.has_force_elements else ""
+    bound = (
+        native_function(m, "world_places_and_mass").bind([q], [poses, directions, M]),
+        native_function(m, "world_rates").bind([q, v], [velocities, accelerations, b]),
+        native_function(m, f"bias_torque{springs}").bind([q, v], [b]),
+        native_function(m, "motion_columns").bind([q, v, a], [*columns, V, A]),
+        native_function(m, f"inverse_dynamics_derivatives{springs}").bind([q, v, a], own),
+    )
+    handles = [kernel.handle for kernel in bound]
+    work = _Work(
+        q=q,
+        v=v,
+        tau=tau,
+        acceleration=a,
+        poses=poses,
+        directions=directions,
+        M=M,
+        velocities=velocities,
+        accelerations=accelerations,
+        b=b,
+        motion=columns[0],
+        by_q=columns[1],
+        by_q_twice=columns[2],
+        by_v=columns[3],
+        V=V,
+        A=A,
+        own_dq=own[0],
+        own_dv=own[1],
+        pin=lanes(L, 3),
+        cosine=lanes(L),
+        error=lanes(system.n_held),
+        wrench=lanes(n, 6),
+        gamma=lanes(n),
+        H=lanes(n, nv),
+        L=lanes(nv, nv),
+        U=lanes(nv, nv),
+        C=lanes(n, n),
+        F=lanes(n, n),
+        P=lanes(nv, nv),
+        Q=lanes(n, nv),
+        E=lanes(n, n),
+        pivot=lanes(1),
+        f=lanes(nv),
+        r=lanes(n),
+        a=lanes(nv),
+        multiplier=lanes(n),
+        loop_wrench=lanes(L, 6),
+        moved=lanes(nv, 6),
+        rows=lanes(n, wide),
+        changes=lanes(nv, wide),
+        answer=lanes(nv + n, wide),
+        given=lanes(3, 6),
+        places=handles[0],
+        rates=handles[1],
+        bias=handles[2],
+        columns=handles[3],
+        own=handles[4],
+    )
+    return work, bound
