@@ -16,6 +16,8 @@ answer; the convex solution is near the answer where sliding is slow. Large ρ l
 ρ impulses.
 The result is the best impulses met, certified by their natural map (cone_laws.py (1)) and never by the stage that
 found them; where no stage meets the tolerance the convex solution is returned, and reported as not converged.
+Couples of torsional and rolling friction belong to Newton's method; the interior point method holds them, and the
+convex problem has none.
 The scale of impulses L is the largest ρ |b|, what a contact alone would need: it does not grow with the answer, so that
 impulses that grow without bound, where no answer exists, cannot pass for one.
 """
@@ -36,6 +38,7 @@ from setsu.contact.cone_problem import (
     RESIDUAL,
     ROUND,
     ROUNDS,
+    ROWS,
     TASK,
     TOLERANCE,
     ConeProblem,
@@ -112,6 +115,9 @@ def _from_inside(p: ConeProblem, used, eps, damping, goal, enough, L, V, best):
             f, z, mu = p.impulse[index], p.cone[index], p.friction[index]
             f[0] = z[0] / mu if mu > 0.0 else z[0]
             f[1], f[2] = z[1], z[2]
+        for row in range(n, p.counts[ROWS]):
+            for k in range(3):
+                p.impulse[row, k] = p.best[row, k]
         set_velocities(p, p.impulse, eps)
     return best, rounds
 
@@ -125,7 +131,7 @@ def _around(p: ConeProblem, used, eps, damping, goal, enough, first, last, most,
         factor = _FACTORS[number % count]
         scatter = 0.0 if number < count else best * _SCATTER[number - count]
         begin = p.start if _FROM_BEST <= number < count else p.best
-        for index in range(p.counts[CONTACTS]):
+        for index in range(p.counts[ROWS]):
             for k in range(3):
                 # Evenly spread numbers, the same in every run.
                 chance = (1103515245 * chance + 12345) % 2147483648
@@ -142,7 +148,7 @@ def _around(p: ConeProblem, used, eps, damping, goal, enough, first, last, most,
 @part
 def _solve_convex(p: ConeProblem, used, eps, damping, L, V):
     """The convex problem; return rounds. Its impulses stand in `start`, none where numbers are lost."""
-    for index in range(p.counts[CONTACTS]):
+    for index in range(p.counts[ROWS]):
         for k in range(3):
             p.impulse[index, k] = p.start[index, k] = 0.0
     begin_interior(p, eps, L, V, False)
@@ -179,7 +185,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
     L = impulse_scale(p)
     if not L > 0.0:
         # Nothing pushes: no impulses are the answer.
-        for index in range(n):
+        for index in range(p.counts[ROWS]):
             for k in range(3):
                 p.impulse[index, k] = 0.0
         set_velocities(p, p.impulse, eps)
@@ -190,7 +196,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
         for k in range(3):
             V = max(V, abs(p.free[index, k]))
     goal, enough = accuracy * L, tolerance * L
-    for index in range(n):
+    for index in range(p.counts[ROWS]):
         for k in range(3):
             p.start[index, k] = p.given[index, k] = p.impulse[index, k]
             p.best[index, k] = 0.0

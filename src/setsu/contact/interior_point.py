@@ -31,6 +31,7 @@ import math
 
 from setsu.contact.block_elimination import solve_round
 from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
+from setsu.contact.couple_laws import hold_couples
 from setsu.native.control_flow import part
 
 __all__ = ["begin_interior", "interior_round"]
@@ -262,6 +263,7 @@ def interior_round(p: ConeProblem, used, eps, damping, raised):
         if p.friction[index] > 0.0:
             _scale(p.cone[index], p.dual[index], p.scaling[index])
     tau = _mean_product(p, 0.0)
+    hold_couples(p)
     _set_blocks(p, damping, 0.0, False, raised)
     if not solve_round(p, used, True):
         return tau, 0.0

@@ -12,8 +12,9 @@
 Where only a rigid environment is touched, Newton's method works on all trees at once, by articulated inertias
 (linear_step.py): a few full steps; where modes change it may go around between them, and the way leads over softer
 contacts, ε from 1e-3 down, with steps shortened until |F| falls and ρ of several sizes: large ones let velocities
-decide about modes, small ones impulses. What that does not settle, bodies that touch each other and mechanisms with
-constraint rows go island by island (islands.py) through cone_solver.py, which ends in a bounded number of rounds.
+decide about modes, small ones impulses. What that does not settle, bodies that touch each other, mechanisms with
+constraint rows, soft contacts and those with torsional or rolling friction go island by island (islands.py) through
+cone_solver.py, which ends in a bounded number of rounds.
 
 Why this method: measured (`setsu bench --only contact`, benchmarks/contact_methods.py) on contact problems of a
 humanoid, all to 1e-10. Falling, from the impulses of the step before: Newton 1 round, 12 µs; ADMM 240, 186 µs;
@@ -28,10 +29,10 @@ import math
 
 from setsu.contact.cone_laws import follow_normal, law_blocks, law_error
 from setsu.contact.cone_problem import solve_island
-from setsu.contact.islands import find_islands, gather, has_pairs, set_roots
+from setsu.contact.islands import find_islands, gather, has_pairs, set_roots, take_couples
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
-from setsu.contact.scene import SOFT, TWIST, Problem
+from setsu.contact.scene import SOFT, TURNING, TWIST, Problem
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import part
 
@@ -173,7 +174,7 @@ def _solve_islands(tree: Tree, problem: Problem):
     set_roots(tree, problem)
     for island in range(find_islands(tree, problem)):
         first, last = p.island_start[island], p.island_start[island + 1]
-        gather(tree, problem, first, last)
+        gather(tree, problem, first, last, problem.counts[TURNING] > 0)
         eps = 0.0
         for i in range(last - first):
             eps += _COMPLIANCE / (p.scale[i] * (last - first))
@@ -183,6 +184,7 @@ def _solve_islands(tree: Tree, problem: Problem):
             c = problem.contacts[p.members[first + i]]
             for k in range(3):
                 c.impulse[k], c.velocity[k] = p.impulse[i, k], p.velocity[i, k]
+        take_couples(problem, first)
     set_trial(problem, 0.0)
     set_twists(tree, problem)
     return residual, rounds, good
@@ -203,7 +205,8 @@ def solve(tree: Tree, problem: Problem):
             c.change[k], c.start[k] = 0.0, c.impulse[k]
             largest = max(largest, c.scale * abs(c.free[k] + c.shift[k]))
     rounds, accuracy, eps = 0, _ACCURACY * largest, _COMPLIANCE * unit
-    if problem.counts[3] == 0 and problem.counts[SOFT] == 0 and not has_pairs(problem):
+    apart = problem.counts[SOFT] > 0 or problem.counts[TURNING] > 0
+    if problem.counts[3] == 0 and not apart and not has_pairs(problem):
         worst, rounds = _newton(tree, problem, eps, 1.0, accuracy, _BOLD, 1.0)
         if not worst <= accuracy:
             worst, more = _solve_by_softer(tree, problem, unit, accuracy, largest)
