@@ -79,6 +79,7 @@ class ConeProblem(NamedTuple):
     start: Floats  # (n, 3) where a stage of it begins
     again: Floats  # (n, 3) where several factors of ρ begin
     best: Floats  # (n, 3) the impulses with the least residual so far
+    kept: Floats  # (n, 3) `best`, while a stage works with other problems in its place
     change: Floats  # (n, 3) δλ
     slope: Floats  # (n, 3) K δx
     ratio: Floats  # (n, 3, 3) C of block_elimination.py
@@ -107,8 +108,8 @@ class ConeProblem(NamedTuple):
 
 
 def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
-    """Return room for so many rows, contacts and couples, on so many nodes, the largest of `largest` and all together of
-    `size` velocities.
+    """Return room for so many contacts and couples on so many nodes, the largest of `largest` and all of `size`
+    velocities.
 
     Pages that are never touched cost address space only: room for the worst fill is set aside.
     """
@@ -142,6 +143,7 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
             start=floats(n, 3),
             again=floats(n, 3),
             best=floats(n, 3),
+            kept=floats(n, 3),
             change=floats(n, 3),
             slope=floats(n, 3),
             ratio=floats(n, 3, 3),

@@ -24,7 +24,7 @@ from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem
 from setsu.native.compiled_elementary import exp
 from setsu.native.control_flow import part
 
-__all__ = ["search_patiently"]
+__all__ = ["descend_from_best", "harden_from_best", "search_patiently"]
 
 # Softer contacts: first compliance (parts of the mean of W), by what it falls each time, how far each is solved.
 _SOFTEST, _HARDENING, _ROUGH = 1e-3, 0.1, 1e-4
@@ -58,7 +58,7 @@ def _carefully(p: ConeProblem, used, eps, damping, goal, end):
 
 
 @part
-def _soften(p: ConeProblem, used, eps, damping, goal, enough, L, most):
+def harden_from_best(p: ConeProblem, used, eps, damping, goal, enough, L, most):
     """From soft to real contacts, beginning at `best`; return (natural map, rounds)."""
     n, unit = p.counts[CONTACTS], 0.0
     for index in range(n):
@@ -73,7 +73,7 @@ def _soften(p: ConeProblem, used, eps, damping, goal, enough, L, most):
 
 
 @part
-def _descend(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
+def descend_from_best(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
     """Convex problems from `best`, Newton's method from where each ends; return (natural map, rounds)."""
     copy_impulses(p, p.best, p.impulse)
     for row in range(p.counts[CONTACTS], p.counts[ROWS]):
@@ -102,9 +102,9 @@ def search_patiently(p: ConeProblem, used, eps, damping, goal, enough, L, work):
     n = p.counts[CONTACTS]
     most = work // n
     copy_impulses(p, p.given, p.best)
-    best, rounds = _soften(p, used, eps, damping, goal, enough, L, most)
+    best, rounds = harden_from_best(p, used, eps, damping, goal, enough, L, most)
     if best > enough and rounds < most:
-        best, more = _descend(p, used, eps, damping, goal, enough, L, most - rounds, best)
+        best, more = descend_from_best(p, used, eps, damping, goal, enough, L, most - rounds, best)
         rounds += more
     for index in range(p.counts[ROWS]):
         for k in range(3):

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from setsu.contact.environment import Environment
 from setsu.contact.ground import Solid
 from setsu.contact.mesh_hulls import mesh_hull
+from setsu.contact.mesh_parts import hull_excess
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Body, Free, Material, Mechanism, Shape
 from setsu.mechanism.collision_points import shape_points
@@ -43,6 +44,8 @@ EDGES, PLANES = 1, 2
 WORLD_NAME = "world"
 # Contacts of one shape that there is room for: with other shapes on average, and with polygons.
 _PAIR_ROOM, _GROUND_ROOM = 128, 128
+# Hulls so much larger than their mesh (parts of its volume) are reported.
+_CONCAVE = 0.5
 
 
 @dataclass(frozen=True)
@@ -231,21 +234,35 @@ def _present(environment: Environment | None) -> int:
 
 
 def _readable(m: Mechanism, shapes: list[PlacedShape]) -> list[PlacedShape]:
-    """Without meshes that cannot be read, with a warning: they meet the ground by contact points, if any."""
-    kept, lost = [], []
+    """Without meshes that cannot be read, with a warning: they meet the ground by contact points, if any.
+
+    Warns of meshes that are much smaller than the hulls that are taken for them.
+    """
+    kept, lost, concave = [], [], {}
     for placed in shapes:
         if placed.shape is not None and placed.shape.kind == "mesh":
             try:
                 mesh_hull(placed.shape, placed.owner)
+                excess = hull_excess(placed.shape, placed.owner)
             except InputError as problem:
                 lost.append((placed.owner, problem))
                 continue
+            if excess > _CONCAVE:
+                concave[placed.owner] = max(excess, concave.get(placed.owner, 0.0))
         kept.append(placed)
     if lost:
         names = ", ".join(sorted({owner for owner, _ in lost}))
         warnings.warn(
             f"simulate: {m.name}: these bodies touch the environment with their contact points only, if they have any: "
             f"{names} ({lost[0][1]})",
+            ModelWarning,
+            stacklevel=5,
+        )
+    if concave:
+        names = ", ".join(f"{owner} ({1.0 + excess:.2g} times the mesh)" for owner, excess in sorted(concave.items()))
+        warnings.warn(
+            f"simulate: {m.name}: contact takes the convex hulls of concave meshes: {names}. "
+            "setsu.with_convex_parts(mechanism) puts convex parts in their place (pip install setsu[geometry])",
             ModelWarning,
             stacklevel=5,
         )
