@@ -287,8 +287,8 @@ class ContactWorld(Block):
         steps = int(self.problem.counts[UNCONVERGED])
         if steps and self._settings.contact_solver == "default":
             warnings.warn(
-                f"simulate: contact impulses of {steps} steps did not converge; these steps took the best impulses found "
-                "or, where these were above 1e-6 (contact_log.residual), the convex friction problem, which lets sliding "
+                f"simulate: contact impulses of {steps} steps did not converge; these steps took the best impulses "
+                "found or, where their residual was above 1e-6, the convex friction problem, which lets sliding "
                 "contacts separate. contact_log.unconverged marks them; a shorter step may help.",
                 ModelWarning,
                 stacklevel=5,
