@@ -5,9 +5,10 @@
 | A: Newton's method, full steps from the impulses of the step before (cone_newton.py) | 6 rounds |
 | B: interior point method (interior_point.py) from near these impulses, twice Newton's method from it | 30 + 10 |
 | C: Newton's method with a line search from the best impulses so far, with ρ of five sizes | 40 |
+| convex problem, De Saxcé's shift zero: always ends, and shows where there is no answer | 25 |
 | D: convex problems, one after the other until friction agrees, from the best impulses so far (cone_descent.py) | 60 |
 | E: Newton's method from the best impulses so far, with steps that a larger compliance damps | 60 |
-| F: convex problem, De Saxcé's shift zero: always ends; B from near it | 25 + 40 |
+| F: B from near the convex solution | 40 |
 | G: softer contacts first, from the best impulses so far (patient_search.py); C from around them | 60 + 80 |
 | H: patient_search.py: softer contacts first, then many short steps from many places | see there |
 
@@ -59,8 +60,8 @@ _DAMPED, _DAMPED_ROUNDS = ((1e3, 1.0), (100.0, 1.0), (30.0, 100.0), (30.0, 10.0)
 _DESCENT, _SOFTER = 60, 60
 # Parts of L: a natural map below which the best impulses are nearer to friction's law than those of the convex problem.
 _NEARLY = 1e-6
-# Of the patient search, rounds times contacts: for the tolerance, and for the accuracy beyond it, of how many contacts
-# at most.
+# Of the patient search, rounds times contacts: for the tolerance, and for the accuracy beyond it; that of how many
+# contacts at most.
 _WORK, _FINER_WORK, _FINER_MOST = 30_000, 5_000, 24
 # Parts of the largest impulse that rounding may leave of a natural map.
 _ROUNDING = 1e-14
@@ -243,10 +244,13 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
         more = 0
         if stage == 1:
             best, more = _around(p, used, eps, damping, goal, enough, 0, _FROM_BEST, _MOST, best)
+        elif stage == 2:
+            rounds += _solve_convex(p, used, eps, damping, L, V)
+            if not _has_answer(p, L):
+                break
+            best, more = descend_from_best(p, used, eps, damping, goal, enough, L, _DESCENT, best)
         elif stage == 3:
             best, more = _damped(p, used, eps, damping, goal, enough, best)
-        elif stage == 2:
-            best, more = descend_from_best(p, used, eps, damping, goal, enough, L, _DESCENT, best)
         elif stage == 5:
             copy_impulses(p, p.best, p.kept)
             found, more = harden_from_best(p, used, eps, damping, goal, enough, L, _SOFTER)
@@ -258,15 +262,13 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
             last = len(_FACTORS) + len(_SCATTER)
             best, more = _around(p, used, eps, damping, goal, enough, _FROM_BEST, last, _MOST, best)
         else:
-            if stage == 4:
-                rounds += _solve_convex(p, used, eps, damping, L, V)
             best, more = _from_inside(p, used, eps, damping, goal, enough, L, V, best)
         rounds += more
     if best > enough and _has_answer(p, L):
         best, more = search_patiently(p, used, eps, damping, goal, enough, L, _WORK)
         rounds += more
     if best <= enough:
-        if best > goal:
+        if best > goal and n <= _FINER_MOST:
             best, more = _around(p, used, eps, damping, goal, goal, 0, _POLISH, _POLISH * _CAREFUL, best)
             rounds += more
         if best > goal and n <= _FINER_MOST:

@@ -106,6 +106,9 @@ def shape_pairs(
     moving = _moving_shapes(m, environment, bool(world))
     if not between_bodies:
         moving = _readable(m, [s for s in moving if world or s.ground])
+    # A plane meets the corners of a hull, which are those of the mesh.
+    if between_bodies or world:
+        _warn_of_hulls(m, moving)
     shapes = [*moving, *world]
     joined = {frozenset((m.frame(b.name).body, m.frame(b.parent).body)) for b in m.moving}
     attached = {m.frame(b.name).body: b.parent for b in m.moving if not isinstance(b.joint, Free)}
@@ -234,21 +237,15 @@ def _present(environment: Environment | None) -> int:
 
 
 def _readable(m: Mechanism, shapes: list[PlacedShape]) -> list[PlacedShape]:
-    """Without meshes that cannot be read, with a warning: they meet the ground by contact points, if any.
-
-    Warns of meshes that are much smaller than the hulls that are taken for them.
-    """
-    kept, lost, concave = [], [], {}
+    """Without meshes that cannot be read, with a warning: they meet the ground by contact points, if any."""
+    kept, lost = [], []
     for placed in shapes:
         if placed.shape is not None and placed.shape.kind == "mesh":
             try:
                 mesh_hull(placed.shape, placed.owner)
-                excess = hull_excess(placed.shape, placed.owner)
             except InputError as problem:
                 lost.append((placed.owner, problem))
                 continue
-            if excess > _CONCAVE:
-                concave[placed.owner] = max(excess, concave.get(placed.owner, 0.0))
         kept.append(placed)
     if lost:
         names = ", ".join(sorted({owner for owner, _ in lost}))
@@ -258,6 +255,17 @@ def _readable(m: Mechanism, shapes: list[PlacedShape]) -> list[PlacedShape]:
             ModelWarning,
             stacklevel=5,
         )
+    return kept
+
+
+def _warn_of_hulls(m: Mechanism, shapes: list[PlacedShape]) -> None:
+    """Name the bodies with meshes that are much smaller than the hulls that are taken for them."""
+    concave: dict[str, float] = {}
+    for placed in shapes:
+        if placed.shape is not None and placed.shape.kind == "mesh":
+            excess = hull_excess(placed.shape, placed.owner)
+            if excess > _CONCAVE:
+                concave[placed.owner] = max(excess, concave.get(placed.owner, 0.0))
     if concave:
         names = ", ".join(f"{owner} ({1.0 + excess:.2g} times the mesh)" for owner, excess in sorted(concave.items()))
         warnings.warn(
@@ -266,7 +274,6 @@ def _readable(m: Mechanism, shapes: list[PlacedShape]) -> list[PlacedShape]:
             ModelWarning,
             stacklevel=5,
         )
-    return kept
 
 
 def _is_covered(shape: Shape, body: Body, own: Floats) -> bool:

@@ -59,7 +59,7 @@ def test_a_ball_falls_into_the_parts_of_a_channel(tmp_path: Path, monkeypatch: p
     shape = _channel(tmp_path)
     m = setsu.with_convex_parts(_ball_in(shape))
     parts = m.bodies[0].collisions
-    assert len(parts) == 3
+    assert len(parts) >= 3
     files = {Path(part.mesh): Path(part.mesh).stat().st_mtime_ns for part in parts}
     for part in parts:
         assert hull_excess(part, "channel") < 0.05
