@@ -58,7 +58,9 @@ def _stand(m: setsu.Mechanism, q: np.ndarray) -> setsu.Recording:
     raise AssertionError(f"{m.name} does not come out of the floor")
 
 
-def _check(rec: setsu.Recording) -> None:
+def _check(m: setsu.Mechanism, rec: setsu.Recording) -> None:
+    excluded = {frozenset(pair) for pair in m.excluded}
+    assert rec.body_contacts is None or not excluded & {frozenset(pair) for pair in rec.body_contacts.pairs}
     log = rec.contact_log
     assert log is not None
     assert not log.unconverged.any()
@@ -76,7 +78,7 @@ def test_a_robot_of_the_menagerie_stands(robot: str) -> None:
     if not path.is_file():
         pytest.skip(f"MUJOCO_MENAGERIE names no folder with {robot}")
     m = setsu.load(path)
-    _check(_stand(m, _bent(m) + np.eye(1, m.nq, 2)[0] * 0.6 if "anymal" in robot else _keyframe(m)))
+    _check(m, _stand(m, _bent(m) + np.eye(1, m.nq, 2)[0] * 0.6 if "anymal" in robot else _keyframe(m)))
 
 
 def test_anymal_of_example_robot_data_stands() -> None:
@@ -89,4 +91,4 @@ def test_anymal_of_example_robot_data_stands() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", setsu.ModelWarning)  # what its URDF leaves out
         m = setsu.load(folder / "robots" / "anymal.urdf", floating_base=True)
-        _check(_stand(m, _bent(m) + np.eye(1, m.nq, 2)[0] * 0.6))
+        _check(m, _stand(m, _bent(m) + np.eye(1, m.nq, 2)[0] * 0.6))
