@@ -15,8 +15,8 @@
 Newton's method ends in a few rounds where the modes (open, stick, slide) are nearly known, and may go around between
 them otherwise. The interior point method finds modes from anywhere, but with friction its path may end before the
 answer; the convex solution is near the answer where sliding is slow. Large ρ lets velocities decide about modes, small
-ρ impulses. Of 150 recorded problems that B leaves (rows of dominoes, bins) C, D and E solve half to two thirds each, not
-the same.
+ρ impulses. Of 150 recorded problems that B leaves (rows of dominoes, bins) C, D and E solve half to two thirds each,
+not the same.
 The result is the best impulses met, certified by their natural map (cone_laws.py (1)) and never by the stage that
 found them. Where no stage meets the tolerance they are returned if their natural map is below 1e-6 of L, else the
 convex solution, and reported as not converged.
@@ -269,7 +269,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance):
         best, more = search_patiently(p, used, eps, damping, goal, enough, L, _WORK)
         rounds += more
     if best <= enough:
-        if best > goal and n <= _FINER_MOST:
+        if best > goal:
             best, more = _around(p, used, eps, damping, goal, goal, 0, _POLISH, _POLISH * _CAREFUL, best)
             rounds += more
         if best > goal and n <= _FINER_MOST:
