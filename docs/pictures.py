@@ -60,6 +60,9 @@ PICTURES = (
     Picture("24_humanoid_falls", _run, 0.55, forces=False),
     Picture("30_dominoes", _run, 0.4, forces=False, nearer=500),
     Picture("31_quadruped", _run, 1.0, nearer=150),
+    Picture("36_wheel_on_a_heightfield", _run, 0.5, forces=False, nearer=300),
+    Picture("37_conveyor", _run, 0.5, nearer=300),
+    Picture("49_bin", _run, 1.0, forces=False, nearer=500),
 )
 
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         independent_coordinates,
         loop_error,
     )
-    from setsu.contact import Environment, Polygon
+    from setsu.contact import Environment, Polygon, with_convex_parts
     from setsu.dynamics import (
         AllTerms,
         CompiledFunctions,
@@ -431,6 +431,7 @@ __all__ = [
     "symbol",
     "velocity_inverse_kinematics",
     "with_contact_points",
+    "with_convex_parts",
     "with_drives",
     "with_gravity",
     "with_parameters",

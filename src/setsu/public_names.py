@@ -40,6 +40,7 @@ _NAMES = {
     "setsu.contact": (
         "Environment",
         "Polygon",
+        "with_convex_parts",
     ),
     "setsu.dynamics": (
         "AllTerms",

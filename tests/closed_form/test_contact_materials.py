@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import setsu
 
@@ -124,7 +126,7 @@ def test_soft_and_rigid_contacts_in_one_run() -> None:
 
 
 def test_materials_survive_files(tmp_path: Path) -> None:
-    m = _ball(torsional=0.01, rolling=0.002, stiffness=1e4, damping=5.0)
+    m = _ball(torsional=0.01, rolling=0.002, stiffness=1e4, damping=5.0, dissipation=0.3)
     m.save(tmp_path / "ball.toml")
     assert setsu.load(tmp_path / "ball.toml") == m
 
@@ -136,6 +138,8 @@ def test_materials_survive_files(tmp_path: Path) -> None:
         ({"rolling": float("nan")}, "rolling"),
         ({"stiffness": 0.0}, "stiffness"),
         ({"damping": 1.0}, "stiffness beside it"),
+        ({"dissipation": 1.0}, "stiffness beside it"),
+        ({"stiffness": 1.0, "dissipation": -1.0}, "dissipation"),
         ({"stiffness": 1.0, "restitution": 0.5}, "restitution"),
     ],
 )
@@ -159,3 +163,35 @@ def test_torsional_friction_of_four_feet_at_once() -> None:
     np.testing.assert_allclose(rec.v[-20:], 0.0, atol=1e-7)
     assert rec.contact_log is not None
     assert rec.contact_log.residual.max() < 1e-3  # couples do not turn the plate to and fro
+
+
+@pytest.mark.parametrize("speed", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("dissipation", [0.05, 0.5])
+def test_dissipation_of_hunt_and_crossley_gives_its_restitution(speed: float, dissipation: float) -> None:
+    """a (v + v') = ln((1 + a v) / (1 - a v')), whatever stiffness and mass (Marhefka and Orin 1999); the way between by
+    SciPy."""
+    k, h = 1e5, 5e-5
+    b = setsu.MechanismBuilder("ball", gravity=(0.0, 0.0, 0.0))
+    b.add_body("ball", joint=setsu.Free(name="free"), mass=_MASS, inertia=0.4 * _MASS * _RADIUS**2 * np.eye(3))
+    material = setsu.Material(stiffness=k, dissipation=dissipation)
+    b.add_contact_points("ball", [(0.0, 0.0, 0.0)], material, radius=_RADIUS)
+    m = b.build()
+    q = m.neutral()
+    q[2] = _RADIUS
+    v = np.array([0.0, 0.0, -speed, 0.0, 0.0, 0.0])
+    rec = setsu.simulate(m, q, v, 0.025, h, environment=setsu.Environment.floor())
+    out = brentq(
+        lambda x: dissipation * (speed + x) - np.log((1.0 + dissipation * speed) / (1.0 - dissipation * x)),
+        0.0,
+        min(speed, 1.0 / dissipation) * (1.0 - 1e-12),
+    )
+    # Second order: (w h)² with w = sqrt(k / m).
+    tolerance = 2.0 * (np.sqrt(k / _MASS) * h) ** 2
+    assert rec.v[-1, 2] == pytest.approx(out, rel=tolerance)
+
+    def rate(_: float, y: np.ndarray) -> list[float]:
+        return [y[1], max(0.0, k * y[0] * (1.0 + dissipation * y[1])) / -_MASS if y[0] > 0.0 else 0.0]
+
+    way = solve_ivp(rate, (0.0, 0.025), [0.0, speed], rtol=1e-9, atol=1e-12, t_eval=rec.time, max_step=1e-4).y[0]
+    assert np.abs(_RADIUS - rec.q[:, 2] - way).max() < tolerance * np.abs(way).max()
+    assert np.diff(rec.energy + 0.5 * k * np.maximum(0.0, _RADIUS - rec.q[:, 2]) ** 2).max() < 1e-12

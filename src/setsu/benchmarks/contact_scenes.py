@@ -307,7 +307,7 @@ def _main() -> None:
     from rich.console import Console
 
     for name in sys.argv[1:] or SCENES:
-        Console().print(scene_table(measure_scenes((name,))))
+        Console(width=120).print(scene_table(measure_scenes((name,))))
 
 
 if __name__ == "__main__":

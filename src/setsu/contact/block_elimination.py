@@ -3,10 +3,12 @@
 | symbol | meaning |
 |---|---|
 | C_i, e_i | (3, 3) and (3,) of contact i: δλ_i = e_i - C_i K_i δx; C need not be symmetric |
+| C_j, e_j, g_j | of the couple of contact i: δκ_j = e_j + g_j δλ_in - C_j K_j δx (couple_laws.py) |
 | A_kl | block of nodes k and l |
 | B_pl | A_pp⁻¹ A_pl |
 
-    A = 1 + Σ K_iᵀ C_i K_i,   A δx = Σ K_iᵀ e_i                               (1)
+    A = 1 + Σ K_iᵀ C_i K_i,   A δx = Σ K_iᵀ e_i                               (1)  and Σ K_jᵀ C_j K_j, Σ K_jᵀ e_j
+    A += Σ K_jᵀ g_j C_inn K_in,   right side += Σ K_jᵀ g_j e_in               (4)  couples follow normal impulses
     eliminating node p:  A_kl <- A_kl - A_kp B_pl  for all k, l coupled to p  (2)
     y_p = A_pp⁻¹ r_p,  r_k <- r_k - A_kp y_p;   backwards δx_p = y_p - Σ B_pl δx_l    (3)
 
@@ -17,7 +19,7 @@ a pivot of rounding size is reported. Cost: chain of N bodies O(N), piles some N
 
 from __future__ import annotations
 
-from setsu.contact.cone_problem import CONTACTS, NODES, SIZE, ConeProblem, add_to_nodes, set_from_nodes
+from setsu.contact.cone_problem import CONTACTS, NODES, ROWS, SIZE, ConeProblem, add_to_nodes, set_from_nodes
 from setsu.native.control_flow import part
 
 __all__ = ["order_nodes", "solve_round"]
@@ -117,6 +119,32 @@ def _assemble(p: ConeProblem, used):
         C = p.ratio[index]
         if C[0, 0] != 0.0:
             _add_contact(p, index)
+    for row in range(p.counts[CONTACTS], p.counts[ROWS]):
+        _add_contact(p, row)
+        if p.ratio[p.partner[row], 0, 0] != 0.0:
+            _add_following(p, row)
+
+
+@part
+def _add_following(p: ConeProblem, row):
+    """A += K_jᵀ g_j C_inn K_in (4)."""
+    K, A, g, i = p.jacobian, p.blocks, p.slide[row, 0], p.partner[row]
+    c = p.ratio[i, 0, 0]
+    for s in range(2):
+        a = p.side[row, s]
+        if a < 0:
+            continue
+        n, u = p.node_size[a], p.jacobian_start[row, s]
+        for t in range(2):
+            b = p.side[i, t]
+            if b < 0:
+                continue
+            m, w, o = p.node_size[b], p.jacobian_start[i, t], p.slot[a, b]
+            for k in range(n):
+                f = c * (K[u + k] * g[0] + K[u + n + k] * g[1] + K[u + 2 * n + k] * g[2])
+                if f != 0.0:
+                    for j in range(m):
+                        A[o + k * m + j] += f * K[w + j]
 
 
 @part
@@ -263,10 +291,19 @@ def solve_round(p: ConeProblem, used, factor):
     for index in range(p.counts[CONTACTS]):
         e = p.rest[index]
         add_to_nodes(p, index, e[0], e[1], e[2], p.load)
+    for row in range(p.counts[CONTACTS], p.counts[ROWS]):
+        e, g, normal = p.rest[row], p.slide[row, 0], p.rest[p.partner[row], 0]
+        add_to_nodes(p, row, e[0] + g[0] * normal, e[1] + g[1] * normal, e[2] + g[2] * normal, p.load)
     _substitute(p)
     for index in range(p.counts[CONTACTS]):
         C, e, u, change = p.ratio[index], p.rest[index], p.slope[index], p.change[index]
         set_from_nodes(p, index, p.load, u)
         for k in range(3):
             change[k] = e[k] - C[k, 0] * u[0] - C[k, 1] * u[1] - C[k, 2] * u[2]
+    for row in range(p.counts[CONTACTS], p.counts[ROWS]):
+        C, e, u, change = p.ratio[row], p.rest[row], p.slope[row], p.change[row]
+        set_from_nodes(p, row, p.load, u)
+        normal = p.change[p.partner[row], 0]
+        for k in range(3):
+            change[k] = e[k] + p.slide[row, 0, k] * normal - C[k, 0] * u[0] - C[k, 1] * u[1] - C[k, 2] * u[2]
     return True

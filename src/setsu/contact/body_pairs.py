@@ -89,12 +89,13 @@ def _combined(a: Material | None, b: Material | None) -> dict[str, float]:
     values = {key: min(material_value(a, key), material_value(b, key)) for key in MATERIAL[:5]}
     compliance = [1.0 / material_value(m, "stiffness") for m in (a, b)]
     total = sum(compliance)
-    values["stiffness"], values["damping"] = np.inf, 0.0
+    values["stiffness"], values["damping"], values["dissipation"] = np.inf, 0.0, 0.0
     if total > 0.0:
         values["stiffness"], values["restitution"] = 1.0 / total, 0.0
-        values["damping"] = sum(
-            material_value(m, "damping") * (c / total) ** 2 for m, c in zip((a, b), compliance, strict=True)
-        )
+        for key, power in (("damping", 2), ("dissipation", 1)):
+            values[key] = sum(
+                material_value(m, key) * (c / total) ** power for m, c in zip((a, b), compliance, strict=True)
+            )
     return values
 
 

@@ -52,7 +52,7 @@ def add_up_work(problem: Problem, certificate):
                 after -= c.soft * c.impulse[0]
             certificate[9 if k == 0 else 8] += 0.5 * c.impulse[k] * (c.before[k] + after)
         if problem.counts[TURNING] > 0:
-            set_turn(problem, index, BEFORE, c.former_turn)
+            set_turn(problem, index, BEFORE, c.turn)
             set_turn(problem, index, TWIST, c.slope)
             for k in range(3):
-                certificate[8] += 0.5 * c.couple[k] * (c.former_turn[k] + c.slope[k])
+                certificate[8] += 0.5 * c.couple[k] * (c.turn[k] + c.slope[k])

@@ -25,6 +25,7 @@ import math
 
 from setsu.contact.block_elimination import solve_round
 from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
+from setsu.contact.couple_laws import hold_couples
 from setsu.native.control_flow import part
 
 __all__ = ["begin_descent", "descend"]
@@ -133,6 +134,7 @@ def descend(p: ConeProblem, used, eps, goal, share):
     """
     rounds = 0
     while True:
+        hold_couples(p)
         worst = _set_system(p, eps)
         if worst <= goal or rounds >= _STEPS or not solve_round(p, used, True):
             break

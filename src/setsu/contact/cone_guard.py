@@ -1,6 +1,6 @@
 """Impulses that a solver could not settle, brought into their cones: what acts is then at least a contact force.
 
-    λ_n <- max(λ_n, 0),   λ_t <- λ_t min(1, μ λ_n / |λ_t|)                    (1)
+    λ_n <- max(λ_n, 0),   λ_t <- λ_t min(1, μ λ_n / |λ_t|)                    (1)  couples likewise
 
 Nothing pulls, no friction exceeds its limit, and the recorded forces are those that act. Cost: one product with Λ.
 """
@@ -12,6 +12,7 @@ import math
 from setsu.contact.problem import set_twists, set_velocity
 from setsu.contact.scene import TWIST, Problem
 from setsu.contact.tree import Tree
+from setsu.contact.turning_friction import limit_couple
 from setsu.native.control_flow import part
 
 __all__ = ["bring_into_cones"]
@@ -27,6 +28,7 @@ def bring_into_cones(tree: Tree, problem: Problem):
         tangential, limit = math.sqrt(f[1] * f[1] + f[2] * f[2]), c.friction * f[0]
         scale = limit / tangential if tangential > limit else 1.0
         f[1], f[2] = scale * f[1], scale * f[2]
+        limit_couple(c)
         for k in range(3):
             c.trial[k] = f[k]
     set_twists(tree, problem)

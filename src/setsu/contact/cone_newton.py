@@ -1,4 +1,5 @@
-"""Newton's method on Coulomb's law of all contacts of a problem (cone_laws.py (3)-(7)).
+"""Newton's method on Coulomb's law of all contacts of a problem (cone_laws.py (3)-(7)) and on that of their couples
+(couple_laws.py (5)-(8)).
 
 Full steps first: near the answer they end in a few rounds, and |F| may climb before it falls. With a line search each
 step is shortened until |F|² falls.
@@ -10,7 +11,8 @@ import math
 
 from setsu.contact.block_elimination import solve_round
 from setsu.contact.cone_laws import follow_normal, law_blocks, law_error, natural_map, project
-from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
+from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem, set_velocities
+from setsu.contact.couple_laws import add_couple_errors, certify_couples, project_couples, set_couple_blocks
 from setsu.native.control_flow import part
 
 __all__ = ["certify_natural", "copy_impulses", "keep_best", "newton"]
@@ -26,32 +28,31 @@ def certify_natural(p: ConeProblem, impulses):
         error = natural_map(impulses[index], p.velocity[index], p.scale[index], p.friction[index])
         if not error <= worst:
             worst = error
-    return worst
+    return certify_couples(p, impulses, worst)
+
+
+@part
+def copy_impulses(p: ConeProblem, source, target):
+    """target = source, both (ROWS, 3)."""
+    for index in range(p.counts[ROWS]):
+        for k in range(3):
+            target[index, k] = source[index, k]
 
 
 @part
 def keep_best(p: ConeProblem, eps, best):
     """Natural map at `impulse`, brought into its cones; where it is the least so far it becomes `best`."""
-    n = p.counts[CONTACTS]
-    for index in range(n):
-        f, out = p.impulse[index], p.trial[index]
-        out[0], out[1], out[2] = project(f[0], f[1], f[2], p.friction[index])
+    copy_impulses(p, p.impulse, p.trial)
+    for index in range(p.counts[CONTACTS]):
+        f = p.trial[index]
+        f[0], f[1], f[2] = project(f[0], f[1], f[2], p.friction[index])
+    project_couples(p, p.trial)
     set_velocities(p, p.trial, eps)
     worst = certify_natural(p, p.trial)
     if worst < best:
-        for index in range(n):
-            for k in range(3):
-                p.best[index, k] = p.trial[index, k]
+        copy_impulses(p, p.trial, p.best)
         return worst
     return best
-
-
-@part
-def copy_impulses(p: ConeProblem, source, target):
-    """target = source, both (n, 3)."""
-    for index in range(p.counts[CONTACTS]):
-        for k in range(3):
-            target[index, k] = source[index, k]
 
 
 @part
@@ -63,12 +64,12 @@ def _error(p: ConeProblem, eps, factor):
         a, b, c = law_error(p.trial[index], p.velocity[index], factor * p.scale[index], p.friction[index])
         worst = max(worst, abs(a), abs(b), abs(c))
         total += a * a + b * b + c * c
-    return worst, total
+    return add_couple_errors(p, p.trial, factor, worst, total)
 
 
 @part
 def _set_trial(p: ConeProblem, length):
-    for index in range(p.counts[CONTACTS]):
+    for index in range(p.counts[ROWS]):
         for k in range(3):
             p.trial[index, k] = p.impulse[index, k] + length * p.change[index, k]
 
@@ -79,9 +80,7 @@ def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest):
 
     eps: compliance of the problem; damping: that of a round; factor: of ρ; shortest: how short steps may get, 1: full.
     """
-    for index in range(p.counts[CONTACTS]):
-        for k in range(3):
-            p.trial[index, k] = p.impulse[index, k]
+    copy_impulses(p, p.impulse, p.trial)
     worst, total = _error(p, eps, factor)
     rounds = 0
     while worst > goal and rounds < most:
@@ -91,6 +90,7 @@ def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest):
             law_blocks(
                 p.impulse[index], p.velocity[index], rho, mu, damping, p.ratio[index], p.rest[index], p.slide[index]
             )
+        set_couple_blocks(p, damping, factor)
         if not solve_round(p, used, True):
             break
         for index in range(p.counts[CONTACTS]):
@@ -108,7 +108,5 @@ def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest):
             _set_trial(p, best)
             worst, now = _error(p, eps, factor)
         total = now
-        for index in range(p.counts[CONTACTS]):
-            for k in range(3):
-                p.impulse[index, k] = p.trial[index, k]
+        copy_impulses(p, p.trial, p.impulse)
     return worst, rounds

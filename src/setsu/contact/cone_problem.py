@@ -11,6 +11,8 @@
     x = Σ K_iᵀ λ_i                                                            (1)
     u_i = b_i + K_i x + ε λ_i                                                 (2)  so W = K Kᵀ + ε 1
 
+Rows beyond the contacts are couples of contacts with torsional or rolling friction: (1) and (2) hold for them with κ, w
+of couple_laws.py.
 Islands of a step go through one such problem, one after the other.
 """
 
@@ -29,6 +31,7 @@ __all__ = [
     "CONTACTS",
     "NODES",
     "NONE",
+    "ROWS",
     "SIZE",
     "ConeProblem",
     "make_cone_problem",
@@ -41,8 +44,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Entries of ConeProblem.counts: contacts, nodes, sum of the sizes of the nodes.
-CONTACTS, NODES, SIZE = 0, 1, 2
+# Entries of ConeProblem.counts: contacts, nodes, sum of the sizes of the nodes, contacts and couples.
+CONTACTS, NODES, SIZE, ROWS = range(4)
 # Entries of ConeProblem.numbers. Given: compliance of the problem and that which rounds work with (1/kg), what Newton's
 # method aims at and what counts as converged (parts of the scale of impulses). Returned: natural map in these parts,
 # rounds, 1 where it converged. Given: IMPULSES or ROUND.
@@ -54,9 +57,9 @@ NONE = -1
 
 
 class ConeProblem(NamedTuple):
-    """A contact problem of n contacts on N nodes, and the arrays its solution works in."""
+    """A contact problem of n rows, contacts and couples, on N nodes, and the arrays its solution works in."""
 
-    counts: Ints  # (3,) CONTACTS, NODES, SIZE
+    counts: Ints  # (4,) CONTACTS, NODES, SIZE, ROWS
     side: Ints  # (n, 2) node of each side, NONE
     jacobian_start: Ints  # (n, 2) where in `jacobian` K of that side begins
     jacobian: Floats  # K of all contacts, row after row
@@ -66,6 +69,8 @@ class ConeProblem(NamedTuple):
     load: Floats  # (SIZE,) right side and solution of a linear system
     free: Floats  # (n, 3) b
     friction: Floats  # (n,)
+    partner: Ints  # (n,) contact of a couple
+    limit: Floats  # (n, 2) of a couple about the normal and about the tangents, per normal impulse
     scale: Floats  # (n,) impulse per velocity of the contact alone, kg
     impulse: Floats  # (n, 3)
     velocity: Floats  # (n, 3)
@@ -74,6 +79,7 @@ class ConeProblem(NamedTuple):
     start: Floats  # (n, 3) where a stage of it begins
     again: Floats  # (n, 3) where several factors of ρ begin
     best: Floats  # (n, 3) the impulses with the least residual so far
+    kept: Floats  # (n, 3) `best`, while a stage works with other problems in its place
     change: Floats  # (n, 3) δλ
     slope: Floats  # (n, 3) K δx
     ratio: Floats  # (n, 3, 3) C of block_elimination.py
@@ -101,12 +107,13 @@ class ConeProblem(NamedTuple):
     code: Ints  # (1,) address of cone_solver.py
 
 
-def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Book:
-    """Return room for so many contacts and nodes, the largest of `largest` and all together of `size` velocities.
+def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
+    """Return room for so many contacts and couples on so many nodes, the largest of `largest` and all of `size`
+    velocities.
 
     Pages that are never touched cost address space only: room for the worst fill is set aside.
     """
-    n, N = max(1, contacts), max(1, nodes)
+    n, N = max(1, rows), max(1, nodes)
 
     def floats(*shape: int) -> Floats:
         return np.zeros(shape)
@@ -116,7 +123,7 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
 
     book = Book(
         ConeProblem(
-            counts=ints(3),
+            counts=ints(4),
             side=ints(n, 2),
             jacobian_start=ints(n, 2),
             jacobian=floats(6 * n * max(1, largest)),
@@ -126,6 +133,8 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
             load=floats(max(1, size)),
             free=floats(n, 3),
             friction=floats(n),
+            partner=ints(n),
+            limit=floats(n, 2),
             scale=floats(n),
             impulse=floats(n, 3),
             velocity=floats(n, 3),
@@ -134,6 +143,7 @@ def make_cone_problem(contacts: int, nodes: int, largest: int, size: int) -> Boo
             start=floats(n, 3),
             again=floats(n, 3),
             best=floats(n, 3),
+            kept=floats(n, 3),
             change=floats(n, 3),
             slope=floats(n, 3),
             ratio=floats(n, 3, 3),
@@ -220,11 +230,11 @@ def set_velocities(p: ConeProblem, impulses, eps):
     x = p.x
     for i in range(p.counts[SIZE]):
         x[i] = 0.0
-    for index in range(p.counts[CONTACTS]):
+    for index in range(p.counts[ROWS]):
         f = impulses[index]
         if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:
             add_to_nodes(p, index, f[0], f[1], f[2], x)
-    for index in range(p.counts[CONTACTS]):
+    for index in range(p.counts[ROWS]):
         v, f = p.velocity[index], impulses[index]
         set_from_nodes(p, index, x, v)
         for k in range(3):

@@ -85,6 +85,7 @@ _SHAPE = np.dtype(
         ("rolling", "f8"),
         ("stiffness", "f8"),
         ("damping", "f8"),
+        ("dissipation", "f8"),
         ("surface", "f8", 3),  # m/s: velocity of its surface, world axes
     ]
 )

@@ -132,24 +132,26 @@ def _append(scene: Scene, problem: Problem, point, polygon, gap, x, y, z, nx, ny
 def combine(out, a, b):
     """Material of a contact: the lower friction and restitution; of springs, one behind the other.
 
-    Each takes the part k/k_i of the depth and of its rate: d = Σ d_i (k/k_i)².
+    Each takes the part k/k_i of the depth and of its rate: d = Σ d_i (k/k_i)², and a = Σ a_i k/k_i of dissipation.
     """
     out.static_friction = min(a.static_friction, b.static_friction)
     out.kinetic_friction = min(a.kinetic_friction, b.kinetic_friction)
     out.restitution = min(a.restitution, b.restitution)
     out.torsional, out.rolling = min(a.torsional, b.torsional), min(a.rolling, b.rolling)
     out.stiffness = 1.0 / (1.0 / a.stiffness + 1.0 / b.stiffness)
-    out.damping = 0.0
+    out.damping = out.dissipation = 0.0
     if out.stiffness < math.inf:
         s, t = out.stiffness / a.stiffness, out.stiffness / b.stiffness
         out.damping, out.restitution = a.damping * s * s + b.damping * t * t, 0.0
+        out.dissipation = a.dissipation * s + b.dissipation * t
 
 
 @part
 def copy_material(out, a):
     """The same material."""
     out.static_friction, out.kinetic_friction, out.restitution = a.static_friction, a.kinetic_friction, a.restitution
-    out.torsional, out.rolling, out.stiffness, out.damping = a.torsional, a.rolling, a.stiffness, a.damping
+    out.torsional, out.rolling, out.stiffness = a.torsional, a.rolling, a.stiffness
+    out.damping, out.dissipation = a.damping, a.dissipation
 
 
 @part

@@ -27,7 +27,9 @@ from setsu.mechanism import Material
 __all__ = ["MATERIAL", "GroundTables", "Solid", "ground_tables", "material_value"]
 
 # What makes up a material.
-MATERIAL = ("static_friction", "kinetic_friction", "restitution", "torsional", "rolling", "stiffness", "damping")
+MATERIAL = (
+    "static_friction", "kinetic_friction", "restitution", "torsional", "rolling", "stiffness", "damping", "dissipation",
+)  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,6 +71,7 @@ class GroundTables(NamedTuple):
     rolling: Floats
     stiffness: Floats
     damping: Floats
+    dissipation: Floats
     surface: Floats  # (n, 3) velocity of the surface, m/s
 
 
@@ -114,9 +117,9 @@ def _values(polygons: tuple[Polygon, ...], key: str) -> Floats:
 
 def material_value(material: Material | None, key: str) -> float:
     """An entry of a material; inf where there is none: of two surfaces the lower values count. Rigid: stiffness inf."""
-    if key == "damping":
-        return 0.0 if material is None or material.damping is None else material.damping
     value = None if material is None else getattr(material, key)
+    if key in ("damping", "dissipation"):
+        return value or 0.0
     return np.inf if value is None else value
 
 

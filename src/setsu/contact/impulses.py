@@ -4,10 +4,12 @@
     bouncing points: v_n' >= -e v_n                                           (2)  above a threshold of speed; flight.py
     soft: λ = -h k (g + ¼ h (v_n + v_n')) - ½ h d (v_n + v_n'),  λ >= 0       (3)  k, d, g: stiffness, damping, gap
     soft, where positions follow v': λ = -h k (g + h v_n') - h d v_n'         (4)
+    d = d_0 + k a max(0, -(g + ½ h v_n))                                      (5)  a: dissipation, at the middle's depth
 
 Where Newton's law of restitution and friction together would raise the energy, e is lowered for that step until they
 do not. (3) is the rule of the middle, which keeps the energy of an undamped spring; solved for v_n' it adds to v_n' a
-shift and, per impulse, the compliance `soft`: soft and rigid contacts are one problem.
+shift and, per impulse, the compliance `soft`: soft and rigid contacts are one problem. (5) makes the force
+k δ (1 + a δ̇): the damper of Hunt and Crossley 1975 on a linear spring, which begins and ends without a jump.
 Source: sugihara2002 (11), (12), (20)-(27) with the reading of docs/contact.md.
 """
 
@@ -19,17 +21,15 @@ from setsu.contact import newton_solver
 from setsu.contact.flight import rebound
 from setsu.contact.free_motion import Motion
 from setsu.contact.memory import is_sliding
-from setsu.contact.scene import TURNING, Problem
+from setsu.contact.scene import FREE, TURNING, TWIST, Problem
 from setsu.contact.tree import Tree
-from setsu.contact.turning_friction import MOST_TURNS, SETTLED, set_spun, update_couples
+from setsu.contact.turning_friction import set_turn
 from setsu.native.control_flow import part
 
 __all__ = ["CREEP", "set_bounces", "solve_contacts"]
 
 # m: how much of what the contacts' compliance lets in a step gives back at most; enough for five boxes on each other.
 CREEP = 1e-9
-# Change of a couple, in parts of its limit, that counts as settled in the end.
-_TOLERATED = 1e-6
 
 
 @part
@@ -45,6 +45,12 @@ def set_bounces(tree: Tree, problem: Problem, motion: Motion, first, h, slowest)
 
 
 @part
+def _damping(c, h):
+    """(5), N s/m."""
+    return c.damping + c.stiffness * c.dissipation * max(0.0, -(c.gap + 0.5 * h * c.before[0]))
+
+
+@part
 def _set_shifts(tree: Tree, problem: Problem, h, part, creep, plain):
     """What the contact velocities are measured from; `part` scales restitution. Return whether any contact bounces."""
     bounces = False
@@ -55,31 +61,14 @@ def _set_shifts(tree: Tree, problem: Problem, h, part, creep, plain):
             bounces = True
             c.shift[0] = c.curvature[0] - rebound(tree, c, part * c.restitution, h)
         elif c.stiffness < math.inf and plain:  # (4)
-            c.soft = 1.0 / (h * h * c.stiffness + h * c.damping)
+            c.soft = 1.0 / (h * h * c.stiffness + h * _damping(c, h))
             c.shift[0] = c.soft * h * c.stiffness * c.gap
         elif c.stiffness < math.inf:  # (3)
-            c.soft = 1.0 / (0.25 * h * h * c.stiffness + 0.5 * h * c.damping)
+            c.soft = 1.0 / (0.25 * h * h * c.stiffness + 0.5 * h * _damping(c, h))
             c.shift[0] = c.soft * h * c.stiffness * c.gap + c.before[0]
         else:
             c.shift[0] = max(-creep, c.gap) / h + c.curvature[0]
     return bounces
-
-
-@part
-def _solve_with_turning(tree: Tree, problem: Problem):
-    """Solve, in turn with the couples of torsional and rolling friction."""
-    residual, rounds, good = newton_solver.solve(tree, problem)
-    if problem.counts[TURNING] == 0:
-        return residual, rounds, good
-    change = 1.0
-    for turn in range(MOST_TURNS):
-        change = update_couples(problem, turn)
-        if change <= SETTLED:
-            break
-        set_spun(tree, problem)
-        residual, more, good = newton_solver.solve(tree, problem)
-        rounds += more
-    return max(residual, change), rounds, good and change <= _TOLERATED
 
 
 @part
@@ -91,7 +80,7 @@ def _solve_with_friction(tree: Tree, problem: Problem):
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
             c.friction = c.kinetic_friction if c.slides == 1 else c.static_friction
-        residual, more, good = _solve_with_turning(tree, problem)
+        residual, more, good = newton_solver.solve(tree, problem)
         rounds += more
         again = False
         for index in range(problem.counts[0]):
@@ -116,11 +105,17 @@ def solve_contacts(tree: Tree, problem: Problem, h, creep, plain):
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
             for k in range(3):
-                free, after = c.free[k] + c.spun[k], c.velocity[k] - c.shift[k]
+                free, after = c.free[k], c.velocity[k] - c.shift[k]
                 if k == 0:
                     after -= c.soft * c.impulse[0]
                 gain += 0.5 * c.impulse[k] * (free + after)
                 size += 0.5 * abs(c.impulse[k]) * (abs(free) + abs(after))
+            if problem.counts[TURNING] > 0:
+                set_turn(problem, index, FREE, c.turn)
+                set_turn(problem, index, TWIST, c.slope)
+                for k in range(3):
+                    gain += 0.5 * c.couple[k] * (c.turn[k] + c.slope[k])
+                    size += 0.5 * abs(c.couple[k]) * (abs(c.turn[k]) + abs(c.slope[k]))
         if gain <= 1e-8 * size:
             return residual, rounds, good
         part = 0.8 * part if part > 0.1 else 0.0

@@ -31,6 +31,7 @@ import math
 
 from setsu.contact.block_elimination import solve_round
 from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
+from setsu.contact.couple_laws import hold_couples
 from setsu.native.control_flow import part
 
 __all__ = ["begin_interior", "interior_round"]
@@ -112,8 +113,8 @@ def _back(scaling, x, out):
 
 
 @part
-def _soften(C, e, eps):
-    """(6)."""
+def _soften(C, eps):
+    """C of (6)."""
     a, b, c = 1.0 + eps * C[0, 0], eps * C[0, 1], eps * C[0, 2]
     d, f, g = eps * C[1, 0], 1.0 + eps * C[1, 1], eps * C[1, 2]
     h, i, j = eps * C[2, 0], eps * C[2, 1], 1.0 + eps * C[2, 2]
@@ -129,8 +130,14 @@ def _soften(C, e, eps):
             m10 * x + m11 * y + m12 * z,
             m20 * x + m21 * y + m22 * z,
         )
+
+
+@part
+def _soften_rest(C, e, eps):
+    """e of (6) with the C of (6): (1 + ε C)⁻¹ = 1 - ε (1 + ε C)⁻¹ C."""
     x, y, z = e[0], e[1], e[2]
-    e[0], e[1], e[2] = m00 * x + m01 * y + m02 * z, m10 * x + m11 * y + m12 * z, m20 * x + m21 * y + m22 * z
+    for k in range(3):
+        e[k] -= eps * (C[k, 0] * x + C[k, 1] * y + C[k, 2] * z)
 
 
 @part
@@ -151,7 +158,7 @@ def _error(v, s, mu, raised):
 
 @part
 def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
-    """C and e (5), (6) of all contacts; target: σ τ; corrects: the predictor stands in the changes."""
+    """C and e (5), (6) of all contacts; target: σ τ; corrects: the predictor stands in the changes, C is there."""
     for index in range(p.counts[CONTACTS]):
         z, s, mu, v = p.cone[index], p.dual[index], p.friction[index], p.velocity[index]
         C, e, W = p.ratio[index], p.rest[index], p.scaling[index]
@@ -169,10 +176,10 @@ def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
             continue
         x, y = W[1], e
         if corrects:
-            # ℓ∘ℓ + (S⁻¹ δû) ∘ (S δλ̂) - σ τ e₀, divided by ℓ; C serves as scratch.
-            _back(W, ds, C[0])
-            _forward(W, dz, C[1])
-            a, b = C[0], C[1]
+            # ℓ∘ℓ + (S⁻¹ δû) ∘ (S δλ̂) - σ τ e₀, divided by ℓ.
+            _back(W, ds, p.slope[index])
+            _forward(W, dz, p.change[index])
+            a, b = p.slope[index], p.change[index]
             q0 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + a[0] * b[0] + a[1] * b[1] + a[2] * b[2] - target
             q1 = 2.0 * x[0] * x[1] + a[0] * b[1] + b[0] * a[1]
             q2 = 2.0 * x[0] * x[2] + a[0] * b[2] + b[0] * a[2]
@@ -194,10 +201,12 @@ def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
         e1 = y[1] - q01 * r0 - q11 * r1 - q12 * r2
         e2 = y[2] - q02 * r0 - q12 * r1 - q22 * r2
         e[0], e[1], e[2] = e0 / mu, e1, e2
-        C[0, 0], C[0, 1], C[0, 2] = q00 / mu, q00 * d1 + q01, q00 * d2 + q02
-        C[1, 0], C[1, 1], C[1, 2] = q01, mu * (q01 * d1 + q11), mu * (q01 * d2 + q12)
-        C[2, 0], C[2, 1], C[2, 2] = q02, mu * (q02 * d1 + q12), mu * (q02 * d2 + q22)
-        _soften(C, e, damping)
+        if not corrects:
+            C[0, 0], C[0, 1], C[0, 2] = q00 / mu, q00 * d1 + q01, q00 * d2 + q02
+            C[1, 0], C[1, 1], C[1, 2] = q01, mu * (q01 * d1 + q11), mu * (q01 * d2 + q12)
+            C[2, 0], C[2, 1], C[2, 2] = q02, mu * (q02 * d1 + q12), mu * (q02 * d2 + q22)
+            _soften(C, damping)
+        _soften_rest(C, e, damping)
 
 
 @part
@@ -262,6 +271,7 @@ def interior_round(p: ConeProblem, used, eps, damping, raised):
         if p.friction[index] > 0.0:
             _scale(p.cone[index], p.dual[index], p.scaling[index])
     tau = _mean_product(p, 0.0)
+    hold_couples(p)
     _set_blocks(p, damping, 0.0, False, raised)
     if not solve_round(p, used, True):
         return tau, 0.0

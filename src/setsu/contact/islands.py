@@ -8,6 +8,7 @@
 
     K_i = P_iᵀ X  of body a, minus that of body b                             (1)
     W_nn += soft of contact i: K_i has a column of its own, (√soft, 0, 0)ᵀ    (2)
+    K_j = s E X_ω of the couple of contact i, s: couple_laws.py               (3)
 
 Islands are found by union and find over trees. Each becomes one ConeProblem with a node per tree. Where constraint rows
 hold, the whole mechanism is one node.
@@ -18,12 +19,13 @@ from __future__ import annotations
 import math
 
 from setsu.contact.articulated import set_root
-from setsu.contact.cone_problem import CONTACTS, NODES, NONE, SIZE, ConeProblem
-from setsu.contact.scene import Problem
+from setsu.contact.cone_problem import CONTACTS, NODES, NONE, ROWS, SIZE, ConeProblem
+from setsu.contact.scene import FREE, Problem
 from setsu.contact.tree import Tree
+from setsu.contact.turning_friction import couple_size, set_turn
 from setsu.native.control_flow import part
 
-__all__ = ["find_islands", "gather", "has_pairs", "set_roots"]
+__all__ = ["find_islands", "gather", "has_pairs", "set_roots", "take_couples"]
 
 
 @part
@@ -150,8 +152,65 @@ def _enter_all(tree: Tree, problem: Problem, first, last):
 
 
 @part
-def gather(tree: Tree, problem: Problem, first, last):
-    """Fill the ConeProblem with the contacts `first` to `last` of `members`, impulses to start from included."""
+def _add_turning(E, X, sign, size, K, o, m, n):
+    """K at o (3, n) += sign · s E X_ω (3), X (6, m); size (2,): s about the normal, about the tangents."""
+    for d in range(m):
+        x, y, z = sign * X[3, d], sign * X[4, d], sign * X[5, d]
+        for k in range(3):
+            K[o + k * n + d] += size[min(k, 1)] * (E[k, 0] * x + E[k, 1] * y + E[k, 2] * z)
+
+
+@part
+def _gather_couples(tree: Tree, problem: Problem, first, last, used):
+    """Rows of the couples; used: how much of `jacobian` the contacts take."""
+    p, row = problem.cones, last - first
+    for i in range(last - first):
+        index = p.members[first + i]
+        c, size = problem.contacts[index], p.limit[row]
+        if c.torsional == 0.0 and c.rolling == 0.0:
+            continue
+        p.partner[row], p.scale[row], p.friction[row] = i, c.scale, 0.0
+        for side in range(2):
+            node = p.side[row, side] = p.side[i, side]
+            if node != NONE:
+                p.jacobian_start[row, side] = used
+                for d in range(3 * p.node_size[node]):
+                    p.jacobian[used + d] = 0.0
+                used += 3 * p.node_size[node]
+        set_turn(problem, index, FREE, p.free[row])
+        size[0], size[1] = couple_size(c, False), couple_size(c, True)
+        for k in range(3):
+            s = size[min(k, 1)]
+            p.free[row, k] *= s
+            p.impulse[row, k] = c.couple[k] / s if s > 0.0 else 0.0
+        n, m = p.node_size[p.side[i, 0]], _columns(tree, problem, c.hub_a)
+        _add_turning(c.axes, problem.root[c.hub_a], 1.0, size, p.jacobian, p.jacobian_start[row, 0], m, n)
+        if c.hub_b >= 0:
+            side = 0 if p.side[i, 1] == NONE else 1
+            n, m = p.node_size[p.side[i, side]], _columns(tree, problem, c.hub_b)
+            _add_turning(c.axes, problem.root[c.hub_b], -1.0, size, p.jacobian, p.jacobian_start[row, side], m, n)
+        size[0] = c.torsional / size[0] if size[0] > 0.0 else 0.0
+        size[1] = c.rolling / size[1] if size[1] > 0.0 else 0.0
+        row += 1
+    p.counts[ROWS] = row
+
+
+@part
+def take_couples(problem: Problem, first):
+    """Couples of the contacts from `first` of `members` on, from the rows of the island just solved."""
+    p = problem.cones
+    for row in range(p.counts[CONTACTS], p.counts[ROWS]):
+        c = problem.contacts[p.members[first + p.partner[row]]]
+        for k in range(3):
+            c.couple[k] = couple_size(c, k > 0) * p.impulse[row, k]
+
+
+@part
+def gather(tree: Tree, problem: Problem, first, last, turning):
+    """Fill the ConeProblem with the contacts `first` to `last` of `members`, impulses to start from included.
+
+    turning: and with their couples of torsional and rolling friction.
+    """
     p = problem.cones
     _enter_all(tree, problem, first, last)
     used = 0
@@ -176,7 +235,10 @@ def gather(tree: Tree, problem: Problem, first, last):
             _add_jacobian(c.axes, c.arm_b, problem.root[c.hub_b], -1.0, p.jacobian, p.jacobian_start[i, side], m, n)
         p.friction[i], p.scale[i] = c.friction, c.scale
         for k in range(3):
-            p.free[i, k], p.impulse[i, k] = c.free[k] + c.spun[k] + c.shift[k], c.impulse[k]
+            p.free[i, k], p.impulse[i, k] = c.free[k] + c.shift[k], c.impulse[k]
+    p.counts[ROWS] = last - first
+    if turning:
+        _gather_couples(tree, problem, first, last, used)
     # Which tree has which node is known by the contacts from here on.
     for i in range(last - first):
         c = problem.contacts[p.members[first + i]]

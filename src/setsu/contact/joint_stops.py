@@ -38,7 +38,8 @@ def _add(scene: Scene, problem: Problem, stop, gap):
     s.listed = 1
     c = problem.contacts[index]
     c.point, c.face, c.body_a, c.body_b, c.gap = STOP, stop, s.body, -1, gap
-    c.static_friction = c.kinetic_friction = c.restitution = c.torsional = c.rolling = c.damping = 0.0
+    c.static_friction = c.kinetic_friction = c.restitution = c.torsional = c.rolling = 0.0
+    c.damping = c.dissipation = 0.0
     c.stiffness = math.inf
     for i in range(3):
         c.position[i] = c.arm_a[i] = c.surface[i] = 0.0

@@ -106,7 +106,7 @@ def _step_by_blocks(tree: Tree, problem: Problem):
     for index in range(n):
         p.members[index] = index
     set_roots(tree, problem)
-    gather(tree, problem, 0, n)
+    gather(tree, problem, 0, n, False)
     for index in range(n):
         c = problem.contacts[index]
         for i in range(3):

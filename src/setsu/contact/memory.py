@@ -40,6 +40,7 @@ def recall(scene: Scene, problem: Problem, first):
                 if scene.points[c.point].face[s] == c.face:
                     known = s
         c.steps = 0
+        c.couple[0] = c.couple[1] = c.couple[2] = 0.0
         if c.point == STOP:
             recall_stop(scene, c)
         elif known < 0:
@@ -54,7 +55,7 @@ def recall(scene: Scene, problem: Problem, first):
         p = scene.points[c.point]
         c.slides, c.steps = p.slides[known], p.steps[known]
         for k in range(3):
-            c.impulse[k] = p.impulse[known, k]
+            c.impulse[k], c.couple[k] = p.impulse[known, k], p.couple[known, k]
             c.former[k] = c.curvature[k] = p.bend[known, k]
             if c.steps > 1:
                 c.curvature[k] += p.bend[known, k] - p.former[known, k]
@@ -80,7 +81,7 @@ def remember(scene: Scene, problem: Problem):
             count += 1
         p.face[free], p.slides[free], p.steps[free] = c.face, is_sliding(c.velocity), c.steps + 1
         for k in range(3):
-            p.impulse[free, k] = c.impulse[k]
+            p.impulse[free, k], p.couple[free, k] = c.impulse[k], c.couple[k]
             p.former[free, k] = c.former[k]
             p.bend[free, k] = c.bend[k]
     problem.counts[4] = count
@@ -104,8 +105,9 @@ def _recall_pair(problem: Problem, c):
         kept = problem.kept[nearest]
         kept.taken = 1
         for k in range(3):
-            E, f = c.axes[k], kept.impulse
+            E, f, t = c.axes[k], kept.impulse, kept.couple
             c.impulse[k] = E[0] * f[0] + E[1] * f[1] + E[2] * f[2]
+            c.couple[k] = E[0] * t[0] + E[1] * t[1] + E[2] * t[2]
 
 
 @part
@@ -117,10 +119,11 @@ def _remember_pairs(problem: Problem):
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
             if c.point == -1:
-                kept, f, E = problem.kept[count], c.impulse, c.axes
+                kept, f, t, E = problem.kept[count], c.impulse, c.couple, c.axes
                 kept.shapes = problem.pairs[c.face].shapes
                 for k in range(3):
                     kept.position[k] = c.position[k]
                     kept.impulse[k] = E[0, k] * f[0] + E[1, k] * f[1] + E[2, k] * f[2]
+                    kept.couple[k] = E[0, k] * t[0] + E[1, k] * t[1] + E[2, k] * t[2]
                 count += 1
     problem.counts[5] = count

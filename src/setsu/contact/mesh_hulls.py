@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from setsu.errors import InputError
 from setsu.mechanism import Shape
 
-__all__ = ["load_mesh", "mesh_hull"]
+__all__ = ["load_mesh", "mesh_hull", "read_mesh"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,6 +21,16 @@ Ints = NDArray[np.int64]
 
 def load_mesh(shape: Shape, owner: str) -> Any:
     """Return coal's model of a mesh file, its convex hull made; InputError when that cannot be."""
+    mesh = read_mesh(shape, owner)
+    try:
+        mesh.buildConvexHull(True, "Qt")
+    except (RuntimeError, ValueError) as problem:
+        raise InputError(f'body "{owner}": the mesh {shape.mesh} has no convex hull ({problem})') from None
+    return mesh
+
+
+def read_mesh(shape: Shape, owner: str) -> Any:
+    """Return coal's model of a mesh file; InputError when it cannot be read."""
     try:
         coal: Any = import_module("coal")  # its names are made at run time
     except ImportError:
@@ -28,11 +38,9 @@ def load_mesh(shape: Shape, owner: str) -> Any:
             f'body "{owner}": contacts of the mesh {shape.mesh} need coal: pip install setsu[geometry]'
         ) from None
     try:
-        mesh = coal.MeshLoader().load(shape.mesh, np.array(shape.size))
-        mesh.buildConvexHull(True, "Qt")
+        return coal.MeshLoader().load(shape.mesh, np.array(shape.size))
     except (RuntimeError, ValueError) as problem:
         raise InputError(f'body "{owner}": cannot read the mesh {shape.mesh} ({problem})') from None
-    return mesh
 
 
 def mesh_hull(shape: Shape, owner: str) -> tuple[Floats, Ints]:

@@ -12,8 +12,10 @@
 Where only a rigid environment is touched, Newton's method works on all trees at once, by articulated inertias
 (linear_step.py): a few full steps; where modes change it may go around between them, and the way leads over softer
 contacts, ε from 1e-3 down, with steps shortened until |F| falls and ρ of several sizes: large ones let velocities
-decide about modes, small ones impulses. What that does not settle, bodies that touch each other and mechanisms with
-constraint rows go island by island (islands.py) through cone_solver.py, which ends in a bounded number of rounds.
+decide about modes, small ones impulses. What that does not settle, bodies that touch each other, mechanisms with
+constraint rows, soft contacts and those with torsional or rolling friction go island by island (islands.py) through
+cone_solver.py, which ends in a bounded number of rounds. A light body under a heavy one gives way at the speed ε λ:
+such islands are solved again with less compliance, from there.
 
 Why this method: measured (`setsu bench --only contact`, benchmarks/contact_methods.py) on contact problems of a
 humanoid, all to 1e-10. Falling, from the impulses of the step before: Newton 1 round, 12 µs; ADMM 240, 186 µs;
@@ -27,11 +29,11 @@ from __future__ import annotations
 import math
 
 from setsu.contact.cone_laws import follow_normal, law_blocks, law_error
-from setsu.contact.cone_problem import solve_island
-from setsu.contact.islands import find_islands, gather, has_pairs, set_roots
+from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem, set_velocities, solve_island
+from setsu.contact.islands import find_islands, gather, has_pairs, set_roots, take_couples
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
-from setsu.contact.scene import SOFT, TWIST, Problem
+from setsu.contact.scene import SOFT, TURNING, TWIST, Problem
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import part
 
@@ -39,6 +41,8 @@ __all__ = ["set_trial", "solve", "take_trial"]
 
 _ACCURACY, _TOLERANCE = 1e-10, 1e-8
 _COMPLIANCE = 5e-7
+# Of the largest speed of an island: what its compliance may let in; else how much of the compliance remains, how often.
+_GIVEN_WAY, _HARDER, _HARDER_TIMES = 1e-4, 0.01, 3
 # Newton steps before the safe way is taken; full ones: |F| may climb before it falls.
 _BOLD = 6
 # The safe way: compliances from the first one down to the real one, and how far each but the last is solved.
@@ -166,6 +170,36 @@ def _solve_by_softer(tree: Tree, problem: Problem, unit, accuracy, largest):
 
 
 @part
+def _gives_way(p: ConeProblem, eps):
+    """Whether the compliance lets contacts in at a speed that counts beside those of the problem."""
+    largest = speed = 0.0
+    for i in range(p.counts[CONTACTS]):
+        largest = max(largest, p.impulse[i, 0])
+        speed = max(speed, abs(p.free[i, 0]), abs(p.free[i, 1]), abs(p.free[i, 2]))
+    return eps * largest > _GIVEN_WAY * speed
+
+
+@part
+def _harden(p: ConeProblem, eps, residual):
+    """Solve the island again with less compliance; return (residual, rounds) of the last solution that converged."""
+    rounds = 0
+    for _ in range(_HARDER_TIMES):
+        harder = _HARDER * eps
+        worst, more, converged = solve_island(p, harder, harder, _ACCURACY, _TOLERANCE)
+        rounds += more
+        if not converged:
+            for row in range(p.counts[ROWS]):
+                for k in range(3):
+                    p.impulse[row, k] = p.given[row, k]
+            set_velocities(p, p.impulse, eps)
+            break
+        eps, residual = harder, worst
+        if not _gives_way(p, eps):
+            break
+    return residual, rounds
+
+
+@part
 def _solve_islands(tree: Tree, problem: Problem):
     """Island by island; return (largest residual, most rounds, whether all converged)."""
     p = problem.cones
@@ -173,16 +207,20 @@ def _solve_islands(tree: Tree, problem: Problem):
     set_roots(tree, problem)
     for island in range(find_islands(tree, problem)):
         first, last = p.island_start[island], p.island_start[island + 1]
-        gather(tree, problem, first, last)
+        gather(tree, problem, first, last, problem.counts[TURNING] > 0)
         eps = 0.0
         for i in range(last - first):
             eps += _COMPLIANCE / (p.scale[i] * (last - first))
         worst, more, converged = solve_island(p, eps, eps, _ACCURACY, _TOLERANCE)
+        if converged and _gives_way(p, eps):
+            worst, further = _harden(p, eps, worst)
+            more += further
         residual, rounds, good = max(residual, worst), max(rounds, more), good and converged
         for i in range(last - first):
             c = problem.contacts[p.members[first + i]]
             for k in range(3):
                 c.impulse[k], c.velocity[k] = p.impulse[i, k], p.velocity[i, k]
+        take_couples(problem, first)
     set_trial(problem, 0.0)
     set_twists(tree, problem)
     return residual, rounds, good
@@ -203,7 +241,8 @@ def solve(tree: Tree, problem: Problem):
             c.change[k], c.start[k] = 0.0, c.impulse[k]
             largest = max(largest, c.scale * abs(c.free[k] + c.shift[k]))
     rounds, accuracy, eps = 0, _ACCURACY * largest, _COMPLIANCE * unit
-    if problem.counts[3] == 0 and problem.counts[SOFT] == 0 and not has_pairs(problem):
+    apart = problem.counts[SOFT] > 0 or problem.counts[TURNING] > 0
+    if problem.counts[3] == 0 and not apart and not has_pairs(problem):
         worst, rounds = _newton(tree, problem, eps, 1.0, accuracy, _BOLD, 1.0)
         if not worst <= accuracy:
             worst, more = _solve_by_softer(tree, problem, unit, accuracy, largest)

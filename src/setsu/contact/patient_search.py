@@ -20,11 +20,11 @@ import math
 
 from setsu.contact.cone_descent import begin_descent, descend
 from setsu.contact.cone_newton import copy_impulses, keep_best, newton
-from setsu.contact.cone_problem import CONTACTS, ConeProblem
+from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem
 from setsu.native.compiled_elementary import exp
 from setsu.native.control_flow import part
 
-__all__ = ["search_patiently"]
+__all__ = ["descend_from_best", "harden_from_best", "search_patiently"]
 
 # Softer contacts: first compliance (parts of the mean of W), by what it falls each time, how far each is solved.
 _SOFTEST, _HARDENING, _ROUGH = 1e-3, 0.1, 1e-4
@@ -58,7 +58,7 @@ def _carefully(p: ConeProblem, used, eps, damping, goal, end):
 
 
 @part
-def _soften(p: ConeProblem, used, eps, damping, goal, enough, L, most):
+def harden_from_best(p: ConeProblem, used, eps, damping, goal, enough, L, most):
     """From soft to real contacts, beginning at `best`; return (natural map, rounds)."""
     n, unit = p.counts[CONTACTS], 0.0
     for index in range(n):
@@ -73,9 +73,12 @@ def _soften(p: ConeProblem, used, eps, damping, goal, enough, L, most):
 
 
 @part
-def _descend(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
+def descend_from_best(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
     """Convex problems from `best`, Newton's method from where each ends; return (natural map, rounds)."""
     copy_impulses(p, p.best, p.impulse)
+    for row in range(p.counts[CONTACTS], p.counts[ROWS]):
+        for k in range(3):
+            p.impulse[row, k] = 0.0
     soft = max(eps, damping)
     begin_descent(p, soft)
     rounds = 0
@@ -99,11 +102,11 @@ def search_patiently(p: ConeProblem, used, eps, damping, goal, enough, L, work):
     n = p.counts[CONTACTS]
     most = work // n
     copy_impulses(p, p.given, p.best)
-    best, rounds = _soften(p, used, eps, damping, goal, enough, L, most)
+    best, rounds = harden_from_best(p, used, eps, damping, goal, enough, L, most)
     if best > enough and rounds < most:
-        best, more = _descend(p, used, eps, damping, goal, enough, L, most - rounds, best)
+        best, more = descend_from_best(p, used, eps, damping, goal, enough, L, most - rounds, best)
         rounds += more
-    for index in range(n):
+    for index in range(p.counts[ROWS]):
         for k in range(3):
             p.again[index, k] = 0.0
     chance = 1
@@ -114,7 +117,7 @@ def search_patiently(p: ConeProblem, used, eps, damping, goal, enough, L, work):
         factor = 0.1 * exp(_DECADES * ((number * 0.6180339887498949 + 0.5) % 1.0))
         scatter = 0.0 if number % 4 == 0 else L * _NARROWEST * exp(_SPREAD * number / _STARTS)
         begin = p.best if number % 2 == 1 else p.again
-        for index in range(n):
+        for index in range(p.counts[ROWS]):
             for k in range(3):
                 chance = (1103515245 * chance + 12345) % 2147483648
                 p.impulse[index, k] = begin[index, k] + scatter * (chance / 1073741824.0 - 1.0)

@@ -87,7 +87,7 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
     for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
         body = c.body_a
-        c.couple[0] = c.couple[1] = c.couple[2] = c.spun[0] = c.spun[1] = c.spun[2] = c.soft = 0.0
+        c.soft = 0.0
         if c.torsional > 0.0 or c.rolling > 0.0:
             problem.counts[TURNING] += 1
         if c.stiffness < math.inf:

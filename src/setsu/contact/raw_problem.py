@@ -191,7 +191,7 @@ def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, toleranc
     rank = root.shape[1]
     book = make_cone_problem(n, 1, rank, rank)
     p = book.pages
-    p.counts[:] = n, 1, rank
+    p.counts[:] = n, 1, rank, n
     p.side[:, 1] = -1
     p.node_size[0] = rank
     p.jacobian_start[:, 0] = 3 * rank * np.arange(n)

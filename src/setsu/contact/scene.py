@@ -33,6 +33,7 @@ __all__ = [
     "X_PART",
     "Problem",
     "Scene",
+    "has_turning_friction",
     "make_problem",
     "make_scene",
     "make_stops",
@@ -92,10 +93,12 @@ _POINT = np.dtype(
         ("rolling", "f8"),  # m
         ("stiffness", "f8"),  # N/m, inf: rigid
         ("damping", "f8"),  # N s/m
+        ("dissipation", "f8"),  # s/m
         ("face", "i8", _FACES_PER_POINT),  # what it touched then, -1: nothing
         ("slides", "i8", _FACES_PER_POINT),
         ("steps", "i8", _FACES_PER_POINT),  # how many steps it has touched it
         ("impulse", "f8", (_FACES_PER_POINT, 3)),
+        ("couple", "f8", (_FACES_PER_POINT, 3)),
         ("bend", "f8", (_FACES_PER_POINT, 3)),  # of the contact's way, and one step earlier
         ("former", "f8", (_FACES_PER_POINT, 3)),
     ]
@@ -126,6 +129,7 @@ _POLYGON = np.dtype(
         ("rolling", "f8"),  # m
         ("stiffness", "f8"),  # N/m, inf: rigid
         ("damping", "f8"),  # N s/m
+        ("dissipation", "f8"),  # s/m
         ("surface", "f8", 3),  # m/s: velocity of the surface
     ]
 )
@@ -146,10 +150,13 @@ PAIR = np.dtype(
         ("rolling", "f8"),  # m
         ("stiffness", "f8"),  # N/m, inf: rigid
         ("damping", "f8"),  # N s/m
+        ("dissipation", "f8"),  # s/m
         ("surface", "f8", 3),  # m/s, world axes: velocity of surface b beyond that of the body
     ]
 )
-_KEPT = np.dtype([("shapes", "i8"), ("taken", "i8"), ("position", "f8", 3), ("impulse", "f8", 3)])  # world axes
+_KEPT = np.dtype(  # world axes
+    [("shapes", "i8"), ("taken", "i8"), ("position", "f8", 3), ("impulse", "f8", 3), ("couple", "f8", 3)]
+)
 _CONTACT = np.dtype(
     [
         ("point", "i8"),  # contact point, -1 for a pair of bodies, STOP
@@ -176,13 +183,12 @@ _CONTACT = np.dtype(
         ("rolling", "f8"),  # m
         ("stiffness", "f8"),  # N/m, inf: rigid
         ("damping", "f8"),  # N s/m
+        ("dissipation", "f8"),  # s/m
         ("friction", "f8"),  # the coefficient in force
         ("soft", "f8"),  # 1/kg: what a normal impulse adds to the velocity, 0: rigid (impulses.py)
         ("couple", "f8", 3),  # N m s, about the contact axes: torsional and rolling friction (turning_friction.py)
         ("agility", "f8", 3),  # 1/(kg m²): angular velocity for unit couples
-        ("spun", "f8", 3),  # m/s: what all couples do to the contact's velocity
-        ("former_couple", "f8", 3),
-        ("former_turn", "f8", 3),
+        ("turn", "f8", 3),  # rad/s, about the contact axes, of a velocity at hand
         ("surface", "f8", 3),  # m/s, in the contact axes: velocity of surface b, of a conveyor belt
         ("before", "f8", 3),  # m/s, in the contact axes, at the beginning of the step
         ("free", "f8", 3),  # without contact impulses
@@ -316,10 +322,13 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
     )
 
 
-def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True, soft: bool = False) -> Problem:
+def make_problem(
+    scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True, soft: bool = False, turning: bool = False
+) -> Problem:
     """Return room for the contacts of a step: every point with three faces, all stops, `n_pairs` between bodies.
 
-    dense: whether constraint rows may hold; soft: whether contacts may give way.
+    dense: whether constraint rows may hold; soft: whether contacts may give way; turning: whether they may have
+    torsional or rolling friction.
     """
     n_points, n, m = len(scene.points), max(1, len(scene.bodies)), max(1, nv)
     d = n if dense else 1
@@ -339,9 +348,15 @@ def make_problem(scene: Scene, nv: int, n_pairs: int = 0, dense: bool = True, so
         vectors=np.zeros((7, max(6 * n, m))),
         stiffness=np.zeros((n, 6, 6)),
         root=np.zeros((n, 6, largest)),
-        cones=make_cone_problem(n_contacts, len(sizes), largest + room, m + room),
+        cones=make_cone_problem((2 if turning else 1) * n_contacts, len(sizes), largest + room, m + room),
         own=np.zeros((d, 6, 6)),
     )
+
+
+def has_turning_friction(scene: Scene) -> bool:
+    """Whether contact points or polygons have torsional or rolling friction."""
+    given = [records[key] for records in (scene.points, scene.polygons) for key in ("torsional", "rolling")]
+    return any(bool(((values > 0.0) & np.isfinite(values)).any()) for values in given)
 
 
 def _points(m: Mechanism) -> Records:

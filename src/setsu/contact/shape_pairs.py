@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from setsu.contact.environment import Environment
 from setsu.contact.ground import Solid
 from setsu.contact.mesh_hulls import mesh_hull
+from setsu.contact.mesh_parts import hull_excess
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Body, Free, Material, Mechanism, Shape
 from setsu.mechanism.collision_points import shape_points
@@ -43,6 +44,8 @@ EDGES, PLANES = 1, 2
 WORLD_NAME = "world"
 # Contacts of one shape that there is room for: with other shapes on average, and with polygons.
 _PAIR_ROOM, _GROUND_ROOM = 128, 128
+# Hulls so much larger than their mesh (parts of its volume) are reported.
+_CONCAVE = 0.5
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,9 @@ def shape_pairs(
     moving = _moving_shapes(m, environment, bool(world))
     if not between_bodies:
         moving = _readable(m, [s for s in moving if world or s.ground])
+    # A plane meets the corners of a hull, which are those of the mesh.
+    if between_bodies or world:
+        _warn_of_hulls(m, moving)
     shapes = [*moving, *world]
     joined = {frozenset((m.frame(b.name).body, m.frame(b.parent).body)) for b in m.moving}
     attached = {m.frame(b.name).body: b.parent for b in m.moving if not isinstance(b.joint, Free)}
@@ -250,6 +256,24 @@ def _readable(m: Mechanism, shapes: list[PlacedShape]) -> list[PlacedShape]:
             stacklevel=5,
         )
     return kept
+
+
+def _warn_of_hulls(m: Mechanism, shapes: list[PlacedShape]) -> None:
+    """Name the bodies with meshes that are much smaller than the hulls that are taken for them."""
+    concave: dict[str, float] = {}
+    for placed in shapes:
+        if placed.shape is not None and placed.shape.kind == "mesh":
+            excess = hull_excess(placed.shape, placed.owner)
+            if excess > _CONCAVE:
+                concave[placed.owner] = max(excess, concave.get(placed.owner, 0.0))
+    if concave:
+        names = ", ".join(f"{owner} ({1.0 + excess:.2g} times the mesh)" for owner, excess in sorted(concave.items()))
+        warnings.warn(
+            f"simulate: {m.name}: contact takes the convex hulls of concave meshes: {names}. "
+            "setsu.with_convex_parts(mechanism) puts convex parts in their place (pip install setsu[geometry])",
+            ModelWarning,
+            stacklevel=5,
+        )
 
 
 def _is_covered(shape: Shape, body: Body, own: Floats) -> bool:

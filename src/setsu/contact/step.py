@@ -222,7 +222,7 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
         for k in range(3):
             c.kept[k], c.rest[k] = c.impulse[k], c.velocity[k]
             c.before[k] = c.shift[k]
-            c.impulse[k] = c.shift[k] = c.free[k] = c.spun[k] = 0.0
+            c.impulse[k] = c.shift[k] = c.free[k] = 0.0
         c.shift[0] = c.gap_next if c.gap_next >= 0.0 else _RECOVERY * c.gap_next
         c.friction = 0.0
     turning, problem.counts[TURNING] = problem.counts[TURNING], 0

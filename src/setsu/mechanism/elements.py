@@ -148,7 +148,8 @@ class Material:
 
     torsional, rolling (m): the couple that opposes turning about the normal, and rolling, is at most that times the
     normal force. stiffness (N/m), damping (N s/m): force per depth and per rate of depth of a contact that gives way;
-    None: rigid.
+    None: rigid. dissipation (s/m): that of Hunt and Crossley, beside or instead of damping: the force is
+    stiffness · depth · (1 + dissipation · rate of depth), without a jump where touch begins and ends.
     """
 
     static_friction: float = 0.5
@@ -158,6 +159,7 @@ class Material:
     rolling: float = 0.0
     stiffness: float | None = None
     damping: float | None = None
+    dissipation: float | None = None
 
     def __post_init__(self) -> None:
         for key in ("static_friction", "kinetic_friction", "restitution", "torsional", "rolling"):
@@ -165,7 +167,7 @@ class Material:
             if not (isinstance(value, (int, float)) and 0.0 <= value <= high and np.isfinite(value)):
                 raise InputError(f"Material {key}: expected a number from 0 to {high:g}, got {value!r}")
             object.__setattr__(self, key, float(value))
-        for key, least in (("stiffness", "above"), ("damping", "from")):
+        for key, least in (("stiffness", "above"), ("damping", "from"), ("dissipation", "from")):
             value = getattr(self, key)
             if value is None:
                 continue
@@ -173,8 +175,11 @@ class Material:
             if not good or (key == "stiffness" and value == 0.0):
                 raise InputError(f"Material {key}: expected None or a number {least} 0, got {value!r}")
             object.__setattr__(self, key, float(value))
-        if self.stiffness is None and self.damping is not None:
-            raise InputError(f"Material damping: expected a stiffness beside it, got damping = {self.damping} alone")
+        for key in ("damping", "dissipation"):
+            if self.stiffness is None and getattr(self, key) is not None:
+                raise InputError(
+                    f"Material {key}: expected a stiffness beside it, got {key} = {getattr(self, key)} alone"
+                )
         if self.stiffness is not None and self.restitution > 0.0:
             raise InputError(
                 "Material: expected restitution = 0 where stiffness is given (damping decides about the rebound), "

@@ -379,4 +379,4 @@ def _material_values(table: CheckedTable) -> dict[str, float]:
     usual = Material()
     parts = ("static_friction", "kinetic_friction", "restitution", "torsional", "rolling")
     values = {key: table.number(key, getattr(usual, key)) for key in parts}
-    return values | {key: table.number(key, 0.0) for key in ("stiffness", "damping") if table.holds(key)}
+    return values | {key: table.number(key, 0.0) for key in ("stiffness", "damping", "dissipation") if table.holds(key)}

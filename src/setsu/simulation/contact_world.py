@@ -97,7 +97,10 @@ class ContactWorld(Block):
         self.shapes = make_shapes(self.pairs if finder != "coal" else ShapePairs(), m.n_bodies)
         self.pair_log = pair_log.make_pair_log(len(self.pairs.names))
         soft = bool(self.scene.soft[0]) or any(s.material and s.material.stiffness for s in self.pairs.shapes)
-        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, self.loops.count > 0, soft)
+        turning = scene.has_turning_friction(self.scene) or any(
+            s.material and (s.material.torsional or s.material.rolling) for s in self.pairs.shapes
+        )
+        self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, self.loops.count > 0, soft, turning)
         if self.loops.acts_along_axes:
             # What acts along an axis of a loop joint couples branches of the tree.
             self.scene = self.scene._replace(parent=np.arange(m.nv) - 1)
@@ -285,9 +288,9 @@ class ContactWorld(Block):
         steps = int(self.problem.counts[UNCONVERGED])
         if steps and self._settings.contact_solver == "default":
             warnings.warn(
-                f"simulate: contact impulses of {steps} steps did not converge; these steps took the convex friction "
-                "problem, which lets sliding contacts separate. contact_log.unconverged marks them; a shorter step may "
-                "help.",
+                f"simulate: contact impulses of {steps} steps did not converge; these steps took the best impulses "
+                "found or, where their residual was above 1e-6, the convex friction problem, which lets sliding "
+                "contacts separate. contact_log.unconverged marks them; a shorter step may help.",
                 ModelWarning,
                 stacklevel=5,
             )

@@ -216,7 +216,7 @@ def test_nothing_is_left_of_the_problem_before() -> None:
                 if array.dtype == np.float64 and name not in (*given, "impulse", "numbers"):
                     array[...] = stale
             values, vectors = np.linalg.eigh(W)
-            p.counts[:] = 8, 1, 24
+            p.counts[:] = 8, 1, 24, 8
             p.side[:] = 0, -1
             p.node_size[0], p.jacobian_start[:, 0] = 24, 72 * np.arange(8)
             p.jacobian[: 24 * 24] = (vectors * np.sqrt(np.maximum(values, 0.0))).ravel()
