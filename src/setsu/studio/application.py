@@ -32,7 +32,7 @@ from setsu.studio.readout import box, forces_table, matrix_picture, summary_tabl
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
-from setsu.studio.scene import LAYERS, Scene, add_ground, add_light
+from setsu.studio.scene import LAYERS, LINK_OPACITY, Scene, add_ground, add_light
 from setsu.studio.server import open_server
 from setsu.studio.state import Moment, moment_at_rest, moment_of_recording
 from setsu.studio.uploads import ENDINGS, LARGEST_UPLOAD, Opened, open_upload
@@ -46,6 +46,7 @@ SAMPLES = (
     "stewart_platform", "excavator_boom", "jansen_leg", "floating_box",
 )  # fmt: skip
 CHOOSE = "choose ..."
+NO_FRAME = "none"
 EMPTY = (
     "No mechanism yet.\n\nDrop a file anywhere on this page, open one with the button above, or choose a sample. "
     f"The studio reads {', '.join(ENDINGS)}."
@@ -110,6 +111,7 @@ class Studio:
                 folder.remove()
             self._folders = []
             self.scene = Scene(self.server.scene, self.server.atomic, m, opened.mesh_folders)
+            self.scene.link_opacity = float(self._opacity.value)
             for key, _, _ in LAYERS:
                 self.scene.set_visible(key, bool(self._layers[key].value))
             self._add_panels(opened)
@@ -170,6 +172,8 @@ class Studio:
         sample = gui.add_dropdown("Sample", (CHOOSE, *SAMPLES))
         sample.on_update(lambda event: self._carefully(lambda: self._chosen(sample.value)))
         self.message = gui.add_html(box("info", EMPTY))
+        # Not shown: what the page's script needs to say whose arrow is under the mouse.
+        self._arrow_data = gui.add_html("")
         self._replay_folder = gui.add_folder("Replay", visible=False)
         tabs = gui.add_tab_group()
         self._pose_tab, self._force_tab = tabs.add_tab("Pose"), tabs.add_tab("Forces")
@@ -184,6 +188,8 @@ class Studio:
             self._load.on_update(lambda event: self._carefully(self._refresh))
             self._arrow = gui.add_slider("Arrow length (10^x)", min=-2.0, max=2.0, step=0.05, initial_value=0.0)
             self._arrow.on_update(lambda event: self._carefully(self._scale_arrows))
+            self._opacity = gui.add_slider("Opacity of links", min=0.05, max=1.0, step=0.05, initial_value=LINK_OPACITY)
+            self._opacity.on_update(lambda event: self._carefully(self._fade_links))
             self._scale_text = gui.add_html("")
             self._summary = gui.add_html(box("info", "Numbers appear with a mechanism."))
             self._table, self._matrix = gui.add_html(""), gui.add_html("")
@@ -208,6 +214,12 @@ class Studio:
                     self._keyframe.on_update(lambda event: self._carefully(self._keyframe_chosen))
                 self.pose = PosePanel(gui, m, self.scene.radius, lambda name, q: self._carefully(
                     lambda: self._pose_by_hand(name, q)))  # fmt: skip
+        with self._force_tab:
+            folder = gui.add_folder("Wrench at a frame")
+            self._folders.append(folder)
+            with folder:
+                self._wrench_frame = gui.add_dropdown("Frame", (NO_FRAME, *m.frame_names))
+                self._wrench_frame.on_update(lambda event: self._carefully(self._frame_chosen))
         with self._scenario_tab:
             folder = gui.add_folder("Scenario")
             self._folders.append(folder)
@@ -240,12 +252,12 @@ class Studio:
             self.scene.set_visible(key, bool(self._layers[key].value))
             self._tell_scale()
 
-    def _pose_button(self, choice: str) -> None:
+    def _pose_button(self, choice: str, random: np.random.Generator | None = None) -> None:
         m = self._present()
         if choice == "Neutral":
             q = self._closed_start(m)
         else:
-            q = m.random_configuration(np.random.default_rng())
+            q = m.random_configuration(np.random.default_rng() if random is None else random)
             q = close_loops(m, q) if m.loops or m.couplings else q
         self._pose_by_hand("", q)
 
@@ -283,6 +295,15 @@ class Studio:
     def _scale_arrows(self) -> None:
         if self.scene is not None:
             self.scene.set_arrow_factor(10.0 ** float(self._arrow.value))
+            self._tell_scale()
+
+    def _fade_links(self) -> None:
+        if self.scene is not None:
+            self.scene.set_link_opacity(float(self._opacity.value))
+
+    def _frame_chosen(self) -> None:
+        if self.scene is not None:
+            self.scene.set_frame("" if self._wrench_frame.value == NO_FRAME else self._wrench_frame.value)
             self._tell_scale()
 
     # Runs ------------------------------------------------------------------------------------------------------------
@@ -357,16 +378,21 @@ class Studio:
 
     def _tell_scale(self) -> None:
         assert self.scene is not None
-        force, moment = self.scene.newton_per_metre
+        self._arrow_data.content = self.scene.arrows.page_data
+        force, moment = self.scene.arrows.newton_per_metre
         text = f"1 m of arrow is {force:.3g} N, of double arrow {moment:.3g} N m"
-        for name, reason in list(self.scene.unknown_welds.items())[:1]:
-            others = f" and {len(self.scene.unknown_welds) - 1} more" if len(self.scene.unknown_welds) > 1 else ""
+        for name, reason in list(self.scene.arrows.unknown_welds.items())[:1]:
+            others = (
+                f" and {len(self.scene.arrows.unknown_welds) - 1} more"
+                if len(self.scene.arrows.unknown_welds) > 1
+                else ""
+            )
             text += html.escape(f"; no arrow at the weld of {name}{others}: {reason}")
         self._scale_text.content = f'<div style="font:11px system-ui;color:#6b737c;padding:0 14px 6px">{text}</div>'
 
     def _look_at(self, target: Floats, radius: float) -> None:
         """Turn every camera to a ball."""
-        distance = 2.8 * radius
+        distance = 2.3 * radius
         place = target + distance * np.array([0.62, -0.68, 0.4])
         camera = self.server.initial_camera
         camera.up, camera.look_at, camera.position = (0.0, 0.0, 1.0), tuple(target), tuple(place)

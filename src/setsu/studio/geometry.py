@@ -23,7 +23,7 @@ from setsu.mechanism import Body, Mechanism, Shape
 from setsu.spatial import axis_to_z_rotation
 from setsu.studio.colors import Color, joint_color, paler
 
-__all__ = ["BodyMesh", "Look", "ellipsoid_of", "look_of", "size_of", "size_of_motion"]
+__all__ = ["BodyMesh", "Look", "arrows_mesh", "ellipsoid_of", "look_of", "size_of", "size_of_motion"]
 
 Floats = NDArray[np.float64]
 
@@ -107,6 +107,25 @@ def look_of(mechanism: Mechanism, mesh_folders: Sequence[Path] = ()) -> Look:
         whole: Any = trimesh.util.concatenate(solids)
         meshes.append(BodyMesh(index, np.asarray(whole.vertices), np.asarray(whole.faces), color, opacity))
     return Look(tuple(meshes), tuple(remarks))
+
+
+def arrows_mesh(ends: Floats, shaft: float, head: float) -> tuple[Floats, NDArray[np.int64]]:
+    """Return vertices and faces of arrows from ends[:, 0] to ends[:, 1], (n, 2, 3) m; radii of shaft and head, m."""
+    solids = []
+    for start, end in ends:
+        length = float(np.linalg.norm(end - start))
+        tip = min(3.3 * head, length)
+        cone = trimesh.creation.cone(radius=head, height=tip, sections=12)
+        cone.apply_translation((0.0, 0.0, length - tip))
+        rod = trimesh.creation.cylinder(radius=shaft, segment=[[0.0, 0.0, 0.0], [0.0, 0.0, length - tip]], sections=8)
+        pose = np.eye(4)
+        x, y, z = ((end - start) / length).tolist()
+        pose[:3, :3], pose[:3, 3] = axis_to_z_rotation((x, y, z)), start
+        for solid in (cone, rod):
+            solid.apply_transform(pose)
+            solids.append(solid)
+    whole: Any = trimesh.util.concatenate(solids)
+    return np.asarray(whole.vertices), np.asarray(whole.faces)
 
 
 def ellipsoid_of(body: Body) -> tuple[Floats, Floats]:

@@ -28,6 +28,7 @@ __all__ = [
     "contact_positions",
     "moment_at_rest",
     "moment_of_recording",
+    "place_of",
     "recorded_contact_positions",
     "welds_of",
 ]
@@ -58,6 +59,7 @@ class Moment:
     kinetic_energy: float
     potential_energy: float
     through: Callable[[str], Floats]
+    contact_names: tuple[str, ...] = ()
 
     def weld_wrenches(self, welds: Sequence[str]) -> tuple[dict[str, Floats], dict[str, str]]:
         """Return what passes through welds, (6,) each, and why not for those of which a recording cannot tell."""
@@ -125,7 +127,7 @@ def moment_of_recording(
         float(recording.time[index]), q, v, recording.acceleration[index], recording.torque[index], poses,
         recording.joint_wrenches[index], recording.loop_wrench[index], force, points,
         float(kinetic_energy(mechanism, q, v)), float(potential_energy(mechanism, q)),
-        lambda frame: wrench_at(frame)[index],
+        lambda frame: wrench_at(frame)[index], recording.contact_names,
     )  # fmt: skip
 
 
@@ -141,18 +143,19 @@ def recorded_contact_positions(
         return contact_positions(mechanism, poses, contacts)
     if count and len(mechanism.contact_points) == count:
         return np.array([
-            _place(mechanism, poses, point.body, point.position) for point in mechanism.contact_points
+            place_of(mechanism, poses, point.body, point.position) for point in mechanism.contact_points
         ])  # fmt: skip
     return np.zeros((0, 3))
 
 
 def contact_positions(mechanism: Mechanism, poses: Floats, contacts: Sequence[SurfaceContact]) -> Floats:
     """Return where the points of contacts are, (n_contacts, 3) m, world."""
-    places = [_place(mechanism, poses, contact.body, contact.point) for contact in contacts]
+    places = [place_of(mechanism, poses, contact.body, contact.point) for contact in contacts]
     return np.array(places).reshape(-1, 3)
 
 
-def _place(mechanism: Mechanism, poses: Floats, body: str, point: Sequence[float]) -> Floats:
-    frame = mechanism.frame(body)
+def place_of(mechanism: Mechanism, poses: Floats, name: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Floats:
+    """Return where a point of a body or frame is, (3,) m, world; poses (n_bodies, 4, 4)."""
+    frame = mechanism.frame(name)
     pose = (poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
     return pose[:3, :3] @ np.array(point) + pose[:3, 3]
