@@ -6,7 +6,6 @@ page, and the studio goes on.
 
 from __future__ import annotations
 
-import html
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -18,21 +17,20 @@ from numpy.typing import NDArray
 
 from setsu import sample_mechanisms
 from setsu.constraints import SurfaceContact, close_loops
-from setsu.dynamics import mass_matrix
 from setsu.errors import InputError
-from setsu.mechanism import Mechanism
-from setsu.mechanism.velocity_names import coordinate_names
+from setsu.mechanism import Free, Mechanism
 from setsu.scenario import Prepared
 from setsu.simulation import Recording
 from setsu.studio.export_panel import ExportPanel
-from setsu.studio.geometry import size_of, size_of_motion
+from setsu.studio.forces_panel import ForcesPanel
+from setsu.studio.geometry import is_floating, size_of, standing
 from setsu.studio.live_panel import LivePanel
 from setsu.studio.pose_panel import PosePanel
-from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told
+from setsu.studio.readout import box, told
 from setsu.studio.replay_panel import PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
-from setsu.studio.scene import LAYERS, LINK_OPACITY, Scene, add_ground, add_light
+from setsu.studio.scene import LAYERS, Scene, add_ground, add_light
 from setsu.studio.server import open_server
 from setsu.studio.state import Moment, moment_at_rest, moment_of_recording
 from setsu.studio.uploads import ENDINGS, LARGEST_UPLOAD, Opened, open_upload
@@ -46,7 +44,6 @@ SAMPLES = (
     "stewart_platform", "excavator_boom", "jansen_leg", "floating_box",
 )  # fmt: skip
 CHOOSE = "choose ..."
-NO_FRAME = "none"
 EMPTY = (
     "No mechanism yet.\n\nDrop a file anywhere on this page, open one with the button above, or choose a sample. "
     f"The studio reads {', '.join(ENDINGS)}."
@@ -111,7 +108,7 @@ class Studio:
                 folder.remove()
             self._folders = []
             self.scene = Scene(self.server.scene, self.server.atomic, m, opened.mesh_folders)
-            self.scene.link_opacity = float(self._opacity.value)
+            self.forces.open(m, self.scene)
             for key, _, _ in LAYERS:
                 self.scene.set_visible(key, bool(self._layers[key].value))
             self._add_panels(opened)
@@ -119,9 +116,9 @@ class Studio:
                 q = opened.recording.q[0]
             else:
                 q = self._closed_start(m) if opened.prepared is None else opened.prepared.q0
-            self._look_at(*(size_of(m, q) if opened.recording is None else size_of_motion(m, opened.recording.q)))
+            self._look_at(*size_of(m, q))
             self.pose.set_pose(q)
-            self._show(moment_at_rest(m, q, let_go=self._let_go))
+            self._show(moment_at_rest(m, q, let_go=self.forces.let_go))
             if opened.prepared is not None:
                 self.contacts = opened.prepared.contacts
                 self.scene.set_contacts(self.contacts)
@@ -184,15 +181,7 @@ class Studio:
             for key, widget in self._layers.items():
                 widget.on_update(lambda event, key=key: self._carefully(lambda: self._toggle(key)))
         with self._force_tab:
-            self._load = gui.add_dropdown("At rest, show", ("held still by its torques", "let go: no torque"))
-            self._load.on_update(lambda event: self._carefully(self._refresh))
-            self._arrow = gui.add_slider("Arrow length (10^x)", min=-2.0, max=2.0, step=0.05, initial_value=0.0)
-            self._arrow.on_update(lambda event: self._carefully(self._scale_arrows))
-            self._opacity = gui.add_slider("Opacity of links", min=0.05, max=1.0, step=0.05, initial_value=LINK_OPACITY)
-            self._opacity.on_update(lambda event: self._carefully(self._fade_links))
-            self._scale_text = gui.add_html("")
-            self._summary = gui.add_html(box("info", "Numbers appear with a mechanism."))
-            self._table, self._matrix = gui.add_html(""), gui.add_html("")
+            self.forces = ForcesPanel(gui, lambda: self.scene, self._refresh, self._arrows_changed, self._carefully)
         with self._scenario_tab:
             self._no_scenario = gui.add_html(box("info", "Open a mechanism to set up a run."))
         with self._export_tab:
@@ -214,12 +203,6 @@ class Studio:
                     self._keyframe.on_update(lambda event: self._carefully(self._keyframe_chosen))
                 self.pose = PosePanel(gui, m, self.scene.radius, lambda name, q: self._carefully(
                     lambda: self._pose_by_hand(name, q)))  # fmt: skip
-        with self._force_tab:
-            folder = gui.add_folder("Wrench at a frame")
-            self._folders.append(folder)
-            with folder:
-                self._wrench_frame = gui.add_dropdown("Frame", (NO_FRAME, *m.frame_names))
-                self._wrench_frame.on_update(lambda event: self._carefully(self._frame_chosen))
         with self._scenario_tab:
             folder = gui.add_folder("Scenario")
             self._folders.append(folder)
@@ -250,16 +233,24 @@ class Studio:
     def _toggle(self, key: str) -> None:
         if self.scene is not None:
             self.scene.set_visible(key, bool(self._layers[key].value))
-            self._tell_scale()
+            self._arrows_changed()
 
     def _pose_button(self, choice: str, random: np.random.Generator | None = None) -> None:
         m = self._present()
         if choice == "Neutral":
             q = self._closed_start(m)
         else:
-            q = m.random_configuration(np.random.default_rng() if random is None else random)
-            q = close_loops(m, q) if m.loops or m.couplings else q
+            q = self._random_pose(m, np.random.default_rng() if random is None else random)
         self._pose_by_hand("", q)
+
+    def _random_pose(self, m: Mechanism, random: np.random.Generator) -> Floats:
+        q = m.random_configuration(random)
+        if is_floating(m):
+            # The joints move, the robot stays upright where it is.
+            root = next(k for k, body in enumerate(m.moving) if isinstance(body.joint, Free))
+            q[m.q_slices[root]] = self._closed_start(m)[m.q_slices[root]]
+        q = close_loops(m, q) if m.loops or m.couplings else q
+        return q if self.scene is None else standing(m, self.scene.look, q)
 
     def _keyframe_chosen(self) -> None:
         if self._keyframe.value != CHOOSE:
@@ -280,7 +271,7 @@ class Studio:
                 self.pose.set_pose(self.pose.q)
                 raise
         self.pose.set_pose(q)
-        self._show(moment_at_rest(m, q, let_go=self._let_go))
+        self._show(moment_at_rest(m, q, let_go=self.forces.let_go))
 
     def _refresh(self) -> None:
         if self.opened is not None:
@@ -291,20 +282,6 @@ class Studio:
         if self.scene is not None:
             ground = self.scenario.ground
             self.scene.set_environment(None if ground is None else ground.environment)
-
-    def _scale_arrows(self) -> None:
-        if self.scene is not None:
-            self.scene.set_arrow_factor(10.0 ** float(self._arrow.value))
-            self._tell_scale()
-
-    def _fade_links(self) -> None:
-        if self.scene is not None:
-            self.scene.set_link_opacity(float(self._opacity.value))
-
-    def _frame_chosen(self) -> None:
-        if self.scene is not None:
-            self.scene.set_frame("" if self._wrench_frame.value == NO_FRAME else self._wrench_frame.value)
-            self._tell_scale()
 
     # Runs ------------------------------------------------------------------------------------------------------------
 
@@ -341,24 +318,20 @@ class Studio:
             raise InputError("there is no mechanism yet: open a file or choose a sample")
         return self.opened.mechanism
 
-    @property
-    def _let_go(self) -> bool:
-        return self._load.value.startswith("let go")
-
     def _closed_start(self, m: Mechanism) -> Floats:
         # A keyframe "home" is where the file means the robot to start, else what it draws.
         drawn = m.keyframes["home"].q if "home" in m.keyframes else m.reference_configuration()
-        q = np.clip(drawn, *_bounds(m)) if m.nq == m.nv else drawn
-        return close_loops(m, q) if m.loops or m.couplings else q
+        q = np.clip(drawn, m.lower, m.upper) if m.nq == m.nv else drawn
+        q = close_loops(m, q) if m.loops or m.couplings else q
+        # A keyframe of the file says where it stands; a robot that floats is put on the ground.
+        return q if "home" in m.keyframes or self.scene is None else standing(m, self.scene.look, q)
 
     def _show(self, moment: Moment) -> None:
         assert self.scene is not None
         m = self._present()
         self.scene.show(moment)
-        self._summary.content = summary_table(m, moment)
-        self._table.content = forces_table(m, moment)
-        self._matrix.content = matrix_picture(mass_matrix(m, moment.q), coordinate_names(m))
-        self._tell_scale()
+        self.forces.show(m, moment)
+        self._arrow_data.content = self.scene.arrows.page_data
 
     def _show_recorded(self, index: int) -> None:
         with self._lock:
@@ -376,19 +349,10 @@ class Studio:
         self._show(moment_of_recording(m, present, -1, self.contacts))
         self.pose.set_pose(present.q[-1])
 
-    def _tell_scale(self) -> None:
+    def _arrows_changed(self) -> None:
         assert self.scene is not None
         self._arrow_data.content = self.scene.arrows.page_data
-        force, moment = self.scene.arrows.newton_per_metre
-        text = f"1 m of arrow is {force:.3g} N, of double arrow {moment:.3g} N m"
-        for name, reason in list(self.scene.arrows.unknown_welds.items())[:1]:
-            others = (
-                f" and {len(self.scene.arrows.unknown_welds) - 1} more"
-                if len(self.scene.arrows.unknown_welds) > 1
-                else ""
-            )
-            text += html.escape(f"; no arrow at the weld of {name}{others}: {reason}")
-        self._scale_text.content = f'<div style="font:11px system-ui;color:#6b737c;padding:0 14px 6px">{text}</div>'
+        self.forces.show_scale()
 
     def _look_at(self, target: Floats, radius: float) -> None:
         """Turn every camera to a ball."""
@@ -424,7 +388,3 @@ class Studio:
                 action()
         except Exception as problem:  # whatever it is, the studio stays up
             self._say("error", told(problem))
-
-
-def _bounds(m: Mechanism) -> tuple[Floats, Floats]:
-    return m.lower, m.upper

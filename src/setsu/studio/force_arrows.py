@@ -24,6 +24,11 @@ __all__ = ["Arrow", "ForceArrows"]
 
 Floats = NDArray[np.float64]
 
+LONGEST = 1.3
+"""Length of the largest arrow at most, in radii of the mechanism."""
+
+_PARTS = (slice(0, 3), slice(3, 6))
+
 MOST_LABELS = 40
 """Labels at arrows: more cannot be read; the largest are kept."""
 
@@ -63,6 +68,7 @@ class ForceArrows:
         self._scene, self.mechanism, self.radius = scene, mechanism, radius
         self.force_scale, self.moment_scale = self._natural_scales()
         self.factor = 1.0
+        self._shrunk = [1.0, 1.0]
         self.frame = ""
         self.unknown_welds: dict[str, str] = {}
         self._welds = welds_of(mechanism)
@@ -73,7 +79,8 @@ class ForceArrows:
     @property
     def newton_per_metre(self) -> tuple[float, float]:
         """Force (N) and moment (N m) that one metre of arrow stands for."""
-        return 1.0 / (self.force_scale * self.factor), 1.0 / (self.moment_scale * self.factor)
+        force, moment = self._shrunk
+        return 1.0 / (self.force_scale * self.factor * force), 1.0 / (self.moment_scale * self.factor * moment)
 
     @property
     def page_data(self) -> str:
@@ -84,16 +91,22 @@ class ForceArrows:
     def show(self, moment: Moment, visible: Mapping[str, bool]) -> None:
         """Draw the layers "forces", "moments", "welds" and "values" that are visible."""
         loads = self._loads(moment, visible["welds"])
-        longest = 3.0 * self.radius
+        # All of a kind shrink together where the largest would leave the picture, so that lengths can be compared.
+        sizes = [max((float(np.linalg.norm(load.wrench[part])) for load in loads), default=0.0) for part in _PARTS]
+        scales = (self.force_scale * self.factor, self.moment_scale * self.factor)
+        self._shrunk = [
+            min(1.0, LONGEST * self.radius / max(size * scale, 1e-300))
+            for size, scale in zip(sizes, scales, strict=True)
+        ]  # fmt: skip
         forces, turns = [], []
         for load in loads:
             force, turn = load.wrench[:3], load.wrench[3:]
             forces.append(Arrow(
-                load.place, load.place + _clipped(force * self.force_scale * self.factor, longest), load.color,
+                load.place, load.place + force * scales[0] * self._shrunk[0], load.color,
                 f"{load.name}: force {np.linalg.norm(force):.4g} N",
             ))  # fmt: skip
             turns.append(Arrow(
-                load.place, load.place + _clipped(turn * self.moment_scale * self.factor, longest),
+                load.place, load.place + turn * scales[1] * self._shrunk[1],
                 paler(load.color, 0.35), f"{load.name}: moment {np.linalg.norm(turn):.4g} N m",
             ))  # fmt: skip
         shown = [*self._draw("forces", forces, visible["forces"]), *self._draw("moments", turns, visible["moments"])]
@@ -192,8 +205,3 @@ class ForceArrows:
         # A pose may be free of moments: forces at a lever of a third of the radius are the least to expect.
         moment = max(moment, 0.3 * force * self.radius)
         return 0.45 * self.radius / force, 0.45 * self.radius / moment
-
-
-def _clipped(vector: Floats, longest: float) -> Floats:
-    """A vector no longer than `longest`."""
-    return vector * min(1.0, longest / max(float(np.linalg.norm(vector)), 1e-300))

@@ -53,6 +53,9 @@ LAYERS = (
 )
 ARROW_LAYERS = ("forces", "moments", "welds")
 
+MOST_BALLS = 200
+"""Contact points drawn as balls; more are dots, one node per body."""
+
 LINK_OPACITY = 0.35
 """How opaque links are while forces are shown, unless somebody says otherwise."""
 
@@ -208,13 +211,26 @@ class Scene:
             if body.mass > 0.0:
                 self._add_inertia(number)
         self._add_loops()
+        self._add_contact_points()
+
+    def _add_contact_points(self) -> None:
+        """Balls, or dots where there are too many of them to be told apart."""
+        m = self.mechanism
+        dots: dict[int, list[tuple[Floats, int]]] = {}
         for number, point in enumerate(m.contact_points):
             frame = m.frame(point.body)
             place = frame.pose.matrix[:3, :3] @ np.array(point.position) + frame.pose.matrix[:3, 3]
-            name = f"{self._node(frame.body)}/touch{number:03d}"
-            self._keep(
-                "contacts", self._ball(name, place, max(0.012, point.radius / size), contact_color(number), "contacts")
-            )
+            if len(m.contact_points) > MOST_BALLS:
+                dots.setdefault(frame.body, []).append((place, number))
+                continue
+            name, part = f"{self._node(frame.body)}/touch{number:03d}", max(0.012, point.radius / self.radius)
+            self._keep("contacts", self._ball(name, place, part, contact_color(number), "contacts"))
+        for body, found in dots.items():
+            self._keep("contacts", self._scene.add_point_cloud(
+                f"{self._node(body)}/touch", np.array([place for place, _ in found]),
+                np.array([contact_color(number) for _, number in found]), point_size=0.008 * self.radius,
+                point_shape="circle", visible=self.visible["contacts"],
+            ))  # fmt: skip
 
     def _add_inertia(self, number: int) -> None:
         body = self.mechanism.bodies[number]
