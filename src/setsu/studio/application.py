@@ -21,13 +21,15 @@ from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism
 from setsu.scenario import Prepared
 from setsu.simulation import Recording
+from setsu.studio.drag_panel import DragPanel
 from setsu.studio.export_panel import ExportPanel
 from setsu.studio.forces_panel import ForcesPanel
 from setsu.studio.geometry import is_floating, size_of, standing
+from setsu.studio.ghosts import MOST_GHOSTS, Ghosts
 from setsu.studio.live_panel import LivePanel
 from setsu.studio.pose_panel import PosePanel
 from setsu.studio.readout import box, told
-from setsu.studio.replay_panel import PlotPanel, ReplayPanel
+from setsu.studio.replay_panel import KEEP_GHOST, PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
 from setsu.studio.scene import LAYERS, Scene, add_ground, add_light
@@ -100,6 +102,7 @@ class Studio:
             if self.opened is not None:
                 self.runs.leave()
                 self.live.remove()
+                self.drag.remove()
             m = opened.mechanism
             self.opened, self.recording, self.contacts = opened, None, ()
             self._forget_replay()
@@ -108,12 +111,13 @@ class Studio:
                 folder.remove()
             self._folders = []
             self.scene = Scene(self.server.scene, self.server.atomic, m, opened.mesh_folders)
+            self.ghosts = Ghosts(self.server.scene, self.server.atomic, m, self.scene.look)
             self.forces.open(m, self.scene)
             for key, _, _ in LAYERS:
                 self.scene.set_visible(key, bool(self._layers[key].value))
             self._add_panels(opened)
             if opened.recording is not None:
-                q = opened.recording.q[0]
+                q = opened.recording.q.reshape(-1, m.nq)[0]
             else:
                 q = self._closed_start(m) if opened.prepared is None else opened.prepared.q0
             self._look_at(*size_of(m, q))
@@ -136,16 +140,33 @@ class Studio:
         with self._lock:
             assert self.opened is not None
             assert self.scene is not None
-            self.recording, self.contacts = recording, tuple(contacts)
+            if recording.one is not None:
+                # A batch: the first run is the one shown, the others are its ghosts.
+                count = len(recording.q)
+                self.ghosts.set_runs([recording[k] for k in range(1, min(count, MOST_GHOSTS + 1))])
+                if count > MOST_GHOSTS + 1:
+                    self._say("info", f"{count} runs: the first is shown, {MOST_GHOSTS} of the others are ghosts")
+                recording = recording[0]
+            self.recording, self.contacts = recording, tuple(contacts) or recording.surface_contacts
             self._through = cache(partial(recording.wrench_at, axes="world"))
             self.scene.set_contacts(self.contacts)
             self.scene.set_environment(recording.environment)
             self._forget_replay()
             self.plots.set_recording(self.opened.mechanism, recording)
             with self._replay_folder:
-                self._replay = ReplayPanel(self.server.gui, recording, self._show_recorded)
+                self._replay = ReplayPanel(self.server.gui, recording, self._show_recorded, self._ghost_button)
             self._replay_folder.visible = True
             self._show_recorded(0)
+
+    def _ghost_button(self, choice: str) -> None:
+        """Keep the run shown as a ghost beside the next ones, or remove all ghosts."""
+
+        def change() -> None:
+            if self.recording is not None:
+                self.ghosts.set_runs([*self.ghosts.runs, self.recording] if choice == KEEP_GHOST else [])
+                self.ghosts.show(0.0 if self._replay is None else float(self._replay.slider.value))
+
+        self._carefully(change)
 
     @property
     def replay(self) -> ReplayPanel | None:
@@ -201,6 +222,9 @@ class Studio:
                 if m.keys:
                     self._keyframe = gui.add_dropdown("Keyframe of the file", (CHOOSE, *m.keyframes))
                     self._keyframe.on_update(lambda event: self._carefully(self._keyframe_chosen))
+                self.drag = DragPanel(
+                    gui, self.server.scene, m, self.scene.radius, lambda q: self._pose_by_hand("", q), self._carefully
+                )
                 self.pose = PosePanel(gui, m, self.scene.radius, lambda name, q: self._carefully(
                     lambda: self._pose_by_hand(name, q)))  # fmt: skip
         with self._scenario_tab:
@@ -330,6 +354,7 @@ class Studio:
         assert self.scene is not None
         m = self._present()
         self.scene.show(moment)
+        self.drag.set_pose(moment.q)
         self.forces.show(m, moment)
         self._arrow_data.content = self.scene.arrows.page_data
 
@@ -340,6 +365,7 @@ class Studio:
                 return
             index = min(index, len(recording) - 1)
             self._show(moment_of_recording(self.opened.mechanism, recording, index, self.contacts, self._through))
+            self.ghosts.show(float(recording.time[index]))
             self.pose.set_pose(recording.q[index])
             self.plots.set_time(recording, index)
 
@@ -368,9 +394,7 @@ class Studio:
 
     def _forget_replay(self) -> None:
         if self._replay is not None:
-            self._replay.close()
-            for widget in (self._replay.slider, self._replay.buttons, self._replay.speed):
-                widget.remove()
+            self._replay.remove()
         self._replay = None
         self._replay_folder.visible = False
 

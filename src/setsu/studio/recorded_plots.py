@@ -77,6 +77,8 @@ def _axes(m: Mechanism, of_positions: bool) -> list[_Axis]:
 
 
 def _wrenches(m: Mechanism, rec: Recording) -> list[Plot]:
+    if not rec.has("joint_wrenches"):
+        return [Plot("Joint forces, size", "N", (), "not recorded in this run")]
     force = np.linalg.norm(rec.joint_wrenches[..., :3], axis=-1)
     moment = np.linalg.norm(rec.joint_wrenches[..., 3:], axis=-1)
     names = rec.joint_names
@@ -96,6 +98,8 @@ def _wrenches(m: Mechanism, rec: Recording) -> list[Plot]:
 
 
 def _contact(m: Mechanism, rec: Recording) -> list[Plot]:
+    if rec.contact_names and not (rec.has("normal_force") and rec.has("friction_force")):
+        return [Plot("Normal force", "N", (), "not recorded in this run")]
     if not rec.contact_names or rec.normal_force.shape[1:] == (0,):
         return [Plot("Normal force", "N", (), "no contact in this run: add one in the tab Scenario")]
     friction = np.linalg.norm(rec.friction_force, axis=-1)
@@ -117,7 +121,7 @@ def _contact(m: Mechanism, rec: Recording) -> list[Plot]:
 
 
 def _energy(m: Mechanism, rec: Recording) -> list[Plot]:
-    names = [entry.name for entry in fields(EnergyLedger)]
+    names = [entry.name for entry in fields(EnergyLedger)] if rec.has("ledger") else []
     booked = [(name, getattr(rec.ledger, name)) for name in names]
     used = tuple(
         Curve(name.replace("_", " "), joint_color(k), values)
@@ -127,13 +131,18 @@ def _energy(m: Mechanism, rec: Recording) -> list[Plot]:
     energies = (
         Curve("kinetic", joint_color(0), np.asarray(kinetic_energy(m, rec.q, rec.v))),
         Curve("potential", joint_color(1), np.asarray(potential_energy(m, rec.q))),
-        Curve("sum", (30, 30, 30), rec.energy),
+        *([Curve("sum", (30, 30, 30), rec.energy)] if rec.has("energy") else []),
     )
     plots = [
         Plot("Energy", "J", energies),
-        Plot("Where the energy went", "J", used, "" if used else "nothing was booked"),
+        Plot(
+            "Where the energy went",
+            "J",
+            used,
+            "" if used else "nothing was booked" if names else "not recorded in this run",
+        ),
     ]
-    if rec.constraint_error.any():
+    if rec.has("constraint_error") and rec.constraint_error.any():
         error = (Curve("largest violation", LOOP, rec.constraint_error),)
         plots.append(Plot("Constraint error", "m or rad", error))
     return plots

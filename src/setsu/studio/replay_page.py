@@ -107,7 +107,9 @@ def _arrows(
         wrenches.append(rec.loop_wrench[kept, number][:, None])
         colors.append(LOOP)
         names.append(f"loop {loop.name}")
-    points = np.array([recorded_contact_positions(m, rec, pose, contacts) for pose in poses])
+    points = np.array(
+        [recorded_contact_positions(m, rec, k, pose, contacts) for k, pose in zip(kept, poses, strict=True)]
+    )
     if points.shape[1]:
         # Points that never touch would make the page many times as large.
         touching = np.flatnonzero(rec.contact_force.any(axis=(0, 2)))

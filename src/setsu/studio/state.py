@@ -22,9 +22,11 @@ from setsu.dynamics.wrench_at import wrench_through
 from setsu.errors import InputError
 from setsu.mechanism import Fixed, Mechanism
 from setsu.simulation import Recording
+from setsu.simulation.lazy_field import NotRecorded
 
 __all__ = [
     "Moment",
+    "contact_loads",
     "contact_positions",
     "moment_at_rest",
     "moment_of_recording",
@@ -121,26 +123,46 @@ def moment_of_recording(
     wrench_at = partial(recording.wrench_at, axes="world") if through is None else through
     q, v = recording.q[index], recording.v[index]
     poses = body_poses(mechanism, q)
-    points = recorded_contact_positions(mechanism, recording, poses, contacts)
-    force = recording.contact_force[index] if len(points) else np.zeros((0, 3))
+    points, force, names = contact_loads(mechanism, recording, index, poses, contacts)
     return Moment(
         float(recording.time[index]), q, v, recording.acceleration[index], recording.torque[index], poses,
         recording.joint_wrenches[index], recording.loop_wrench[index], force, points,
         float(kinetic_energy(mechanism, q, v)), float(potential_energy(mechanism, q)),
-        lambda frame: wrench_at(frame)[index], recording.contact_names,
+        lambda frame: wrench_at(frame)[index], names,
     )  # fmt: skip
 
 
-def recorded_contact_positions(
-    mechanism: Mechanism, recording: Recording, poses: Floats, contacts: Sequence[SurfaceContact] = ()
-) -> Floats:
-    """Return where the contacts of a recording are, (n, 3) m: points on surfaces, or those that touch the environment.
+def contact_loads(
+    mechanism: Mechanism, recording: Recording, index: int, poses: Floats, contacts: Sequence[SurfaceContact] = ()
+) -> tuple[Floats, Floats, tuple[str, ...]]:
+    """Return where contacts of a recorded moment are, (n, 3) m, their forces (n, 3) N, world axes, and their names.
 
-    Empty when the recording has other contacts than both, as one read from a file that does not keep its surfaces.
+    Points on surfaces, points and shapes that touch the environment, and pairs of bodies; the force of a pair acts on
+    its first body. Empty for contacts whose place is not known, as of a file that does not keep its surfaces.
     """
-    count = recording.contact_force.shape[1]
+    points, forces = recorded_contact_positions(mechanism, recording, index, poses, contacts), np.zeros((0, 3))
+    names: tuple[str, ...] = ()
+    if len(points):
+        forces, names = recording.contact_force[index], recording.contact_names
+    pairs = recording.body_contacts
+    if pairs is not None and pairs.pairs:
+        touching = np.flatnonzero(np.isfinite(pairs.position[index]).all(axis=1))
+        points = np.vstack([points, pairs.position[index][touching]])
+        forces = np.vstack([forces, pairs.force[index][touching]])
+        names = (*names, *(" / ".join(pairs.pairs[k]) for k in touching.tolist()))
+    return points, forces, names
+
+
+def recorded_contact_positions(
+    mechanism: Mechanism, recording: Recording, index: int, poses: Floats, contacts: Sequence[SurfaceContact] = ()
+) -> Floats:
+    """Return where the contacts of a recorded moment are, (n_contacts, 3) m; empty where that is not known."""
+    count = recording.contact_force.shape[1] if recording.has("contact_force") else 0
     if count and len(contacts) == count:
         return contact_positions(mechanism, poses, contacts)
+    log = recording.contact_log
+    if count and log is not None and not isinstance(log.__dict__.get("position"), NotRecorded):
+        return log.position[index]
     if count and len(mechanism.contact_points) == count:
         return np.array([
             place_of(mechanism, poses, point.body, point.position) for point in mechanism.contact_points

@@ -152,7 +152,7 @@ def _from_recording(recording: Recording, shown: str, model: Opened | None) -> O
     mechanism = model.mechanism if model is not None else recording.mechanism
     if mechanism is None:
         raise InputError(f"{shown}: this recording does not hold its mechanism; give the model file with --model")
-    if recording.body_names != mechanism.body_names or recording.q.shape[1:] != (mechanism.nq,):
+    if recording.body_names != mechanism.body_names or recording.q.shape[-1] != mechanism.nq:
         raise InputError(
             f"{shown}: recorded with bodies {', '.join(recording.body_names[:4])}..., "
             f"the model {mechanism.name} has {', '.join(mechanism.body_names[:4])}..."
