@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from browser.conftest import ARTEFACTS, PATIENCE
 from browser.stranger import wait_until
 from browser.test_live import on_screen
+from PIL import Image
 from playwright.sync_api import Browser, Page
 
 import setsu
@@ -26,6 +28,7 @@ def test_the_arrow_under_the_mouse_says_whose_it_is(
     arm = setsu.sample_mechanisms.puma560()
     shown_studio.open_mechanism(arm)
     shown_studio._pose_by_hand("", np.array([0.3, -0.6, 0.5, 0.2, 0.7, 0.1]))
+    shown_studio._pose_button("Fit view")
     page.wait_for_timeout(1500)
     assert shown_studio.scene is not None
     largest = max(shown_studio.scene.arrows.drawn, key=lambda arrow: arrow.length * (": force" in arrow.text))
@@ -37,7 +40,7 @@ def test_the_arrow_under_the_mouse_says_whose_it_is(
 
     assert wait_until(shown, pause=page.wait_for_timeout)
     screenshot("15_arrow_under_the_mouse")
-    page.mouse.move(*on_screen(shown_studio, page, largest.end + np.array([0.0, 0.0, 1.0])))
+    page.mouse.move(460.0, 860.0)  # a corner of the 3D view
     assert wait_until(lambda: not tip.is_visible(), pause=page.wait_for_timeout)
     # The same as labels at all arrows.
     shown_studio.scene.set_visible("values", True)
@@ -49,9 +52,12 @@ def test_a_frame_follows_the_handle(page: Page, shown_studio: Studio, screenshot
     studio, arm = shown_studio, setsu.sample_mechanisms.puma560()
     studio.open_mechanism(arm)
     studio._pose_by_hand("", np.array([0.3, -0.6, 0.5, 0.2, 0.7, 0.1]))
+    studio._pose_button("Fit view")
     name = arm.body_names[-1]
     studio.drag.frame.value = name
     studio.drag._choose()
+    camera = next(iter(studio.server.get_clients().values())).camera
+    assert wait_until(lambda: np.allclose(camera.look_at, studio._ball[0], atol=1e-3), pause=page.wait_for_timeout)
     page.wait_for_timeout(1500)
     begun = np.array(studio.drag.handle.position)
     screenshot("17_handle_of_a_frame")
@@ -113,6 +119,7 @@ def test_a_phone_shows_robot_and_play_button(
     run = setsu.simulate(arm, [0.3, -0.6, 0.5, 0.2, 0.7, 0.1], np.zeros(6), duration=0.3, step=0.01)
     shown_studio.open_mechanism(arm)
     shown_studio.set_recording(run)
+    shown_studio._pose_button("Fit view")
     context = chromium.new_context(viewport={"width": 420, "height": 800}, has_touch=True)
     phone = context.new_page()
     phone.set_default_timeout(PATIENCE)
@@ -126,7 +133,11 @@ def test_a_phone_shows_robot_and_play_button(
     replay = shown_studio.replay
     assert replay is not None
     assert wait_until(lambda: replay.index > 0, pause=phone.wait_for_timeout)
-    assert _links_seen(phone, "canvas") > 1000
+    seen = _coloured(phone)[: 800 * 54 // 100]
+    assert seen.sum() > 1000
+    # Not cut off at the sides.
+    assert not seen[:, :4].any()
+    assert not seen[:, -4:].any()
     # The exported page too.
     file = tmp_path / "page.html"
     file.write_text(replay_page(arm, run, look_of(arm)), encoding="utf-8")
@@ -135,7 +146,10 @@ def test_a_phone_shows_robot_and_play_button(
     phone.screenshot(path=ARTEFACTS / "20_phone_page.png")
     _is_within(phone, phone.locator("#play").bounding_box())
     assert phone.evaluate("document.documentElement.scrollWidth") <= 420
-    assert _links_seen(phone, "#view") > 1000
+    seen = _coloured(phone)[40:400]
+    assert seen.sum() > 1000
+    assert not seen[:, :4].any()
+    assert not seen[:, -4:].any()
     context.close()
 
 
@@ -148,15 +162,7 @@ def _is_within(phone: Page, box: dict[str, float] | None) -> None:
     assert box["y"] + box["height"] <= 800
 
 
-def _links_seen(phone: Page, canvas: str) -> int:
-    """Pixels of the 3D view that are neither background nor grid: coloured ones."""
-    import io
-
-    from PIL import Image
-
-    box = phone.locator(canvas).first.bounding_box()
-    assert box is not None
+def _coloured(phone: Page) -> np.ndarray:
+    """Pixels that are neither background nor grid, which are grey."""
     pixels = np.array(Image.open(io.BytesIO(phone.screenshot())).convert("RGB"), dtype=int)
-    top, left = max(0, int(box["y"])), max(0, int(box["x"]))
-    view = pixels[top : top + int(box["height"]), left : left + int(box["width"])]
-    return int((np.ptp(view, axis=2) > 20).sum())
+    return np.ptp(pixels, axis=2) > 20

@@ -52,6 +52,9 @@ EMPTY = (
 )
 
 
+_VIEW_FROM = np.array([0.62, -0.68, 0.4])
+
+
 class Studio:
     """A running studio; `address` is what a browser opens.
 
@@ -70,6 +73,7 @@ class Studio:
         self._replay: ReplayPanel | None = None
         self._folders: list[Any] = []
         self._build()
+        self.server.on_client_connect(lambda client: self._carefully(lambda: self._aim(client)))
 
     @property
     def address(self) -> str:
@@ -217,7 +221,7 @@ class Studio:
             folder = gui.add_folder("Joints")
             self._folders.append(folder)
             with folder:
-                reset = gui.add_button_group("Pose", ("Neutral", "Random"))
+                reset = gui.add_button_group("Pose", ("Neutral", "Random", "Fit view"))
                 reset.on_click(lambda event: self._carefully(lambda: self._pose_button(reset.value)))
                 if m.keys:
                     self._keyframe = gui.add_dropdown("Keyframe of the file", (CHOOSE, *m.keyframes))
@@ -261,6 +265,9 @@ class Studio:
 
     def _pose_button(self, choice: str, random: np.random.Generator | None = None) -> None:
         m = self._present()
+        if choice == "Fit view":
+            self._look_at(*size_of(m, self.pose.q))
+            return
         if choice == "Neutral":
             q = self._closed_start(m)
         else:
@@ -382,15 +389,21 @@ class Studio:
 
     def _look_at(self, target: Floats, radius: float) -> None:
         """Turn every camera to a ball."""
-        distance = 2.3 * radius
-        place = target + distance * np.array([0.62, -0.68, 0.4])
+        self._ball = (target, radius)
         camera = self.server.initial_camera
-        camera.up, camera.look_at, camera.position = (0.0, 0.0, 1.0), tuple(target), tuple(place)
+        camera.up, camera.look_at = (0.0, 0.0, 1.0), tuple(target)
+        camera.position = tuple(target + 2.5 * radius * _VIEW_FROM)
         camera.near, camera.far = 0.01 * radius, 200.0 * radius
         for client in self.server.get_clients().values():
-            # In this order: viser carries the target along when it moves the camera.
-            client.camera.position = place
-            client.camera.look_at = target
+            self._aim(client)
+
+    def _aim(self, client: Any) -> None:
+        """Turn one camera; a narrow picture needs more distance."""
+        target, radius = self._ball
+        distance = 2.5 * radius * max(1.0, 0.62 / float(client.camera.aspect))
+        # In this order: viser carries the target along when it moves the camera.
+        client.camera.position = target + distance * _VIEW_FROM
+        client.camera.look_at = target
 
     def _forget_replay(self) -> None:
         if self._replay is not None:
