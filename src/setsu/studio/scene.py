@@ -22,7 +22,7 @@ from setsu.mechanism import Mechanism
 from setsu.spatial import axis_to_z_rotation
 from setsu.studio.colors import GROUND, LOOP, SURFACE, contact_color, joint_color, paler
 from setsu.studio.force_arrows import ForceArrows
-from setsu.studio.geometry import Look, arrows_mesh, ellipsoid_of, look_of, size_of
+from setsu.studio.geometry import Look, arrows_mesh, ellipsoid_of, is_floating, look_of, lowest_point, size_of
 from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles, foot_on_plane, plane_axes
 from setsu.studio.state import Moment, place_of
 from setsu.studio.surface_meshes import surface_mesh
@@ -186,7 +186,9 @@ class Scene:
         scene.reset()
         size = self.radius
         add_light(scene)
-        self._grid = add_ground(scene, "/ground", size, np.array([0.0, 0.0, GROUND_BELOW * size]))
+        # Under a robot that hangs from its base, too.
+        low = 0.0 if is_floating(m) else min(0.0, lowest_point(m, self.look, m.reference_configuration()))
+        self._grid = add_ground(scene, "/ground", size, np.array([0.0, 0.0, low + GROUND_BELOW * size]))
         scene.add_frame("/mechanism", show_axes=False)
         scene.add_frame(
             "/mechanism/world", axes_length=0.12 * size, axes_radius=0.004 * size, origin_radius=0.006 * size
