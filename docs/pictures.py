@@ -98,6 +98,7 @@ def take(picture: Picture, page: Any, folder: Path) -> None:
 def _panda(studio: Any) -> None:
     """A Panda with its forces, of example-robot-data."""
     import pinocchio
+
     from setsu.studio.uploads import open_file
 
     roots = (folder / "share" / "example-robot-data" / "robots" for folder in Path(pinocchio.__file__).parents)
@@ -128,9 +129,8 @@ STUDIO_PICTURES = {"studio_forces": _panda, "studio_ghosts": _ghosts}
 def take_studio(browser: Any, folder: Path) -> None:
     """Write the pictures of the page on the studio."""
     from setsu.studio import open_studio
-    from setsu.studio.picture import save_small, take_picture
+    from setsu.studio.picture import save_small
 
-    take_picture(ROOT / "examples" / "models" / "arm.urdf", folder / "studio.png")
     for name, prepare in STUDIO_PICTURES.items():
         studio = open_studio()
         page = browser.new_page(viewport={"width": 1400, "height": 700})
@@ -152,6 +152,9 @@ def main(words: list[str]) -> int:
     from playwright.sync_api import sync_playwright
 
     if words == ["studio"]:
+        from setsu.studio.picture import take_picture
+
+        take_picture(ROOT / "examples" / "models" / "arm.urdf", ROOT / "docs" / "studio.png")
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=find_browser(), args=list(BROWSER_ARGUMENTS))
             take_studio(browser, ROOT / "docs")

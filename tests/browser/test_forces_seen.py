@@ -99,7 +99,7 @@ def watched(chromium: Browser) -> Iterator[tuple[Studio, Page]]:
     from setsu.studio import open_studio
 
     studio = open_studio()
-    context = chromium.new_context(viewport={"width": 1300, "height": 500})
+    context = chromium.new_context(viewport={"width": 1400, "height": 640})
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     page.add_init_script(WATCH)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,9 @@ from setsu.studio.state import Moment, moment_at_rest, place_of, welds_of
 __all__ = ["Arrow", "ForceArrows"]
 
 Floats = NDArray[np.float64]
+
+MANY_JOINTS = 14
+"""Joints from which on arrows become thinner."""
 
 LONGEST = 1.3
 """Length of the largest arrow at most, in radii of the mechanism."""
@@ -66,6 +70,8 @@ class ForceArrows:
 
     def __init__(self, scene: Any, mechanism: Mechanism, radius: float) -> None:
         self._scene, self.mechanism, self.radius = scene, mechanism, radius
+        # Many joints, many arrows: thinner ones stay apart.
+        self._thick = radius * min(1.0, math.sqrt(MANY_JOINTS / max(mechanism.n_bodies, 1)))
         self.force_scale, self.moment_scale = self._natural_scales()
         self.factor = 1.0
         self._shrunk = [1.0, 1.0]
@@ -149,7 +155,7 @@ class ForceArrows:
             # A moment carries two heads: a full arrow and one that ends a head earlier.
             along = points[:, 1] - points[:, 0]
             size = np.linalg.norm(along, axis=1, keepdims=True)
-            earlier = points[:, 0] + along * np.maximum(1.0 - 0.05 * self.radius / size, 0.0)
+            earlier = points[:, 0] + along * np.maximum(1.0 - 0.05 * self._thick / size, 0.0)
             points = np.stack([points, np.stack([points[:, 0], earlier], axis=1)], axis=1).reshape(-1, 2, 3)
         colors = np.array([arrow.color for arrow in seen], dtype=np.uint8)
         handle.points = points.astype(np.float32)
@@ -157,17 +163,16 @@ class ForceArrows:
         return seen
 
     def _beside(self, arrows: Sequence[Arrow]) -> list[Arrow]:
-        """Move arrows that would lie on another of about their length beside it: joints whose axes meet have them."""
-        apart, head = 0.035 * self.radius, 0.075 * self.radius
+        """Move arrows that would lie on a longer one beside it: joints whose axes meet have such; longest first."""
+        apart = 0.035 * self._thick
         placed: list[Arrow] = []
         for arrow in arrows:
             along = (arrow.end - arrow.start) / arrow.length
             aside = np.cross(along, (0.0, 0.0, 1.0) if abs(along[2]) < 0.9 else (0.0, 1.0, 0.0))
             aside *= apart / np.linalg.norm(aside)
             while any(
-                max(np.linalg.norm(arrow.start - other.start), np.linalg.norm(arrow.end - other.end) - 0.5 * head)
-                < 0.5 * apart for other in placed
-            ):  # fmt: skip
+                max(_distance(arrow.start, other), _distance(arrow.end, other)) < 0.6 * apart for other in placed
+            ):
                 arrow = dataclasses.replace(arrow, start=arrow.start + aside, end=arrow.end + aside)
             placed.append(arrow)
         return placed
@@ -184,11 +189,10 @@ class ForceArrows:
             label.visible = False
 
     def _add(self, name: str) -> Any:
-        thin = 0.75 if name == "moments" else 1.0
+        thick = self._thick * (0.75 if name == "moments" else 1.0)
         return self._scene.add_arrows(
             f"/mechanism/{name}", np.zeros((1, 2, 3)), np.zeros((1, 3), dtype=np.uint8),
-            shaft_radius=0.012 * self.radius * thin, head_radius=0.03 * self.radius * thin,
-            head_length=0.075 * self.radius * thin, visible=False,
+            shaft_radius=0.012 * thick, head_radius=0.03 * thick, head_length=0.075 * thick, visible=False,
         )  # fmt: skip
 
     def _natural_scales(self) -> tuple[float, float]:
@@ -205,3 +209,10 @@ class ForceArrows:
         # A pose may be free of moments: forces at a lever of a third of the radius are the least to expect.
         moment = max(moment, 0.3 * force * self.radius)
         return 0.45 * self.radius / force, 0.45 * self.radius / moment
+
+
+def _distance(point: Floats, arrow: Arrow) -> float:
+    """Distance of a point to an arrow, m."""
+    along = arrow.end - arrow.start
+    part = min(max(float((point - arrow.start) @ along) / float(along @ along), 0.0), 1.0)
+    return float(np.linalg.norm(point - arrow.start - part * along))
