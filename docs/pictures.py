@@ -107,6 +107,7 @@ def _panda(studio: Any) -> None:
     studio._pose_by_hand("", np.array([0.4, 0.3, 0.2, -1.6, 0.1, 2.0, 0.6, 0.02, 0.02]))
     studio._pose_button("Fit view")
     assert studio.scene is not None
+    studio.scene.set_visible("moments", False)
     studio.scene.set_visible("values", True)
 
 

@@ -20,7 +20,7 @@ __all__ = ["MOST_GHOSTS", "Ghosts"]
 Floats = NDArray[np.float64]
 
 MOST_GHOSTS = 12
-OPACITY = 0.16
+OPACITY = 0.3
 
 
 class Ghosts:
