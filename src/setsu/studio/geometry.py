@@ -71,9 +71,9 @@ def _carrier(m: Mechanism, name: str) -> int:
 
 
 def lowest_point(mechanism: Mechanism, look: Look, q: Floats) -> float:
-    """Return the height, m, of the lowest point of what is drawn or can touch the ground."""
+    """Return the height, m, of the lowest point that can touch the ground, or is drawn where none can."""
     m, poses = mechanism, body_poses(mechanism, q)
-    heights = [
+    heights = [] if m.contact_points else [
         float((mesh.vertices @ poses[mesh.body, 2, :3]).min() + poses[mesh.body, 2, 3])
         for mesh in look.meshes if mesh.body >= 0 and len(mesh.vertices)
     ]  # fmt: skip

@@ -61,7 +61,7 @@ class ScenarioPanel:
         with gui.add_folder("Torque or controller"):
             kinds = [*from_file, *((HOLD, NO_TORQUE) if _has_drives(mechanism) else (NO_TORQUE, HOLD))]
             self.torque = gui.add_dropdown("Torque", [*kinds, CONSTANT, FORMULA])
-            stiff = 6.0 if is_floating(mechanism) else 2.0  # legs carry the robot
+            stiff = 12.0 if is_floating(mechanism) else 2.0  # legs carry the robot
             self.stiffness = gui.add_number("Natural freq. (Hz)", stiff, min=0.0, max=1e3, step=0.1)
             self.damping = gui.add_number("Damping ratio", 0.7, min=0.0, max=1e3, step=0.05)
             self.gravity = gui.add_checkbox("Carry gravity", True)
@@ -183,7 +183,9 @@ class ScenarioPanel:
             return {"kind": "none"}
         if self.torque.value == HOLD:
             m = self._mechanism
-            inertia = np.diag(mass_matrix(m, q))
+            # What a joint feels while the others move freely: with more, a sampled damper could feed energy in.
+            M = mass_matrix(m, q)
+            inertia = 1.0 / np.diag(np.linalg.inv(M + 1e-12 * np.trace(M) * np.eye(m.nv)))
             rate = 2.0 * np.pi * float(self.stiffness.value)
             single = [(b.joint.name, inertia[w.start]) for b, w in zip(m.moving, m.v_slices, strict=True)
                       if b.joint.nq == 1]  # fmt: skip
