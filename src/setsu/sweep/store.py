@@ -85,7 +85,7 @@ class Store:
         names = [f"{name}/{'.'.join([str(index), *'0' * (values.ndim - 1)])}" for name, values in results.items()]
         folder = self.path / ".setsu" / "done"
         # Moved into place: a marker that exists is whole.
-        aside = folder / f"{_marker(index)}.{os.getpid()}.partial"
+        aside = folder.parent / f"{_marker(index)}.{os.getpid()}.partial"
         aside.write_text(json.dumps({name: _checksum(self.path / name) for name in names}), encoding="utf-8")
         aside.replace(folder / _marker(index))
 
