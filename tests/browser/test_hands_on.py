@@ -84,6 +84,7 @@ def test_a_frame_follows_the_handle(page: Page, shown_studio: Studio, screenshot
     assert moved() @ along > 0.9 * np.linalg.norm(moved())
 
 
+@pytest.mark.nightly
 def test_two_browsers_show_one_studio(page: Page, shown_studio: Studio, chromium: Browser) -> None:
     studio = shown_studio
     studio.open_mechanism(setsu.sample_mechanisms.planar_arm(3))
@@ -112,6 +113,7 @@ def test_two_browsers_show_one_studio(page: Page, shown_studio: Studio, chromium
     assert wait_until(lambda: float(page.locator(slider).last.input_value()) == 0.2, pause=page.wait_for_timeout)
 
 
+@pytest.mark.nightly
 def test_a_phone_shows_robot_and_play_button(
     page: Page, shown_studio: Studio, chromium: Browser, tmp_path: Path
 ) -> None:

@@ -72,7 +72,9 @@ def save_small(picture: bytes, out: Path) -> None:
     """Write a PNG with 256 colours: a third of the size, for a repository that keeps its pictures."""
     from PIL import Image
 
-    Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(out, optimize=True)
+    # Colours by how far they spread and not by how many pixels have them: arrows are few pixels.
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    image.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, optimize=True)
 
 
 def main(words: list[str]) -> int:
