@@ -34,8 +34,7 @@ def folded(text: str, width: int) -> str:
     """Return text whose lines are at most `width` columns, broken between words where they can be, indented alike.
 
     >>> print(folded("  one two three", 9))
-      one
-        two
+      one two
         three
     """
     import textwrap
