@@ -1,4 +1,4 @@
-"""`python docs/pictures.py`: the pictures of the gallery, each made by running its example.
+"""`python docs/pictures.py`: the pictures of the gallery, each made by running its example; `... studio`: of its page.
 
 An example leaves what it computed in its variables: a recording `run`, or states `q` of a mechanism with their forces.
 The page that the studio exports shows them; Chromium takes the picture. Needs the extra `dev`.
@@ -98,10 +98,72 @@ def take(picture: Picture, page: Any, folder: Path) -> None:
     image.quantize(128, dither=Image.Dither.NONE).save(folder / f"{picture.example}.png", optimize=True)
 
 
+def _panda(studio: Any) -> None:
+    """A Panda with its forces, of example-robot-data."""
+    import pinocchio
+
+    from setsu.studio.uploads import open_file
+
+    roots = (folder / "share" / "example-robot-data" / "robots" for folder in Path(pinocchio.__file__).parents)
+    robots = next(root for root in roots if root.is_dir())
+    studio.open(open_file(robots / "panda_description" / "urdf" / "panda.urdf", (robots,)))
+    studio._pose_by_hand("", np.array([0.4, 0.3, 0.2, -1.6, 0.1, 2.0, 0.6, 0.02, 0.02]))
+    studio._pose_button("Fit view")
+    assert studio.scene is not None
+    studio.scene.set_visible("moments", False)
+    studio.scene.set_visible("values", True)
+
+
+def _ghosts(studio: Any) -> None:
+    """Seven runs of an arm."""
+    from setsu.studio.uploads import Opened
+
+    arm = setsu.sample_mechanisms.planar_arm(3)
+    starts = np.linspace([0.9, 0.3, 0.2], [2.1, -0.3, -0.2], 7)
+    studio.open(Opened(arm, setsu.simulate(arm, starts, np.zeros((7, 3)), duration=0.6, step=2e-3)))
+    for layer in ("forces", "moments"):
+        studio.scene.set_visible(layer, False)
+    studio.replay.go_to(0.3)
+    studio._pose_button("Fit view")
+
+
+STUDIO_PICTURES = {"studio_forces": _panda, "studio_ghosts": _ghosts}
+
+
+def take_studio(browser: Any, folder: Path) -> None:
+    """Write the pictures of the page on the studio."""
+    from setsu.studio import open_studio
+    from setsu.studio.picture import save_small
+
+    for name, prepare in STUDIO_PICTURES.items():
+        studio = open_studio()
+        page = browser.new_page(viewport={"width": 1400, "height": 700})
+        page.set_default_timeout(120_000)
+        page.goto(studio.address)
+        page.wait_for_selector("text=No mechanism yet")
+        page.add_style_tag(content=".mantine-Notifications-root { display: none }")
+        page.wait_for_timeout(2000)
+        prepare(studio)
+        page.wait_for_timeout(6000)
+        box = page.locator("canvas").first.bounding_box()
+        save_small(page.screenshot(clip=box), folder / f"{name}.png")
+        page.close()
+        studio.close()
+
+
 def main(words: list[str]) -> int:
     """Write all pictures, or those of the examples named."""
     from playwright.sync_api import sync_playwright
 
+    if words == ["studio"]:
+        from setsu.studio.picture import take_picture
+
+        take_picture(ROOT / "examples" / "models" / "arm.urdf", ROOT / "docs" / "studio.png")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=find_browser(), args=list(BROWSER_ARGUMENTS))
+            take_studio(browser, ROOT / "docs")
+            browser.close()
+        return 0
     folder = ROOT / "docs" / "gallery"
     folder.mkdir(exist_ok=True)
     with sync_playwright() as playwright:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from setsu.command_line.model_argument import load_model
-from setsu.command_line.output import print_json
+from setsu.command_line.output import console, folded, print_json
 
 if TYPE_CHECKING:
     from setsu.mechanism import Mechanism
@@ -43,9 +43,10 @@ def inspect(
     if json:
         print_json(_as_data(mechanism, report))
     else:
-        print(mechanism.summary())
+        width = console().width
+        print(mechanism.summary(width))
         print()
-        print(f"load report: {report}")
+        print(folded(f"load report: {report}", width))
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from setsu.interruption import interrupts_held
 
-__all__ = ["INTERRUPTED", "ProgressBar", "console", "print_json"]
+__all__ = ["INTERRUPTED", "ProgressBar", "console", "folded", "print_json"]
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -28,6 +28,24 @@ def console() -> Any:
         width=min(WIDTH, plain.width) if plain.is_terminal else WIDTH,
         color_system=None if os.environ.get("NO_COLOR") else "auto",
     )
+
+
+def folded(text: str, width: int) -> str:
+    """Return text whose lines are at most `width` columns, broken between words where they can be, indented alike.
+
+    >>> print(folded("  one two three", 9))
+      one two
+        three
+    """
+    import textwrap
+
+    lines = []
+    for line in text.splitlines():
+        indent = " " * min(len(line) - len(line.lstrip()), width // 2)
+        lines += textwrap.wrap(
+            line, width, subsequent_indent=indent + "  ", drop_whitespace=True, break_on_hyphens=False
+        ) or [""]  # fmt: skip
+    return "\n".join(lines)
 
 
 def print_json(data: object) -> None:

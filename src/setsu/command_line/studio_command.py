@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ def studio(
     /,
     *,
     model: Path | None = None,
+    floating_base: bool = False,
     package: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
     host: str = "127.0.0.1",
     port: int = 0,
@@ -29,9 +31,11 @@ def studio(
     Parameters
     ----------
     file
-        URDF, MJCF (.xml), native (.toml), recording (.nc, .npz) or scenario (.toml); may be left out.
+        URDF, MJCF (.xml), SDF, native (.toml), recording (.nc, .npz) or scenario (.toml); may be left out.
     model
         Model file of a recording that does not hold its mechanism.
+    floating_base
+        Put a free joint under the root link (URDF): the robot stands on the ground.
     package
         Folder that holds the packages of package:// mesh names; may be given several times.
     host
@@ -53,11 +57,13 @@ def studio(
     if file is not None:
         from setsu.studio.uploads import open_file
 
-        opened = open_file(file, package, model)
+        opened = open_file(file, package, model, floating_base)
     running = open_studio(host, port)
     try:
         if opened is not None:
             running.open(opened)
+        if note := running.server.guard.who_gets_in:
+            print(note, file=sys.stderr, flush=True)
         if json:
             print_json({"address": running.address})
             if open_browser:

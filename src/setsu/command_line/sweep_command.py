@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from setsu.command_line.output import INTERRUPTED, ProgressBar, console, print_json
 
 __all__ = ["sweep"]
 
 _SHOWN = 5
+_MOST_FAULTS = 20
 
 
 def sweep(
@@ -21,6 +24,7 @@ def sweep(
     out: Path | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
+    verify: Annotated[bool, Parameter(negative=())] = False,
     json: bool = False,
 ) -> int:
     """Run a scenario over parameters, thousands to millions of times, into one Zarr store.
@@ -31,7 +35,7 @@ def sweep(
     Parameters
     ----------
     study
-        TOML file; the page "Sweeps" of the documentation lists its tables.
+        TOML file; the page "Sweeps" of the documentation lists its tables. With --verify also a store.
     out
         Folder of the store; else beside the study, with its name and .zarr.
     jobs
@@ -39,13 +43,18 @@ def sweep(
     cluster
         A Dask cluster instead: tcp://host:port of its scheduler, or its scheduler file. The store must be on a disk
         that the workers share.
+    verify
+        Compute nothing: read every file of the store and compare it with the checksum from when it was written. Exit
+        code 1: a file is damaged or missing.
     json
         Print JSON instead of tables.
     """
     from setsu.sweep.function import sweep as compute
     from setsu.sweep.study import read_study
 
-    target = out if out is not None else study.with_suffix(".zarr")
+    target = out if out is not None else study if study.is_dir() else study.with_suffix(".zarr")
+    if verify:
+        return _verify(target, json)
     total = read_study(study).n_runs
     parts: list[float] = []
     begin = time.perf_counter()
@@ -67,6 +76,38 @@ def sweep(
     else:
         _show(found)
     return 1 if found["failed"] else 0
+
+
+def _verify(target: Path, as_json: bool) -> int:
+    """Report what is damaged in a store; return the exit code."""
+    from setsu.errors import InputError
+    from setsu.sweep.store import faults, open_store
+
+    if not target.is_dir():
+        raise InputError(f"sweep --verify: there is no store at {target}")
+    store = open_store(target)
+    complete = store.n_chunks - len(store.missing())
+    found = faults(store)
+    chunks = sorted({index for index, _ in found if index is not None})
+    if as_json:
+        print_json({
+            "store": str(target), "chunks": store.n_chunks, "complete": complete, "damaged_chunks": chunks,
+            "faults": [text for _, text in found],
+        })  # fmt: skip
+        return 1 if found else 0
+    print(f"{target}: {complete} of {store.n_chunks} chunks are complete")
+    for index, text in found[:_MOST_FAULTS]:
+        print(f"damaged: {text}" if index is None else f"damaged: chunk {index}: {text}")
+    if len(found) > _MOST_FAULTS:
+        print(f"and {len(found) - _MOST_FAULTS} more")
+    if chunks and all(index is not None for index, _ in found):
+        names = " ".join(f"{index:06d}" for index in chunks[:_MOST_FAULTS])
+        print(f"to compute these chunks again, remove from {target / '.setsu' / 'done'}: {names}, and run the sweep")
+    elif found:
+        print("the frame of the store is damaged: put it back from a copy, or remove the store and run the sweep again")
+    else:
+        print("every file has the checksum of what was written")
+    return 1 if found else 0
 
 
 def _as_data(data: Any, target: Path, seconds: float, computed: int) -> dict[str, Any]:

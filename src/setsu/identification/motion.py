@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,9 @@ from setsu.mechanism import Mechanism, lock_joints
 __all__ = ["MeasuredMotion", "MotionCurves", "SmoothMotion", "hold_still", "measured_motion", "smooth_motion"]
 
 Floats = NDArray[np.float64]
+
+# rad or m: what a drive that holds its joint lets through.
+_TREMBLE = 1e-3
 
 # Longer than so many usual steps between two samples is a gap.
 _GAP = 5.0
@@ -122,10 +126,16 @@ def hold_still(
     """Hold joints that stand still in a log where they stood in the first motion; return what is left of all.
 
     The columns of these joints are dropped: what holds them is no concern of the others.
+
+    Raises:
+        InputError: one of them moves, or stands elsewhere in another motion.
     """
     m = mechanism
     indices = [m.joint_index(name) for name in joints]
     places = motions[0].q.mean(axis=0)
+    for name, index in zip(joints, indices, strict=True):
+        for motion in motions:
+            _check_still(name, motion, motion.q[:, m.q_slices[index]], places[m.q_slices[index]])
     q_kept, v_kept = np.ones(m.nq, dtype=bool), np.ones(m.nv, dtype=bool)
     for index in indices:
         q_kept[m.q_slices[index]] = v_kept[m.v_slices[index]] = False
@@ -139,6 +149,28 @@ def hold_still(
         )
         for motion in motions
     ]
+
+
+def _check_still(joint: str, motion: MeasuredMotion, q: Floats, place: Floats) -> None:
+    """Refuse to hold a joint whose coordinates (T, n) are not `place` (n,) all the time, but for noise."""
+    # The noise from one sample to the next; a joint that is held by its drive trembles by less than _TREMBLE.
+    noise = 1.4826 / math.sqrt(2.0) * np.median(np.abs(np.diff(q, axis=0)), axis=0)
+    allowed = np.maximum(_TREMBLE, 6.0 * noise)
+    travel = np.ptp(q, axis=0)
+    if (travel > 2.0 * allowed).any():
+        k = int(np.argmax(travel / allowed))
+        raise InputError(
+            f'{motion.source}: joint "{joint}" cannot be held: it moves by {travel[k]:.4g} (from {q[:, k].min():.6g} '
+            f"to {q[:, k].max():.6g}) rad or m, expected at most {2.0 * allowed[k]:.2g}; leave it free, or use a "
+            "part of the log where it stands still"
+        )
+    away = np.abs(q.mean(axis=0) - place)
+    if (away > allowed).any():
+        k = int(np.argmax(away / allowed))
+        raise InputError(
+            f'{motion.source}: joint "{joint}" stands at {q[:, k].mean():.6g}, in the first log at {place[k]:.6g} '
+            "rad or m; expected the same place in all logs: identify from one of them, or leave the joint free"
+        )
 
 
 class MotionCurves:

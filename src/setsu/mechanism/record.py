@@ -290,11 +290,11 @@ class Mechanism:
 
         return random_configuration(self, np.random.default_rng(seed))
 
-    def summary(self) -> str:
-        """Return a printable table of bodies, joints, masses, loops and couplings."""
+    def summary(self, width: int = 100) -> str:
+        """Return printable tables of bodies, joints, masses, loops and couplings; width: columns of the page."""
         from setsu.mechanism.summary import summary
 
-        return summary(self)
+        return summary(self, width)
 
     def save(self, path: str | Path) -> None:
         """Write the mechanism in the format its name ends in.

@@ -1,4 +1,4 @@
-"""A mechanism as a plain text table of at most 100 columns."""
+"""A mechanism as plain text tables that fit a page's width."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from setsu.mechanism.record import Mechanism
 
 __all__ = ["summary"]
 
-_WIDTH = 100
+_NARROWEST = 40
+"""Columns: a narrower page would show single letters."""
 
 
-def summary(mechanism: Mechanism) -> str:
+def summary(mechanism: Mechanism, width: int = 100) -> str:
     """Return what a mechanism is made of: bodies and joints, totals, loops, couplings, springs, contacts, frames.
 
-    Ranges in rad or m, masses in kg, centers of mass in m in the body frame.
+    Ranges in rad or m, masses in kg, centers of mass in m in the body frame. width: columns of the page, at least 40.
 
     >>> from setsu.mechanism import MechanismBuilder
     >>> print(summary(MechanismBuilder("empty").build()))
@@ -26,9 +27,10 @@ def summary(mechanism: Mechanism) -> str:
     0 moving bodies, nq = 0, nv = 0, 0 kg
     gravity (0, 0, -9.81) m/s²
     """
+    width = max(width, _NARROWEST)
     gravity = ", ".join(_short(entry) for entry in mechanism.gravity)
     parts = [
-        "\n".join(_folded(mechanism.name, _WIDTH)) + "\n"
+        "\n".join(_folded(mechanism.name, width)) + "\n"
         f"{_count(mechanism.n_bodies, 'moving body', 'moving bodies')}, nq = {mechanism.nq}, nv = {mechanism.nv}, "
         f"{_short(mechanism.total_mass)} kg\n"
         f"gravity ({gravity}) m/s²"
@@ -36,16 +38,16 @@ def summary(mechanism: Mechanism) -> str:
     if mechanism.moving:
         head = ("#", "body", "joint", "type", "parent", "q range", "mass", "center of mass")
         rows = [_body_row(mechanism, index, body) for index, body in enumerate(mechanism.moving)]
-        parts.append(_table(head, rows))
+        parts.append(_table(head, rows, width))
     frames = [body for body in mechanism.bodies if isinstance(body.joint, Fixed)]
     if frames:
         head = ("frame", "fixed to", "carried by", "mass")
         rows = [(body.name, body.parent, _carrier(mechanism, body), _short(body.mass)) for body in frames]
-        parts.append(_table(head, rows))
+        parts.append(_table(head, rows, width))
     if mechanism.loops:
         head = ("loop", "type", "body a", "body b")
         rows = [(loop.name, type(loop.joint).__name__, loop.body_a, loop.body_b) for loop in mechanism.loops]
-        parts.append(_table(head, rows))
+        parts.append(_table(head, rows, width))
     if mechanism.couplings:
         rows = [
             (
@@ -55,7 +57,7 @@ def summary(mechanism: Mechanism) -> str:
             )
             for coupling in mechanism.couplings
         ]
-        parts.append(_table(("coupling", "sum + offset = 0", "offset"), rows))
+        parts.append(_table(("coupling", "sum + offset = 0", "offset"), rows, width))
     if mechanism.springs:
         head = ("spring", "body a", "body b", "stiffness", "rest length", "damping")
         rows = [
@@ -67,12 +69,12 @@ def summary(mechanism: Mechanism) -> str:
             )
             for spring in mechanism.springs
         ]
-        parts.append(_table(head, rows))
+        parts.append(_table(head, rows, width))
     if mechanism.contact_points:
         counts: dict[str, int] = {}
         for point in mechanism.contact_points:
             counts[point.body] = counts.get(point.body, 0) + 1
-        parts.append(_table(("body", "contact points"), [(body, str(count)) for body, count in counts.items()]))
+        parts.append(_table(("body", "contact points"), [(body, str(count)) for body, count in counts.items()], width))
     return "\n\n".join(parts)
 
 
@@ -114,10 +116,10 @@ def _folded(text: str, width: int) -> list[str]:
     return [visible[k : k + width] for k in range(0, len(visible), width)] or [""]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], page: int) -> str:
     """Lay out columns two blanks apart; the widest are folded, one column at a time, until a line fits the page."""
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
-    while sum(widths) + 2 * (len(widths) - 1) > _WIDTH:
+    while sum(widths) + 2 * (len(widths) - 1) > page:
         widths[widths.index(max(widths))] -= 1
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     lines = []

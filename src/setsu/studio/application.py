@@ -6,7 +6,6 @@ page, and the studio goes on.
 
 from __future__ import annotations
 
-import html
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -18,18 +17,19 @@ from numpy.typing import NDArray
 
 from setsu import sample_mechanisms
 from setsu.constraints import SurfaceContact, close_loops
-from setsu.dynamics import mass_matrix
 from setsu.errors import InputError
-from setsu.mechanism import Mechanism
-from setsu.mechanism.velocity_names import coordinate_names
+from setsu.mechanism import Free, Mechanism
 from setsu.scenario import Prepared
 from setsu.simulation import Recording
+from setsu.studio.drag_panel import DragPanel
 from setsu.studio.export_panel import ExportPanel
-from setsu.studio.geometry import size_of, size_of_motion
+from setsu.studio.forces_panel import ForcesPanel
+from setsu.studio.geometry import is_floating, size_of, standing
+from setsu.studio.ghosts import MOST_GHOSTS, Ghosts
 from setsu.studio.live_panel import LivePanel
 from setsu.studio.pose_panel import PosePanel
-from setsu.studio.readout import box, forces_table, matrix_picture, summary_table, told
-from setsu.studio.replay_panel import PlotPanel, ReplayPanel
+from setsu.studio.readout import box, told
+from setsu.studio.replay_panel import KEEP_GHOST, PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
 from setsu.studio.scene import LAYERS, Scene, add_ground, add_light
@@ -52,6 +52,9 @@ EMPTY = (
 )
 
 
+_VIEW_FROM = np.array([0.62, -0.68, 0.4])
+
+
 class Studio:
     """A running studio; `address` is what a browser opens.
 
@@ -70,6 +73,7 @@ class Studio:
         self._replay: ReplayPanel | None = None
         self._folders: list[Any] = []
         self._build()
+        self.server.on_client_connect(lambda client: self._carefully(lambda: self._aim(client)))
 
     @property
     def address(self) -> str:
@@ -102,6 +106,7 @@ class Studio:
             if self.opened is not None:
                 self.runs.leave()
                 self.live.remove()
+                self.drag.remove()
             m = opened.mechanism
             self.opened, self.recording, self.contacts = opened, None, ()
             self._forget_replay()
@@ -110,16 +115,18 @@ class Studio:
                 folder.remove()
             self._folders = []
             self.scene = Scene(self.server.scene, self.server.atomic, m, opened.mesh_folders)
+            self.ghosts = Ghosts(self.server.scene, self.server.atomic, m, self.scene.look)
+            self.forces.open(m, self.scene)
             for key, _, _ in LAYERS:
                 self.scene.set_visible(key, bool(self._layers[key].value))
             self._add_panels(opened)
             if opened.recording is not None:
-                q = opened.recording.q[0]
+                q = opened.recording.q.reshape(-1, m.nq)[0]
             else:
                 q = self._closed_start(m) if opened.prepared is None else opened.prepared.q0
-            self._look_at(*(size_of(m, q) if opened.recording is None else size_of_motion(m, opened.recording.q)))
+            self._look_at(*size_of(m, q))
             self.pose.set_pose(q)
-            self._show(moment_at_rest(m, q, let_go=self._let_go))
+            self._show(moment_at_rest(m, q, let_go=self.forces.let_go))
             if opened.prepared is not None:
                 self.contacts = opened.prepared.contacts
                 self.scene.set_contacts(self.contacts)
@@ -137,16 +144,33 @@ class Studio:
         with self._lock:
             assert self.opened is not None
             assert self.scene is not None
-            self.recording, self.contacts = recording, tuple(contacts)
+            if recording.one is not None:
+                # A batch: the first run is the one shown, the others are its ghosts.
+                count = len(recording.q)
+                self.ghosts.set_runs([recording[k] for k in range(1, min(count, MOST_GHOSTS + 1))])
+                if count > MOST_GHOSTS + 1:
+                    self._say("info", f"{count} runs: the first is shown, {MOST_GHOSTS} of the others are ghosts")
+                recording = recording[0]
+            self.recording, self.contacts = recording, tuple(contacts) or recording.surface_contacts
             self._through = cache(partial(recording.wrench_at, axes="world"))
             self.scene.set_contacts(self.contacts)
             self.scene.set_environment(recording.environment)
             self._forget_replay()
             self.plots.set_recording(self.opened.mechanism, recording)
             with self._replay_folder:
-                self._replay = ReplayPanel(self.server.gui, recording, self._show_recorded)
+                self._replay = ReplayPanel(self.server.gui, recording, self._show_recorded, self._ghost_button)
             self._replay_folder.visible = True
             self._show_recorded(0)
+
+    def _ghost_button(self, choice: str) -> None:
+        """Keep the run shown as a ghost beside the next ones, or remove all ghosts."""
+
+        def change() -> None:
+            if self.recording is not None:
+                self.ghosts.set_runs([*self.ghosts.runs, self.recording] if choice == KEEP_GHOST else [])
+                self.ghosts.show(0.0 if self._replay is None else float(self._replay.slider.value))
+
+        self._carefully(change)
 
     @property
     def replay(self) -> ReplayPanel | None:
@@ -170,6 +194,8 @@ class Studio:
         sample = gui.add_dropdown("Sample", (CHOOSE, *SAMPLES))
         sample.on_update(lambda event: self._carefully(lambda: self._chosen(sample.value)))
         self.message = gui.add_html(box("info", EMPTY))
+        # Not shown: what the page's script needs to say whose arrow is under the mouse.
+        self._arrow_data = gui.add_html("")
         self._replay_folder = gui.add_folder("Replay", visible=False)
         tabs = gui.add_tab_group()
         self._pose_tab, self._force_tab = tabs.add_tab("Pose"), tabs.add_tab("Forces")
@@ -180,13 +206,7 @@ class Studio:
             for key, widget in self._layers.items():
                 widget.on_update(lambda event, key=key: self._carefully(lambda: self._toggle(key)))
         with self._force_tab:
-            self._load = gui.add_dropdown("At rest, show", ("held still by its torques", "let go: no torque"))
-            self._load.on_update(lambda event: self._carefully(self._refresh))
-            self._arrow = gui.add_slider("Arrow length (10^x)", min=-2.0, max=2.0, step=0.05, initial_value=0.0)
-            self._arrow.on_update(lambda event: self._carefully(self._scale_arrows))
-            self._scale_text = gui.add_html("")
-            self._summary = gui.add_html(box("info", "Numbers appear with a mechanism."))
-            self._table, self._matrix = gui.add_html(""), gui.add_html("")
+            self.forces = ForcesPanel(gui, lambda: self.scene, self._refresh, self._arrows_changed, self._carefully)
         with self._scenario_tab:
             self._no_scenario = gui.add_html(box("info", "Open a mechanism to set up a run."))
         with self._export_tab:
@@ -201,11 +221,14 @@ class Studio:
             folder = gui.add_folder("Joints")
             self._folders.append(folder)
             with folder:
-                reset = gui.add_button_group("Pose", ("Neutral", "Random"))
+                reset = gui.add_button_group("Pose", ("Neutral", "Random", "Fit view"))
                 reset.on_click(lambda event: self._carefully(lambda: self._pose_button(reset.value)))
                 if m.keys:
                     self._keyframe = gui.add_dropdown("Keyframe of the file", (CHOOSE, *m.keyframes))
                     self._keyframe.on_update(lambda event: self._carefully(self._keyframe_chosen))
+                self.drag = DragPanel(
+                    gui, self.server.scene, m, self.scene.radius, lambda q: self._pose_by_hand("", q), self._carefully
+                )
                 self.pose = PosePanel(gui, m, self.scene.radius, lambda name, q: self._carefully(
                     lambda: self._pose_by_hand(name, q)))  # fmt: skip
         with self._scenario_tab:
@@ -238,16 +261,27 @@ class Studio:
     def _toggle(self, key: str) -> None:
         if self.scene is not None:
             self.scene.set_visible(key, bool(self._layers[key].value))
-            self._tell_scale()
+            self._arrows_changed()
 
-    def _pose_button(self, choice: str) -> None:
+    def _pose_button(self, choice: str, random: np.random.Generator | None = None) -> None:
         m = self._present()
+        if choice == "Fit view":
+            self._look_at(*size_of(m, self.pose.q))
+            return
         if choice == "Neutral":
             q = self._closed_start(m)
         else:
-            q = m.random_configuration(np.random.default_rng())
-            q = close_loops(m, q) if m.loops or m.couplings else q
+            q = self._random_pose(m, np.random.default_rng() if random is None else random)
         self._pose_by_hand("", q)
+
+    def _random_pose(self, m: Mechanism, random: np.random.Generator) -> Floats:
+        q = m.random_configuration(random)
+        if is_floating(m):
+            # The joints move, the robot stays upright where it is.
+            root = next(k for k, body in enumerate(m.moving) if isinstance(body.joint, Free))
+            q[m.q_slices[root]] = self._closed_start(m)[m.q_slices[root]]
+        q = close_loops(m, q) if m.loops or m.couplings else q
+        return q if self.scene is None else standing(m, self.scene.look, q)
 
     def _keyframe_chosen(self) -> None:
         if self._keyframe.value != CHOOSE:
@@ -268,7 +302,7 @@ class Studio:
                 self.pose.set_pose(self.pose.q)
                 raise
         self.pose.set_pose(q)
-        self._show(moment_at_rest(m, q, let_go=self._let_go))
+        self._show(moment_at_rest(m, q, let_go=self.forces.let_go))
 
     def _refresh(self) -> None:
         if self.opened is not None:
@@ -279,11 +313,6 @@ class Studio:
         if self.scene is not None:
             ground = self.scenario.ground
             self.scene.set_environment(None if ground is None else ground.environment)
-
-    def _scale_arrows(self) -> None:
-        if self.scene is not None:
-            self.scene.set_arrow_factor(10.0 ** float(self._arrow.value))
-            self._tell_scale()
 
     # Runs ------------------------------------------------------------------------------------------------------------
 
@@ -320,24 +349,21 @@ class Studio:
             raise InputError("there is no mechanism yet: open a file or choose a sample")
         return self.opened.mechanism
 
-    @property
-    def _let_go(self) -> bool:
-        return self._load.value.startswith("let go")
-
     def _closed_start(self, m: Mechanism) -> Floats:
         # A keyframe "home" is where the file means the robot to start, else what it draws.
         drawn = m.keyframes["home"].q if "home" in m.keyframes else m.reference_configuration()
-        q = np.clip(drawn, *_bounds(m)) if m.nq == m.nv else drawn
-        return close_loops(m, q) if m.loops or m.couplings else q
+        q = np.clip(drawn, m.lower, m.upper) if m.nq == m.nv else drawn
+        q = close_loops(m, q) if m.loops or m.couplings else q
+        # A keyframe of the file says where it stands; a robot that floats is put on the ground.
+        return q if "home" in m.keyframes or self.scene is None else standing(m, self.scene.look, q)
 
     def _show(self, moment: Moment) -> None:
         assert self.scene is not None
         m = self._present()
         self.scene.show(moment)
-        self._summary.content = summary_table(m, moment)
-        self._table.content = forces_table(m, moment)
-        self._matrix.content = matrix_picture(mass_matrix(m, moment.q), coordinate_names(m))
-        self._tell_scale()
+        self.drag.set_pose(moment.q)
+        self.forces.show(m, moment)
+        self._arrow_data.content = self.scene.arrows.page_data
 
     def _show_recorded(self, index: int) -> None:
         with self._lock:
@@ -346,6 +372,7 @@ class Studio:
                 return
             index = min(index, len(recording) - 1)
             self._show(moment_of_recording(self.opened.mechanism, recording, index, self.contacts, self._through))
+            self.ghosts.show(float(recording.time[index]))
             self.pose.set_pose(recording.q[index])
             self.plots.set_time(recording, index)
 
@@ -355,32 +382,32 @@ class Studio:
         self._show(moment_of_recording(m, present, -1, self.contacts))
         self.pose.set_pose(present.q[-1])
 
-    def _tell_scale(self) -> None:
+    def _arrows_changed(self) -> None:
         assert self.scene is not None
-        force, moment = self.scene.newton_per_metre
-        text = f"1 m of arrow is {force:.3g} N, of double arrow {moment:.3g} N m"
-        for name, reason in list(self.scene.unknown_welds.items())[:1]:
-            others = f" and {len(self.scene.unknown_welds) - 1} more" if len(self.scene.unknown_welds) > 1 else ""
-            text += html.escape(f"; no arrow at the weld of {name}{others}: {reason}")
-        self._scale_text.content = f'<div style="font:11px system-ui;color:#6b737c;padding:0 14px 6px">{text}</div>'
+        self._arrow_data.content = self.scene.arrows.page_data
+        self.forces.show_scale()
 
     def _look_at(self, target: Floats, radius: float) -> None:
         """Turn every camera to a ball."""
-        distance = 2.8 * radius
-        place = target + distance * np.array([0.62, -0.68, 0.4])
+        self._ball = (target, radius)
         camera = self.server.initial_camera
-        camera.up, camera.look_at, camera.position = (0.0, 0.0, 1.0), tuple(target), tuple(place)
+        camera.up, camera.look_at = (0.0, 0.0, 1.0), tuple(target)
+        camera.position = tuple(target + 2.5 * radius * _VIEW_FROM)
         camera.near, camera.far = 0.01 * radius, 200.0 * radius
         for client in self.server.get_clients().values():
-            # In this order: viser carries the target along when it moves the camera.
-            client.camera.position = place
-            client.camera.look_at = target
+            self._aim(client)
+
+    def _aim(self, client: Any) -> None:
+        """Turn one camera; a narrow picture needs more distance."""
+        target, radius = self._ball
+        distance = 2.5 * radius * max(1.0, 0.62 / float(client.camera.aspect))
+        # In this order: viser carries the target along when it moves the camera.
+        client.camera.position = target + distance * _VIEW_FROM
+        client.camera.look_at = target
 
     def _forget_replay(self) -> None:
         if self._replay is not None:
-            self._replay.close()
-            for widget in (self._replay.slider, self._replay.buttons, self._replay.speed):
-                widget.remove()
+            self._replay.remove()
         self._replay = None
         self._replay_folder.visible = False
 
@@ -398,7 +425,3 @@ class Studio:
                 action()
         except Exception as problem:  # whatever it is, the studio stays up
             self._say("error", told(problem))
-
-
-def _bounds(m: Mechanism) -> tuple[Floats, Floats]:
-    return m.lower, m.upper

@@ -7,6 +7,7 @@ Mesh files are opened only inside the folders given, after following links, and 
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 from collections.abc import Sequence
@@ -19,16 +20,23 @@ import trimesh
 from numpy.typing import NDArray
 
 from setsu.dynamics import body_poses
-from setsu.mechanism import Body, Mechanism, Shape
+from setsu.mechanism import Body, Free, Mechanism, Shape
 from setsu.spatial import axis_to_z_rotation
 from setsu.studio.colors import Color, joint_color, paler
 
-__all__ = ["BodyMesh", "Look", "ellipsoid_of", "look_of", "size_of", "size_of_motion"]
+__all__ = [
+    "BodyMesh", "Look", "arrows_mesh", "ellipsoid_of", "is_floating", "look_of", "lowest_point", "size_of", "standing",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
 LARGEST_MESH_FILE = 64 * 2**20
 MOST_TRIANGLES = 300_000
+"""Of all meshes together: more is simplified, since browsers and the page that is exported have to carry them."""
+
+FEWEST_TRIANGLES = 200
+"""Of one mesh that is simplified: fewer do not show its form."""
+
 MESH_ENDINGS = (".stl", ".obj", ".dae", ".ply")
 
 
@@ -51,23 +59,60 @@ class Look:
     remarks: tuple[str, ...] = ()
 
 
-def size_of_motion(mechanism: Mechanism, q: Floats) -> tuple[Floats, float]:
-    """Return centre (3,) and radius, m, of a ball around a mechanism that moves through configurations q (T, nq)."""
-    rows = q[np.unique(np.linspace(0, len(q) - 1, 12).round().astype(int))]
-    balls = [size_of(mechanism, row) for row in rows]
-    low = np.min([center - radius for center, radius in balls], axis=0)
-    high = np.max([center + radius for center, radius in balls], axis=0)
-    return 0.5 * (low + high), 0.5 * float((high - low).max())
+def is_floating(mechanism: Mechanism) -> bool:
+    """Whether all that moves hangs on one body that floats: a robot without a base."""
+    m = mechanism
+    on_world = [body for body in m.moving if m.frame(body.name).body >= 0 and _carrier(m, body.parent) < 0]
+    return len(on_world) == 1 and isinstance(on_world[0].joint, Free)
+
+
+def _carrier(m: Mechanism, name: str) -> int:
+    return -1 if name == "world" else m.frame(name).body
+
+
+def lowest_point(mechanism: Mechanism, look: Look, q: Floats) -> float:
+    """Return the height, m, of the lowest point that can touch the ground, or is drawn where none can."""
+    m, poses = mechanism, body_poses(mechanism, q)
+    heights = [] if m.contact_points else [
+        float((mesh.vertices @ poses[mesh.body, 2, :3]).min() + poses[mesh.body, 2, 3])
+        for mesh in look.meshes if mesh.body >= 0 and len(mesh.vertices)
+    ]  # fmt: skip
+    for point in m.contact_points:
+        frame = m.frame(point.body)
+        if frame.body >= 0:
+            place = poses[frame.body] @ frame.pose.matrix @ np.array([*point.position, 1.0])
+            heights.append(float(place[2]) - point.radius)
+    return min(heights, default=0.0)
+
+
+def standing(mechanism: Mechanism, look: Look, q: Floats) -> Floats:
+    """Return q with a robot that floats lifted or lowered until its lowest point is on the plane z = 0."""
+    if not is_floating(mechanism):
+        return q
+    root = next(k for k, body in enumerate(mechanism.moving) if isinstance(body.joint, Free))
+    first = mechanism.q_slices[root].start
+    # Where the three translations lead in the world: the joint may stand turned in it.
+    moved = np.tile(q, (4, 1))
+    moved[1:, first : first + 3] += np.eye(3)
+    places = body_poses(mechanism, moved)[:, root, :3, 3]
+    up = np.linalg.solve((places[1:] - places[0]).T, (0.0, 0.0, 1.0))
+    result = q.copy()
+    result[first : first + 3] -= lowest_point(mechanism, look, q) * up
+    return result
 
 
 def size_of(mechanism: Mechanism, q: Floats | None = None) -> tuple[Floats, float]:
-    """Return centre (3,) and radius (m) of a ball around the world's origin and a mechanism at q, or at rest.
+    """Return centre (3,) and radius (m) of a ball around a mechanism at q, or at rest.
 
-    Joints, centres of mass and plain shapes count.
+    Joints, centres of mass and plain shapes count, and the world's origin unless the mechanism floats.
     """
     poses = body_poses(mechanism, mechanism.neutral() if q is None else q)
-    points = [np.zeros(3)]
+    # What floats is looked at where it is; what is fixed to the world is seen with it.
+    floats = is_floating(mechanism)
+    points = [] if floats else [np.zeros(3)]
     for name, frame in mechanism.frames.items():
+        if frame.body < 0 and floats:
+            continue
         pose = (poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
         points.append(pose[:3, 3])
         body = next((body for body in mechanism.bodies if body.name == name), None)
@@ -106,7 +151,50 @@ def look_of(mechanism: Mechanism, mesh_folders: Sequence[Path] = ()) -> Look:
     for (index, color, opacity), solids in parts.items():
         whole: Any = trimesh.util.concatenate(solids)
         meshes.append(BodyMesh(index, np.asarray(whole.vertices), np.asarray(whole.faces), color, opacity))
-    return Look(tuple(meshes), tuple(remarks))
+    return Look(tuple(_simplified(meshes, remarks)), tuple(remarks))
+
+
+def _simplified(meshes: list[BodyMesh], remarks: dict[str, None]) -> list[BodyMesh]:
+    """The meshes with at most about MOST_TRIANGLES together: quadric error decimation, each by the same part."""
+    total = sum(len(mesh.faces) for mesh in meshes)
+    if total <= MOST_TRIANGLES:
+        return meshes
+    import fast_simplification
+
+    result = []
+    for mesh in meshes:
+        aim = max(round(len(mesh.faces) * MOST_TRIANGLES / total), FEWEST_TRIANGLES)
+        if len(mesh.faces) > aim:
+            solid = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
+            # Files such as STL give every triangle corners of its own; without neighbours nothing can be merged.
+            solid.merge_vertices()
+            made = fast_simplification.simplify(
+                np.asarray(solid.vertices, dtype=np.float64), np.asarray(solid.faces, dtype=np.int32), target_count=aim
+            )
+            mesh = dataclasses.replace(mesh, vertices=np.asarray(made[0]), faces=np.asarray(made[1], dtype=np.int64))
+        result.append(mesh)
+    shown = sum(len(mesh.faces) for mesh in result)
+    remarks[f"shown with {shown} of {total} triangles: meshes were simplified for the display"] = None
+    return result
+
+
+def arrows_mesh(ends: Floats, shaft: float, head: float) -> tuple[Floats, NDArray[np.int64]]:
+    """Return vertices and faces of arrows from ends[:, 0] to ends[:, 1], (n, 2, 3) m; radii of shaft and head, m."""
+    solids = []
+    for start, end in ends:
+        length = float(np.linalg.norm(end - start))
+        tip = min(3.3 * head, length)
+        cone = trimesh.creation.cone(radius=head, height=tip, sections=12)
+        cone.apply_translation((0.0, 0.0, length - tip))
+        rod = trimesh.creation.cylinder(radius=shaft, segment=[[0.0, 0.0, 0.0], [0.0, 0.0, length - tip]], sections=8)
+        pose = np.eye(4)
+        x, y, z = ((end - start) / length).tolist()
+        pose[:3, :3], pose[:3, 3] = axis_to_z_rotation((x, y, z)), start
+        for solid in (cone, rod):
+            solid.apply_transform(pose)
+            solids.append(solid)
+    whole: Any = trimesh.util.concatenate(solids)
+    return np.asarray(whole.vertices), np.asarray(whole.faces)
 
 
 def ellipsoid_of(body: Body) -> tuple[Floats, Floats]:
@@ -192,7 +280,6 @@ class _MeshReader:
         self._folders = tuple(Path(os.path.realpath(folder)) for folder in folders)
         self._remarks = remarks
         self._known: dict[str, Any] = {}
-        self._triangles = 0
 
     def solid(self, shape: Shape) -> Any:
         """Return the shape as a trimesh in the frame of its body, or None when it cannot be shown."""
@@ -251,9 +338,5 @@ class _MeshReader:
             return None
         if len(faces) == 0 or not np.isfinite(vertices).all():
             self._remarks[f"{shown}: holds no triangles with finite coordinates"] = None
-            return None
-        self._triangles += len(faces)
-        if self._triangles > MOST_TRIANGLES:
-            self._remarks[f"{shown}: not shown, more than {MOST_TRIANGLES} triangles together"] = None
             return None
         return trimesh.Trimesh(vertices, faces, process=False)

@@ -75,6 +75,19 @@ class Guard:
         """Name of the cookie that holds the token."""
         return f"setsu_studio_{self.port}"
 
+    @property
+    def who_gets_in(self) -> str:
+        """What listening beyond this computer means, in words; empty on the loopback address."""
+        if _is_loopback(self.host):
+            return ""
+        where = "every network this computer is in" if self.host in ("0.0.0.0", "::") else f"the network of {self.host}"
+        return (
+            f"warning: the studio can be reached from {where}, without encryption. Whoever has the address with its "
+            "token, or reads it on the way, can open files of their own in it, run simulations on this computer and "
+            "see what you see. Safer: leave out --host and forward the port, ssh -L "
+            f"{self.port}:127.0.0.1:{self.port} THIS_COMPUTER (with --port {self.port} on both sides)"
+        )
+
     def answer(self, target: str, headers: dict[str, str]) -> Answer | None:
         """Return the guard's own answer to a request (refusal or redirection), or None: let it pass.
 

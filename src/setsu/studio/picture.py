@@ -12,9 +12,10 @@ from pathlib import Path
 
 from setsu.errors import InputError
 from setsu.studio import open_studio
+from setsu.studio.scenario_panel import NO_TORQUE
 from setsu.studio.uploads import open_file
 
-__all__ = ["BROWSER_ARGUMENTS", "find_browser", "main", "take_picture"]
+__all__ = ["BROWSER_ARGUMENTS", "find_browser", "main", "save_small", "take_picture"]
 
 BROWSER_ARGUMENTS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -35,7 +36,6 @@ def find_browser() -> str:
 
 def take_picture(model: Path, out: Path, moment: float = 0.42) -> None:
     """Run a model for two seconds from a raised pose, go to a time (s), and write a PNG of 1400 x 900 pixels."""
-    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     studio = open_studio()
@@ -52,6 +52,7 @@ def take_picture(model: Path, out: Path, moment: float = 0.42) -> None:
             start[1], start[2] = -0.5, 0.9
             studio.pose.set_pose(start)
             studio.scenario.duration.value = 2.0
+            studio.scenario.torque.value = NO_TORQUE
             studio.start_run()
             studio.wait_for_run(PATIENCE / 1e3)
             assert studio.replay is not None
@@ -64,8 +65,16 @@ def take_picture(model: Path, out: Path, moment: float = 0.42) -> None:
             browser.close()
     finally:
         studio.close()
-    # 256 colours: a third of the size, for a repository that keeps its pictures.
-    Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(out, optimize=True)
+    save_small(picture, out)
+
+
+def save_small(picture: bytes, out: Path) -> None:
+    """Write a PNG with 256 colours: a third of the size, for a repository that keeps its pictures."""
+    from PIL import Image
+
+    # Colours by how far they spread and not by how many pixels have them: arrows are few pixels.
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    image.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, optimize=True)
 
 
 def main(words: list[str]) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.dynamics import body_poses, inverse_dynamics, kinetic_energy, potential_energy
-from setsu.mechanism import Free, Helical, Mechanism, Prismatic, Revolute
+from setsu.mechanism import Cylindrical, Free, Mechanism, Planar, Prismatic, Spherical
 from setsu.simulation import EnergyLedger, Recording
 from setsu.studio.colors import LOOP, contact_color, joint_color, paler
 from setsu.studio.plots import Curve, Plot
@@ -31,21 +32,53 @@ def plots_of(mechanism: Mechanism, recording: Recording) -> dict[str, list[Plot]
 
 
 def _motion(m: Mechanism, rec: Recording) -> list[Plot]:
-    # Several coordinates of one joint are shades of its colour.
-    of_coordinate = [(k, part) for k, body in enumerate(m.moving) for part in range(body.joint.nq)]
-    of_velocity = [(k, part) for k, body in enumerate(m.moving) for part in range(body.joint.nv)]
-    position, speed, force = _units(m)
-    curves = lambda names, values, owner: tuple(  # noqa: E731
-        Curve(name, paler(joint_color(owner[k][0]), 0.13 * owner[k][1]), values[:, k]) for k, name in enumerate(names)
-    )
-    return [
-        Plot("Joint coordinates", position, curves(rec.coordinate_names, rec.q, of_coordinate)),
-        Plot("Joint velocities", speed, curves(rec.velocity_names, rec.v, of_velocity)),
-        Plot("Actuator torques", force, curves(rec.velocity_names, rec.torque, of_velocity)),
-    ]
+    """One plot per quantity and unit: an angle and a length have no common axis."""
+    positions, velocities = _axes(m, of_positions=True), _axes(m, of_positions=False)
+    plots = []
+    for title, names, values, axes, units in (
+        (
+            "Joint coordinates",
+            rec.coordinate_names,
+            rec.q,
+            positions,
+            {"turn": "rad", "travel": "m", "quaternion": "-"},
+        ),
+        ("Joint velocities", rec.velocity_names, rec.v, velocities, {"turn": "rad/s", "travel": "m/s"}),
+        ("Actuator torques", rec.velocity_names, rec.torque, velocities, {"turn": "N m", "travel": "N"}),
+    ):
+        for kind, unit in units.items():
+            # Several coordinates of one joint are shades of its colour.
+            curves = tuple(
+                Curve(name, paler(joint_color(axis.joint), 0.13 * axis.part), values[:, k])
+                for k, (name, axis) in enumerate(zip(names, axes, strict=True))
+                if axis.kind == kind
+            )
+            if curves:
+                plots.append(Plot(title, unit, curves))
+    return plots
+
+
+class _Axis(NamedTuple):
+    """A coordinate or velocity: the number of its joint, its number there, "turn", "travel" or "quaternion"."""
+
+    joint: int
+    part: int
+    kind: str
+
+
+def _axes(m: Mechanism, of_positions: bool) -> list[_Axis]:
+    travels = {Prismatic: 1, Cylindrical: 1, Planar: 2, Free: 3}
+    axes = []
+    for number, body in enumerate(m.moving):
+        turn = "quaternion" if of_positions and isinstance(body.joint, Free | Spherical) else "turn"
+        for part in range(body.joint.nq if of_positions else body.joint.nv):
+            axes.append(_Axis(number, part, "travel" if part < travels.get(type(body.joint), 0) else turn))
+    return axes
 
 
 def _wrenches(m: Mechanism, rec: Recording) -> list[Plot]:
+    if not rec.has("joint_wrenches"):
+        return [Plot("Joint forces, size", "N", (), "not recorded in this run")]
     force = np.linalg.norm(rec.joint_wrenches[..., :3], axis=-1)
     moment = np.linalg.norm(rec.joint_wrenches[..., 3:], axis=-1)
     names = rec.joint_names
@@ -65,6 +98,8 @@ def _wrenches(m: Mechanism, rec: Recording) -> list[Plot]:
 
 
 def _contact(m: Mechanism, rec: Recording) -> list[Plot]:
+    if rec.contact_names and not (rec.has("normal_force") and rec.has("friction_force")):
+        return [Plot("Normal force", "N", (), "not recorded in this run")]
     if not rec.contact_names or rec.normal_force.shape[1:] == (0,):
         return [Plot("Normal force", "N", (), "no contact in this run: add one in the tab Scenario")]
     friction = np.linalg.norm(rec.friction_force, axis=-1)
@@ -86,7 +121,7 @@ def _contact(m: Mechanism, rec: Recording) -> list[Plot]:
 
 
 def _energy(m: Mechanism, rec: Recording) -> list[Plot]:
-    names = [entry.name for entry in fields(EnergyLedger)]
+    names = [entry.name for entry in fields(EnergyLedger)] if rec.has("ledger") else []
     booked = [(name, getattr(rec.ledger, name)) for name in names]
     used = tuple(
         Curve(name.replace("_", " "), joint_color(k), values)
@@ -96,13 +131,18 @@ def _energy(m: Mechanism, rec: Recording) -> list[Plot]:
     energies = (
         Curve("kinetic", joint_color(0), np.asarray(kinetic_energy(m, rec.q, rec.v))),
         Curve("potential", joint_color(1), np.asarray(potential_energy(m, rec.q))),
-        Curve("sum", (30, 30, 30), rec.energy),
+        *([Curve("sum", (30, 30, 30), rec.energy)] if rec.has("energy") else []),
     )
     plots = [
         Plot("Energy", "J", energies),
-        Plot("Where the energy went", "J", used, "" if used else "nothing was booked"),
+        Plot(
+            "Where the energy went",
+            "J",
+            used,
+            "" if used else "nothing was booked" if names else "not recorded in this run",
+        ),
     ]
-    if rec.constraint_error.any():
+    if rec.has("constraint_error") and rec.constraint_error.any():
         error = (Curve("largest violation", LOOP, rec.constraint_error),)
         plots.append(Plot("Constraint error", "m or rad", error))
     return plots
@@ -127,12 +167,3 @@ def zero_moment_point(m: Mechanism, rec: Recording) -> Floats | None:
     point[presses, 0] = -moment[presses, 1] / force[presses, 2]
     point[presses, 1] = moment[presses, 0] / force[presses, 2]
     return point
-
-
-def _units(m: Mechanism) -> tuple[str, str, str]:
-    kinds = {type(body.joint) for body in m.moving}
-    if kinds <= {Revolute, Helical}:
-        return "rad", "rad/s", "N m"
-    if kinds <= {Prismatic}:
-        return "m", "m/s", "N"
-    return "rad or m", "rad/s or m/s", "N m or N"

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from setsu.constraints import SurfaceContact
 from setsu.dynamics import body_poses
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Free, Mechanism
 from setsu.simulation import Recording
 from setsu.studio.colors import LOOP, contact_color, hex_color, joint_color
-from setsu.studio.geometry import Look, size_of, size_of_motion
+from setsu.studio.geometry import Look, is_floating, size_of
 from setsu.studio.plots import Plot, plot_svg
 from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles
 from setsu.studio.recorded_plots import plots_of
@@ -40,7 +40,8 @@ def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts
     """Return the page's text."""
     kept = np.unique(np.linspace(0, len(recording.time) - 1, min(MOST_FRAMES, len(recording.time))).round().astype(int))
     center, radius = size_of(mechanism)
-    middle, reach = size_of_motion(mechanism, recording.q)
+    # The robot where it starts, not the path it takes: the camera goes along with what floats.
+    middle, reach = size_of(mechanism, recording.q[0])
     poses = body_poses(mechanism, recording.q[kept])
     groups = plots_of(mechanism, recording)
     data: dict[str, Any] = {
@@ -48,6 +49,7 @@ def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts
         "radius": radius,
         "viewCenter": middle.tolist(),
         "viewRadius": reach,
+        "follow": _floating_body(mechanism),
         "time": _floats(recording.time[kept]),
         "bodies": mechanism.n_bodies,
         "poses": _floats(poses[:, :, :3, :]),
@@ -81,6 +83,11 @@ def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts
     )
 
 
+def _floating_body(m: Mechanism) -> int:
+    """The body a camera goes along with; -1 where the mechanism is fixed to the world."""
+    return next(k for k, body in enumerate(m.moving) if isinstance(body.joint, Free)) if is_floating(m) else -1
+
+
 def _arrows(
     m: Mechanism,
     rec: Recording,
@@ -91,7 +98,7 @@ def _arrows(
 ) -> dict[str, Any]:
     """Places and vectors of forces and moments (frames, arrows, 3); the 0.95 quantile is half a radius long."""
     places, wrenches = [poses[:, :, :3, 3]], [rec.joint_wrenches[kept]]
-    colors = [joint_color(index) for index in range(m.n_bodies)]
+    colors, names = [joint_color(index) for index in range(m.n_bodies)], list(m.joint_names)
     for number, loop in enumerate(m.loops):
         frame = m.frame(loop.body_b)
         carrier = poses[:, frame.body] if frame.body >= 0 else np.broadcast_to(np.eye(4), (len(kept), 4, 4))
@@ -99,7 +106,10 @@ def _arrows(
         places.append((carrier[:, :3, :3] @ point + carrier[:, :3, 3])[:, None])
         wrenches.append(rec.loop_wrench[kept, number][:, None])
         colors.append(LOOP)
-    points = np.array([recorded_contact_positions(m, rec, pose, contacts) for pose in poses])
+        names.append(f"loop {loop.name}")
+    points = np.array(
+        [recorded_contact_positions(m, rec, k, pose, contacts) for k, pose in zip(kept, poses, strict=True)]
+    )
     if points.shape[1]:
         # Points that never touch would make the page many times as large.
         touching = np.flatnonzero(rec.contact_force.any(axis=(0, 2)))
@@ -107,8 +117,12 @@ def _arrows(
         force = rec.contact_force[kept][:, touching]
         wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=-1))
         colors += [contact_color(k) for k in touching.tolist()]
+        names += [rec.contact_names[k] for k in touching.tolist()]
     place, wrench = np.concatenate(places, axis=1), np.concatenate(wrenches, axis=1)
-    result: dict[str, Any] = {"arrowColors": [[part / 255 for part in color] for color in colors]}
+    result: dict[str, Any] = {
+        "arrowColors": [[part / 255 for part in color] for color in colors],
+        "arrowNames": names,
+    }
     result["arrowPlaces"] = _floats(place)
     for key, part in (("forces", wrench[..., :3]), ("moments", wrench[..., 3:])):
         typical = float(np.quantile(np.linalg.norm(part, axis=-1), 0.95))

@@ -15,22 +15,30 @@ from setsu.studio.plots import Plot, cursor_style, legend_html, plot_svg
 from setsu.studio.readout import box
 from setsu.studio.recorded_plots import GROUPS, plots_of
 
-__all__ = ["PlotPanel", "ReplayPanel"]
+__all__ = ["KEEP_GHOST", "PlotPanel", "ReplayPanel"]
 
 SPEEDS = {"1/20": 0.05, "1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "5": 5.0}
 FRAMES_PER_SECOND = 25.0
+KEEP_GHOST = "Keep this run"
 
 
 class ReplayPanel:
-    """Widgets for one recording inside the current container; `show(index)` is called when the time changes."""
+    """Widgets for one recording inside the current container; `show(index)` is called when the time changes.
 
-    def __init__(self, gui: Any, recording: Recording, show: Callable[[int], None]) -> None:
+    ghosts(choice): called when somebody keeps the run as a ghost, or removes all ghosts.
+    """
+
+    def __init__(
+        self, gui: Any, recording: Recording, show: Callable[[int], None], ghosts: Callable[[str], None]
+    ) -> None:
         self._recording, self._show = recording, show
         end = float(recording.time[-1])
         step = max(round(end / 2000.0, 6), 1e-6)
         self.slider = gui.add_slider("Time (s)", min=0.0, max=max(end, 2 * step), step=step, initial_value=0.0)
         self.buttons = gui.add_button_group("Replay", ("Play", "Pause", "Start"))
         self.speed = gui.add_dropdown("Speed (x)", tuple(SPEEDS), initial_value="1")
+        self.ghosts = gui.add_button_group("Ghosts", (KEEP_GHOST, "Remove all"))
+        self.ghosts.on_click(lambda event: ghosts(self.ghosts.value))
         self.slider.on_update(self._scrubbed)
         self.buttons.on_click(self._pressed)
         self._playing = threading.Event()
@@ -63,6 +71,12 @@ class ReplayPanel:
         """End the thread that moves the time."""
         self._closed.set()
         self._playing.set()
+
+    def remove(self) -> None:
+        """End the thread and take the widgets away."""
+        self.close()
+        for widget in (self.slider, self.buttons, self.speed, self.ghosts):
+            widget.remove()
 
     def _scrubbed(self, event: Any) -> None:
         if event.client is not None:

@@ -18,6 +18,7 @@ from setsu.dynamics import body_poses, mass_matrix
 from setsu.mechanism import Mechanism
 from setsu.scenario import Prepared, Scenario
 from setsu.scenario.reading import as_data
+from setsu.studio.geometry import is_floating
 from setsu.studio.ground_settings import GroundSettings
 from setsu.studio.setting_texts import FROM_FILE, named_numbers, named_texts, number_in
 
@@ -52,12 +53,16 @@ class ScenarioPanel:
     ) -> None:
         self._mechanism, self._opened = mechanism, given
         self._given = None if given is None else given.scenario
-        settings = scenarios.Simulation(duration=3.0, step=2e-3) if self._given is None else self._given.simulation
+        stops = bool(np.isfinite(np.concatenate([mechanism.lower, mechanism.upper])).any())
+        default = scenarios.Simulation(duration=3.0, step=2e-3, joint_stops=stops)
+        settings = default if self._given is None else self._given.simulation
         from_file = [] if self._given is None else [FROM_FILE]
         frames = [name for name, frame in mechanism.frames.items() if frame.body >= 0]
         with gui.add_folder("Torque or controller"):
-            self.torque = gui.add_dropdown("Torque", [*from_file, NO_TORQUE, HOLD, CONSTANT, FORMULA])
-            self.stiffness = gui.add_number("Natural freq. (Hz)", 2.0, min=0.0, max=1e3, step=0.1)
+            kinds = [*from_file, *((HOLD, NO_TORQUE) if _has_drives(mechanism) else (NO_TORQUE, HOLD))]
+            self.torque = gui.add_dropdown("Torque", [*kinds, CONSTANT, FORMULA])
+            stiff = 12.0 if is_floating(mechanism) else 2.0  # legs carry the robot
+            self.stiffness = gui.add_number("Natural freq. (Hz)", stiff, min=0.0, max=1e3, step=0.1)
             self.damping = gui.add_number("Damping ratio", 0.7, min=0.0, max=1e3, step=0.05)
             self.gravity = gui.add_checkbox("Carry gravity", True)
             example = "\n".join(f"{name} = 0.0" for name in _single(mechanism)[:3])
@@ -178,7 +183,9 @@ class ScenarioPanel:
             return {"kind": "none"}
         if self.torque.value == HOLD:
             m = self._mechanism
-            inertia = np.diag(mass_matrix(m, q))
+            # What a joint feels while the others move freely: with more, a sampled damper could feed energy in.
+            M = mass_matrix(m, q)
+            inertia = 1.0 / np.diag(np.linalg.inv(M + 1e-12 * np.trace(M) * np.eye(m.nv)))
             rate = 2.0 * np.pi * float(self.stiffness.value)
             single = [(b.joint.name, inertia[w.start]) for b, w in zip(m.moving, m.v_slices, strict=True)
                       if b.joint.nq == 1]  # fmt: skip
@@ -223,6 +230,11 @@ class ScenarioPanel:
                 "bilateral": bool(self.bilateral.value),
             }
         ]
+
+
+def _has_drives(m: Mechanism) -> bool:
+    """Whether something drives the joints: a robot, which holds its pose unless somebody switches that off."""
+    return bool(m.actuators) or bool(np.isfinite(m.effort_limit).any())
 
 
 def _single(m: Mechanism) -> list[str]:

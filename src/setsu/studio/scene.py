@@ -20,10 +20,11 @@ from setsu.constraints.surfaces import Surface
 from setsu.contact import Environment
 from setsu.mechanism import Mechanism
 from setsu.spatial import axis_to_z_rotation
-from setsu.studio.colors import GROUND, LOOP, SURFACE, WELD, contact_color, joint_color, linear_light, paler
-from setsu.studio.geometry import Look, ellipsoid_of, look_of, size_of
+from setsu.studio.colors import GROUND, LOOP, SURFACE, contact_color, joint_color, paler
+from setsu.studio.force_arrows import ForceArrows
+from setsu.studio.geometry import Look, arrows_mesh, ellipsoid_of, is_floating, look_of, lowest_point, size_of
 from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles, foot_on_plane, plane_axes
-from setsu.studio.state import Moment, moment_at_rest, welds_of
+from setsu.studio.state import Moment, place_of
 from setsu.studio.surface_meshes import surface_mesh
 
 __all__ = ["LAYERS", "Scene", "add_ground", "add_light"]
@@ -48,7 +49,15 @@ LAYERS = (
     ("forces", "Joint forces (arrows)", True),
     ("moments", "Joint moments (double arrows)", True),
     ("welds", "Forces and moments through welds and mounts", False),
+    ("values", "Values at arrows", False),
 )
+ARROW_LAYERS = ("forces", "moments", "welds")
+
+MOST_BALLS = 200
+"""Contact points drawn as balls; more are dots, one node per body."""
+
+LINK_OPACITY = 0.35
+"""How opaque links are while forces are shown, unless somebody says otherwise."""
 
 
 class Scene:
@@ -62,24 +71,15 @@ class Scene:
         self.look: Look = look_of(mechanism, mesh_folders)
         self.visible = {key: shown for key, _, shown in LAYERS}
         self._layers: dict[str, list[Any]] = {key: [] for key in self.visible}
-        self._colors = np.array([joint_color(index) for index in range(mechanism.n_bodies)], dtype=np.uint8)
-        self.force_scale, self.moment_scale = self._natural_scales()
-        self._factor = 1.0
         self._moment: Moment | None = None
-        self._welds = welds_of(mechanism)
-        self.unknown_welds: dict[str, str] = {}
         self._bodies: list[Any] = []
         self._build()
-        self._arrows = {name: self._add_arrows(name) for name in ("forces", "moments")}
+        self.arrows = ForceArrows(scene, mechanism, self.radius)
+        self.link_opacity = LINK_OPACITY
         self._contacts: list[tuple[str, Any]] = []
         self._ground: list[tuple[str, Any]] = []
         self._tables: list[Any] = []
         self._floors: list[Any] = []
-
-    @property
-    def newton_per_metre(self) -> tuple[float, float]:
-        """Force (N) and moment (N m) that one metre of arrow stands for."""
-        return 1.0 / (self.force_scale * self._factor), 1.0 / (self.moment_scale * self._factor)
 
     def set_visible(self, layer: str, visible: bool) -> None:
         """Show or hide a layer (see LAYERS)."""
@@ -87,17 +87,32 @@ class Scene:
         with self._atomic():
             for handle in self._layers[layer]:
                 handle.visible = visible
-            if layer in ("forces", "moments", "welds") and self._moment is not None:
-                self._show_arrows(self._moment)
-            # Centres of mass and ellipsoids lie inside the links: look through them while those are shown.
-            see_through = self.visible["masses"] or self.visible["inertias"]
-            for handle, mesh in zip(self._layers["links"], self.look.meshes, strict=True):
-                opacity = 0.35 * mesh.opacity if see_through else mesh.opacity
-                handle.opacity = None if opacity >= 1.0 else opacity
+            if layer in (*ARROW_LAYERS, "values") and self._moment is not None:
+                self.arrows.show(self._moment, self.visible)
+            self._set_opacities()
+
+    def set_link_opacity(self, opacity: float) -> None:
+        """Set how opaque (0 to 1) links are while something is shown that lies inside them."""
+        self.link_opacity = opacity
+        with self._atomic():
+            self._set_opacities()
+
+    def _set_opacities(self) -> None:
+        """Links are looked through while arrows, centres of mass or ellipsoids are shown, which lie inside them."""
+        inside = any(self.visible[layer] for layer in (*ARROW_LAYERS, "masses", "inertias"))
+        for handle, mesh in zip(self._layers["links"], self.look.meshes, strict=True):
+            opacity = self.link_opacity * mesh.opacity if inside else mesh.opacity
+            handle.opacity = None if opacity >= 1.0 else opacity
 
     def set_arrow_factor(self, factor: float) -> None:
         """Make arrows this many times as long as chosen for the mechanism's own weight."""
-        self._factor = factor
+        self.arrows.factor = factor
+        if self._moment is not None:
+            self.show(self._moment)
+
+    def set_frame(self, frame: str) -> None:
+        """Draw the wrench at a frame too; "" for none."""
+        self.arrows.frame = frame
         if self._moment is not None:
             self.show(self._moment)
 
@@ -109,7 +124,7 @@ class Scene:
             for node, wxyz, pose in zip(self._bodies, rotations, moment.poses, strict=True):
                 node.wxyz, node.position = wxyz, pose[:3, 3]
             self._show_loops(moment)
-            self._show_arrows(moment)
+            self.arrows.show(moment, self.visible)
 
     def set_contacts(self, contacts: Sequence[SurfaceContact]) -> None:
         """Draw the surfaces of contacts and their points; replaces those drawn before."""
@@ -158,9 +173,10 @@ class Scene:
                 thickness_units="screen",
             )))  # fmt: skip
         if arrows:
-            drawn.append(("normals", self._scene.add_arrows(
-                "/polygons/normals", np.array(arrows), paler(SURFACE, 0.2), shaft_radius=0.004 * self.radius,
-                head_radius=0.012 * self.radius, head_length=0.04 * self.radius, visible=self.visible["normals"],
+            vertices, faces = arrows_mesh(np.array(arrows), 0.004 * self.radius, 0.012 * self.radius)
+            drawn.append(("normals", self._scene.add_mesh_simple(
+                "/polygons/normals", vertices, faces, color=paler(SURFACE, 0.2), cast_shadow=False,
+                visible=self.visible["normals"],
             )))  # fmt: skip
         self._ground = self._kept(drawn)
         self._show_grid()
@@ -170,7 +186,9 @@ class Scene:
         scene.reset()
         size = self.radius
         add_light(scene)
-        self._grid = add_ground(scene, "/ground", size, np.array([0.0, 0.0, GROUND_BELOW * size]))
+        # Under a robot that hangs from its base, too.
+        low = 0.0 if is_floating(m) else min(0.0, lowest_point(m, self.look, m.reference_configuration()))
+        self._grid = add_ground(scene, "/ground", size, np.array([0.0, 0.0, low + GROUND_BELOW * size]))
         scene.add_frame("/mechanism", show_axes=False)
         scene.add_frame(
             "/mechanism/world", axes_length=0.12 * size, axes_radius=0.004 * size, origin_radius=0.006 * size
@@ -195,13 +213,26 @@ class Scene:
             if body.mass > 0.0:
                 self._add_inertia(number)
         self._add_loops()
+        self._add_contact_points()
+
+    def _add_contact_points(self) -> None:
+        """Balls, or dots where there are too many of them to be told apart."""
+        m = self.mechanism
+        dots: dict[int, list[tuple[Floats, int]]] = {}
         for number, point in enumerate(m.contact_points):
             frame = m.frame(point.body)
             place = frame.pose.matrix[:3, :3] @ np.array(point.position) + frame.pose.matrix[:3, 3]
-            name = f"{self._node(frame.body)}/touch{number:03d}"
-            self._keep(
-                "contacts", self._ball(name, place, max(0.012, point.radius / size), contact_color(number), "contacts")
-            )
+            if len(m.contact_points) > MOST_BALLS:
+                dots.setdefault(frame.body, []).append((place, number))
+                continue
+            name, part = f"{self._node(frame.body)}/touch{number:03d}", max(0.012, point.radius / self.radius)
+            self._keep("contacts", self._ball(name, place, part, contact_color(number), "contacts"))
+        for body, found in dots.items():
+            self._keep("contacts", self._scene.add_point_cloud(
+                f"{self._node(body)}/touch", np.array([place for place, _ in found]),
+                np.array([contact_color(number) for _, number in found]), point_size=0.008 * self.radius,
+                point_shape="circle", visible=self.visible["contacts"],
+            ))  # fmt: skip
 
     def _add_inertia(self, number: int) -> None:
         body = self.mechanism.bodies[number]
@@ -245,73 +276,12 @@ class Scene:
     def _show_loops(self, moment: Moment) -> None:
         if self._springs is None:
             return
+        m, poses = self.mechanism, moment.poses
         ends = [
-            [self._place(moment, spring.body_a, spring.point_a), self._place(moment, spring.body_b, spring.point_b)]
-            for spring in self.mechanism.springs
+            [place_of(m, poses, spring.body_a, spring.point_a), place_of(m, poses, spring.body_b, spring.point_b)]
+            for spring in m.springs
         ]
         self._springs.points = np.array(ends, dtype=np.float32)
-
-    def _show_arrows(self, moment: Moment) -> None:
-        m = self.mechanism
-        places, wrenches, colors = [moment.poses[:, :3, 3]], [moment.joint_wrenches], [self._colors]
-        if m.loops:
-            ends = [self._place(moment, loop.body_b, loop.pose_b.translation) for loop in m.loops]
-            places.append(np.array(ends))
-            wrenches.append(moment.loop_wrench)
-            colors.append(np.tile(np.array(LOOP, dtype=np.uint8), (len(m.loops), 1)))
-        known, self.unknown_welds = moment.weld_wrenches(self._welds if self.visible["welds"] else ())
-        if known:
-            places.append(np.array([self._place(moment, name, (0.0, 0.0, 0.0)) for name in known]))
-            wrenches.append(np.array(list(known.values())))
-            colors.append(np.tile(np.array(WELD, dtype=np.uint8), (len(known), 1)))
-        if len(moment.contact_force):
-            places.append(moment.contact_points)
-            wrenches.append(np.hstack([moment.contact_force, np.zeros_like(moment.contact_force)]))
-            colors.append(np.array([contact_color(k) for k in range(len(moment.contact_force))], dtype=np.uint8))
-        place, wrench, color = np.vstack(places), np.vstack(wrenches), np.vstack(colors)
-        longest = 3.0 * self.radius
-        force = _clipped(wrench[:, :3] * self.force_scale * self._factor, longest)
-        turn = _clipped(wrench[:, 3:] * self.moment_scale * self._factor, longest)
-        self._draw("forces", place, place + force, color)
-        # A moment carries two heads: a full arrow and one that ends a head earlier.
-        second = turn - _clipped(turn, 0.05 * self.radius)
-        pale = np.array([paler(tuple(entry), 0.35) for entry in color.tolist() * 2], np.uint8)
-        ends = np.concatenate([place + turn, place + second])
-        self._draw("moments", np.concatenate([place, place]), ends, pale)
-
-    def _draw(self, name: str, starts: Floats, ends: Floats, colors: Any) -> None:
-        """Set arrows; those too short to be seen are left out, since viser draws their heads in full size."""
-        seen = np.linalg.norm(ends - starts, axis=1) > 0.01 * self.radius
-        handle = self._arrows[name]
-        handle.visible = bool(self.visible[name] and seen.any())
-        if seen.any():
-            handle.points = np.stack([starts[seen], ends[seen]], axis=1).astype(np.float32)
-            handle.colors = linear_light(colors[seen])
-
-    def _add_arrows(self, name: str) -> Any:
-        thin = 0.75 if name == "moments" else 1.0
-        handle = self._scene.add_arrows(
-            f"/mechanism/{name}", np.zeros((1, 2, 3)), np.zeros((1, 3), dtype=np.uint8),
-            shaft_radius=0.012 * self.radius * thin, head_radius=0.03 * self.radius * thin,
-            head_length=0.075 * self.radius * thin, visible=self.visible[name],
-        )  # fmt: skip
-        self._keep(name, handle)
-        return handle
-
-    def _natural_scales(self) -> tuple[float, float]:
-        """Metres per N and per N m: the largest force and moment at rest are 0.45 of the mechanism's radius long."""
-        m = self.mechanism
-        try:
-            wrench = moment_at_rest(m, m.neutral()).joint_wrenches
-            force = float(np.linalg.norm(wrench[:, :3], axis=1).max())
-            moment = float(np.linalg.norm(wrench[:, 3:], axis=1).max())
-        except ValueError:
-            force = moment = 0.0
-        weight = 9.81 * max(m.total_mass, 1e-3)
-        force = force if force > 1e-3 * weight else weight
-        # A pose may be free of moments: forces at a lever of a third of the radius are the least to expect.
-        moment = max(moment, 0.3 * force * self.radius)
-        return 0.45 * self.radius / force, 0.45 * self.radius / moment
 
     def _node(self, body: int) -> str:
         if body < 0:
@@ -323,11 +293,6 @@ class Scene:
         return self._scene.add_icosphere(
             name, part * self.radius, color=color, position=place, cast_shadow=False, visible=self.visible[layer]
         )
-
-    def _place(self, moment: Moment, name: str, point: Sequence[float]) -> Floats:
-        frame = self.mechanism.frame(name)
-        pose = (moment.poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
-        return pose[:3, :3] @ np.asarray(point) + pose[:3, 3]
 
     def _plane(self, name: str, normal: Any, offset: float) -> Any:
         """A grid on the plane normal·r = offset, below the mechanism."""
@@ -382,9 +347,3 @@ def add_ground(
         section_color=GROUND, fade_distance=14.0 * size, shadow_opacity=0.18, plane_color=SURFACE, plane_opacity=tint,
         position=place, wxyz=wxyz,
     )  # fmt: skip
-
-
-def _clipped(vectors: Floats, longest: float) -> Floats:
-    """Vectors no longer than `longest`."""
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors * np.minimum(1.0, longest / np.maximum(length, 1e-300))

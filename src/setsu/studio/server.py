@@ -36,6 +36,13 @@ MOST_UPLOADS = 8
 """Uploads of one browser under way at once."""
 
 _CONSTRUCTION = threading.Lock()
+_PHONE_STYLE = """@media (max-width: 36em) {
+  [style*="flex-grow: 1"][style*="overflow: hidden"]:has(canvas) { height: 54% !important }
+  [style*="max-height: 60%"] { width: 100% !important; max-height: 46% !important }
+  [style*="max-height: 60%"] [style*="width: 20em"] { width: 100% !important }
+}"""
+"""On a phone viser lays its panel over the picture and the robot in it; here they share the screen."""
+
 _PAGE_SCRIPT = Path(__file__).with_name("page_script.js")
 
 
@@ -186,11 +193,11 @@ def _response(status: int, body: bytes, headers: dict[str, str]) -> Response:
 
 
 def _page(title: str) -> bytes:
-    """viser's page with our title and a script that takes dropped files."""
+    """viser's page with our title, our style for phones, and a script for arrows and dropped files."""
     path = Path(str(viser.__file__)).parent / "client" / "build" / "index.html"
     text = path.read_text(encoding="utf-8").replace("<title>Viser</title>", f"<title>{title}</title>", 1)
     script = f"<script>{_PAGE_SCRIPT.read_text(encoding='utf-8')}</script>"
-    return text.replace("<head>", "<head>" + script, 1).encode()
+    return text.replace("<head>", f"<head><style>{_PHONE_STYLE}</style>{script}", 1).encode()
 
 
 @contextlib.contextmanager

@@ -22,12 +22,15 @@ from setsu.dynamics.wrench_at import wrench_through
 from setsu.errors import InputError
 from setsu.mechanism import Fixed, Mechanism
 from setsu.simulation import Recording
+from setsu.simulation.lazy_field import NotRecorded
 
 __all__ = [
     "Moment",
+    "contact_loads",
     "contact_positions",
     "moment_at_rest",
     "moment_of_recording",
+    "place_of",
     "recorded_contact_positions",
     "welds_of",
 ]
@@ -58,6 +61,7 @@ class Moment:
     kinetic_energy: float
     potential_energy: float
     through: Callable[[str], Floats]
+    contact_names: tuple[str, ...] = ()
 
     def weld_wrenches(self, welds: Sequence[str]) -> tuple[dict[str, Floats], dict[str, str]]:
         """Return what passes through welds, (6,) each, and why not for those of which a recording cannot tell."""
@@ -119,40 +123,61 @@ def moment_of_recording(
     wrench_at = partial(recording.wrench_at, axes="world") if through is None else through
     q, v = recording.q[index], recording.v[index]
     poses = body_poses(mechanism, q)
-    points = recorded_contact_positions(mechanism, recording, poses, contacts)
-    force = recording.contact_force[index] if len(points) else np.zeros((0, 3))
+    points, force, names = contact_loads(mechanism, recording, index, poses, contacts)
     return Moment(
         float(recording.time[index]), q, v, recording.acceleration[index], recording.torque[index], poses,
         recording.joint_wrenches[index], recording.loop_wrench[index], force, points,
         float(kinetic_energy(mechanism, q, v)), float(potential_energy(mechanism, q)),
-        lambda frame: wrench_at(frame)[index],
+        lambda frame: wrench_at(frame)[index], names,
     )  # fmt: skip
 
 
-def recorded_contact_positions(
-    mechanism: Mechanism, recording: Recording, poses: Floats, contacts: Sequence[SurfaceContact] = ()
-) -> Floats:
-    """Return where the contacts of a recording are, (n, 3) m: points on surfaces, or those that touch the environment.
+def contact_loads(
+    mechanism: Mechanism, recording: Recording, index: int, poses: Floats, contacts: Sequence[SurfaceContact] = ()
+) -> tuple[Floats, Floats, tuple[str, ...]]:
+    """Return where contacts of a recorded moment are, (n, 3) m, their forces (n, 3) N, world axes, and their names.
 
-    Empty when the recording has other contacts than both, as one read from a file that does not keep its surfaces.
+    Points on surfaces, points and shapes that touch the environment, and pairs of bodies; the force of a pair acts on
+    its first body. Empty for contacts whose place is not known, as of a file that does not keep its surfaces.
     """
-    count = recording.contact_force.shape[1]
+    points, forces = recorded_contact_positions(mechanism, recording, index, poses, contacts), np.zeros((0, 3))
+    names: tuple[str, ...] = ()
+    if len(points):
+        forces, names = recording.contact_force[index], recording.contact_names
+    pairs = recording.body_contacts
+    if pairs is not None and pairs.pairs:
+        touching = np.flatnonzero(np.isfinite(pairs.position[index]).all(axis=1))
+        points = np.vstack([points, pairs.position[index][touching]])
+        forces = np.vstack([forces, pairs.force[index][touching]])
+        names = (*names, *(" / ".join(pairs.pairs[k]) for k in touching.tolist()))
+    return points, forces, names
+
+
+def recorded_contact_positions(
+    mechanism: Mechanism, recording: Recording, index: int, poses: Floats, contacts: Sequence[SurfaceContact] = ()
+) -> Floats:
+    """Return where the contacts of a recorded moment are, (n_contacts, 3) m; empty where that is not known."""
+    count = recording.contact_force.shape[1] if recording.has("contact_force") else 0
     if count and len(contacts) == count:
         return contact_positions(mechanism, poses, contacts)
+    log = recording.contact_log
+    if count and log is not None and not isinstance(log.__dict__.get("position"), NotRecorded):
+        return log.position[index]
     if count and len(mechanism.contact_points) == count:
         return np.array([
-            _place(mechanism, poses, point.body, point.position) for point in mechanism.contact_points
+            place_of(mechanism, poses, point.body, point.position) for point in mechanism.contact_points
         ])  # fmt: skip
     return np.zeros((0, 3))
 
 
 def contact_positions(mechanism: Mechanism, poses: Floats, contacts: Sequence[SurfaceContact]) -> Floats:
     """Return where the points of contacts are, (n_contacts, 3) m, world."""
-    places = [_place(mechanism, poses, contact.body, contact.point) for contact in contacts]
+    places = [place_of(mechanism, poses, contact.body, contact.point) for contact in contacts]
     return np.array(places).reshape(-1, 3)
 
 
-def _place(mechanism: Mechanism, poses: Floats, body: str, point: Sequence[float]) -> Floats:
-    frame = mechanism.frame(body)
+def place_of(mechanism: Mechanism, poses: Floats, name: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Floats:
+    """Return where a point of a body or frame is, (3,) m, world; poses (n_bodies, 4, 4)."""
+    frame = mechanism.frame(name)
     pose = (poses[frame.body] if frame.body >= 0 else np.eye(4)) @ frame.pose.matrix
     return pose[:3, :3] @ np.array(point) + pose[:3, 3]

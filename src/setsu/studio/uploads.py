@@ -1,43 +1,51 @@
 """Files given to the studio, from the disk or through the browser: read by the library's strict readers, and no others.
 
 An uploaded file is bytes and a name from a stranger. The name gives the ending and nothing else; the bytes go into a
-fresh folder of their own. Text formats (URDF, native TOML) are read by our own readers. Formats that other libraries
-read (MJCF by MuJoCo, recordings by HDF5) are converted by a second process with a time limit, so that a crash there is
-a message here; an MJCF file may then name no other files, because MuJoCo would open them.
+fresh folder of their own and are read by a second process with limits of time and memory (convert.py), so that a crash
+there is a message here; an MJCF or SDF file may name no other files, because their readers would open them.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 import warnings
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+import numpy as np
+
 from setsu.errors import InputError, ModelWarning, SetsuError
-from setsu.mechanism import Mechanism
+from setsu.mechanism import Free, Mechanism, with_contact_points
+from setsu.model_files import load as load_model
 from setsu.model_files import load_with_report
-from setsu.model_files.xml_tree import Element, parse_xml
 from setsu.scenario import Prepared, load, parse, prepare
 from setsu.simulation import Recording
+from setsu.studio.convert import is_scenario, remarks_of
 
 __all__ = ["ENDINGS", "LARGEST_UPLOAD", "MODEL_ENDINGS", "RECORDING_ENDINGS", "Opened", "open_file", "open_upload"]
 
 LARGEST_UPLOAD = 32 * 2**20
-MODEL_ENDINGS = (".urdf", ".xml", ".mjcf", ".toml")
+MODEL_ENDINGS = (".urdf", ".xml", ".mjcf", ".sdf", ".toml")
 RECORDING_ENDINGS = (".nc", ".npz")
 ENDINGS = (*MODEL_ENDINGS, *RECORDING_ENDINGS)
 CONVERSION_SECONDS = 30.0
+READER = (sys.executable, "-m", "setsu.studio.convert")
+"""The process that reads what a stranger sent."""
+
+MOST_CONTACT_POINTS = 200
+"""Contact points found in collision meshes before only the outermost of each body are kept."""
+
+OUTWARD = 40
+"""Directions in which a body's outermost contact points are looked for."""
+
 MOST_JOINTS = 400
 """The studio's limit on moving bodies: beyond it sliders and arrows cannot be read."""
-
-_LARGEST_UNPACKED = 16 * LARGEST_UPLOAD
-_URDF_ROOT = re.compile(rb"<\s*robot[\s>]")
 
 
 @dataclass(frozen=True)
@@ -54,20 +62,29 @@ class Opened:
     prepared: Prepared | None = None
 
 
-def open_file(path: Path, packages: tuple[Path, ...] = (), model: Path | None = None) -> Opened:
+def open_file(
+    path: Path, packages: tuple[Path, ...] = (), model: Path | None = None, floating_base: bool = False
+) -> Opened:
     """Read a model file or a recording from the disk; `model` gives the mechanism of a recording written without it.
+
+    floating_base: put a free joint under the root link (URDF). A robot that floats and has no contact points gets
+    those of its collision shapes, so that it can stand.
 
     Raises:
         ModelFileError, InputError: with what is wrong.
     """
     if path.suffix.lower() in RECORDING_ENDINGS:
-        return _from_recording(Recording.load(path), str(path), None if model is None else open_file(model, packages))
-    if _is_scenario(path):
+        return _from_recording(
+            Recording.load(path), str(path), None if model is None else open_file(model, packages, None, floating_base)
+        )
+    if is_scenario(path):
         return _from_scenario(prepare(load(path)), str(path), packages)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        mechanism, report = load_with_report(path, package_dirs=packages)
-    return _checked(Opened(mechanism, None, mesh_folders(path, packages), _remarks(report)), str(path))
+        mechanism, report = load_with_report(path, package_dirs=packages, floating_base=floating_base)
+    return _checked(
+        Opened(_able_to_stand(mechanism), None, mesh_folders(path, packages), remarks_of(report)), str(path)
+    )
 
 
 def open_upload(name: str, content: bytes) -> Opened:
@@ -88,7 +105,7 @@ def open_upload(name: str, content: bytes) -> Opened:
         path = Path(folder) / f"upload{ending}"
         path.write_bytes(content)
         try:
-            return _read_upload(path, content, shown)
+            return _read_upload(path, shown)
         except SetsuError as problem:
             raise InputError(_in_terms_of(shown, path, str(problem))) from None
 
@@ -107,44 +124,19 @@ def mesh_folders(model: Path, packages: tuple[Path, ...] = ()) -> tuple[Path, ..
     return (*found, *(Path(os.path.realpath(place)) for place in packages))
 
 
-def _read_upload(path: Path, content: bytes, shown: str) -> Opened:
-    ending = path.suffix
-    if ending in RECORDING_ENDINGS:
-        if ending == ".npz":
-            _check_archive(path, shown)
-        _convert(path, path.with_name("converted.npz"), shown)
-        return _from_recording(Recording.load(path.with_name("converted.npz")), shown, None)
-    if ending in (".xml", ".mjcf"):
-        root = parse_xml(content, str(path))
-        if root.tag == "mujoco":
-            _refuse_other_files(root, shown)
-            _convert(path, path.with_name("converted.toml"), shown)
-            path = path.with_name("converted.toml")
-    if path.name == "upload.toml" and _is_scenario(path):
-        scenario = parse(content.decode("utf-8"), path.parent, shown)
-        if scenario.model.file is not None or scenario.model.package_folders:
-            raise InputError(
-                f"{shown}: the scenario names the model file {scenario.model.file!r}; an upload is one file. "
-                "Start `setsu studio FILE` to open a scenario with its folder"
-            )
-        return _from_scenario(prepare(scenario), shown, ())
+def _read_upload(path: Path, shown: str) -> Opened:
+    """Let a second process read the file, and take what it wrote."""
+    made = path.with_name("converted")
+    _convert(path, made, shown)
+    if path.suffix in RECORDING_ENDINGS:
+        return _from_recording(Recording.load(made.with_suffix(".npz")), shown, None)
+    found = msgspec.json.decode(made.with_suffix(".json").read_bytes())
+    if "scenario" in found:
+        return _from_scenario(prepare(parse(found["scenario"], name=shown)), shown, ())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        mechanism, report = load_with_report(path)
-    return _checked(Opened(mechanism, None, (), _remarks(report)), shown)
-
-
-def _is_scenario(path: Path) -> bool:
-    """Whether a TOML file is a scenario: it has a table `model` or `simulation`, as no mechanism has."""
-    if path.suffix.lower() != ".toml":
-        return False
-    try:
-        keys = tomllib.loads(path.read_text(encoding="utf-8")).keys()
-    except (OSError, ValueError, RecursionError):
-        return False  # the reader of mechanisms says what is wrong with it
-    if "scenario" in keys:
-        raise InputError(f"{path}: a study of many runs, expected one mechanism or scenario; see setsu sweep")
-    return bool({"model", "simulation"} & keys)
+        mechanism = load_model(made.with_suffix(".toml"))
+    return _checked(Opened(_able_to_stand(mechanism), None, (), tuple(found["remarks"])), shown)
 
 
 def _from_scenario(prepared: Prepared, shown: str, packages: tuple[Path, ...]) -> Opened:
@@ -160,7 +152,7 @@ def _from_recording(recording: Recording, shown: str, model: Opened | None) -> O
     mechanism = model.mechanism if model is not None else recording.mechanism
     if mechanism is None:
         raise InputError(f"{shown}: this recording does not hold its mechanism; give the model file with --model")
-    if recording.body_names != mechanism.body_names or recording.q.shape[1:] != (mechanism.nq,):
+    if recording.body_names != mechanism.body_names or recording.q.shape[-1] != mechanism.nq:
         raise InputError(
             f"{shown}: recorded with bodies {', '.join(recording.body_names[:4])}..., "
             f"the model {mechanism.name} has {', '.join(mechanism.body_names[:4])}..."
@@ -177,44 +169,44 @@ def _checked(opened: Opened, shown: str) -> Opened:
     return opened
 
 
-def _remarks(report: object) -> tuple[str, ...]:
-    lines = [line.strip() for line in str(report).splitlines()]
-    return tuple(line for line in lines[1:] if line and line != "nothing to report")[:12]
+def _able_to_stand(mechanism: Mechanism) -> Mechanism:
+    """The mechanism with contact points from its collision shapes if it floats and has none."""
+    if mechanism.contact_points or not any(isinstance(body.joint, Free) for body in mechanism.moving):
+        return mechanism
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        try:
+            return _thinned(with_contact_points(mechanism))
+        except SetsuError:
+            return mechanism  # its shapes cannot be read: it is shown, and the run says why nothing touches
 
 
-def _refuse_other_files(root: Element, shown: str) -> None:
-    waiting = [root]
-    while waiting:
-        element = waiting.pop()
-        names = [key for key in element.attributes if key.startswith("file") or key.endswith("dir")]
-        if element.tag == "include" or names or element.tag in ("plugin", "extension"):
-            raise InputError(
-                f"{shown}: line {element.line}: <{element.tag}> names another file; an upload is one file. "
-                "Start `setsu studio FILE` to open a model with its folder"
-            )
-        waiting.extend(element.children)
-
-
-def _check_archive(path: Path, shown: str) -> None:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError) as problem:
-        raise InputError(f"{shown}: no recording ({problem})") from None
-    if size > _LARGEST_UNPACKED:
-        raise InputError(f"{shown}: {size} bytes unpacked, expected at most {_LARGEST_UNPACKED}")
+def _thinned(mechanism: Mechanism) -> Mechanism:
+    """The mechanism with the outermost contact points of each body: meshes have tens of thousands."""
+    points = mechanism.contact_points
+    if len(points) <= MOST_CONTACT_POINTS:
+        return mechanism
+    k = np.arange(OUTWARD)
+    z, turn = 1.0 - (2.0 * k + 1.0) / OUTWARD, k * np.pi * (3.0 - np.sqrt(5.0))
+    outward = np.stack([np.sqrt(1.0 - z * z) * np.cos(turn), np.sqrt(1.0 - z * z) * np.sin(turn), z])
+    kept: set[int] = set()
+    for body in {point.body for point in points}:
+        own = [number for number, point in enumerate(points) if point.body == body]
+        reach = np.array([points[n].position for n in own]) @ outward + np.array([[points[n].radius] for n in own])
+        kept |= {own[row] for row in reach.argmax(axis=0).tolist()}
+    return dataclasses.replace(mechanism, contact_points=tuple(points[n] for n in sorted(kept)))
 
 
 def _convert(source: Path, target: Path, shown: str) -> None:
     """Let a second process read `source` and write what it found in a format of our own."""
-    words = [sys.executable, "-m", "setsu.studio.convert", str(source), str(target)]
+    words = [*READER, str(source), str(target)]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=CONVERSION_SECONDS)
     except subprocess.TimeoutExpired:
         raise InputError(f"{shown}: reading took longer than {CONVERSION_SECONDS:g} s and was stopped") from None
     if done.returncode == 2:
         raise InputError(done.stderr.strip() or f"{shown}: cannot be read")
-    if done.returncode or not target.is_file():
+    if done.returncode:
         raise InputError(f"{shown}: the reader of this format gave up (exit code {done.returncode})")
 
 
@@ -227,6 +219,5 @@ def _shown_name(name: str) -> str:
 
 def _in_terms_of(shown: str, path: Path, message: str) -> str:
     """Replace the path of our own copy by the name the user knows."""
-    for own in (path, path.with_name("converted.toml"), path.with_name("converted.npz")):
-        message = message.replace(str(own), shown)
+    message = message.replace(str(path), shown).replace(path.name, shown)
     return message.replace(str(path.parent), "")

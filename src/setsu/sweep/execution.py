@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -26,6 +29,7 @@ Finished = Callable[[int, int], None]
 """Told the runs and the failed runs of each chunk that is complete."""
 
 _IN_FLIGHT = 4  # chunks per worker that a cluster is given ahead
+_WATCH_EVERY = 0.5  # s between two looks at the parent
 _ATTEMPTS = 3  # restarts without any progress after workers were killed
 
 
@@ -59,7 +63,7 @@ def _locally(plan: Plan, values: Floats, missing: list[int], jobs: int) -> Itera
         return
     joblib = _needed("joblib", "cluster")
     parallel = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
-    work = joblib.delayed(compute_chunk)
+    work, owner = joblib.delayed(_compute_for), os.getpid()
     with _quiet_ends(), warnings.catch_warnings():
         # Ctrl-C cancels what workers still compute; how far the study came is reported by the command.
         warnings.filterwarnings("ignore", message=".*tasks which were still being processed", category=UserWarning)
@@ -68,11 +72,33 @@ def _locally(plan: Plan, values: Floats, missing: list[int], jobs: int) -> Itera
             _start_watchers()
             with interrupts_held():
                 # Workers that see Ctrl-C themselves would each print a traceback; joblib ends them when we stop.
-                results = parallel(work(plan, index, values[plan.store.rows(index)]) for index in missing)
+                results = parallel(work(owner, plan, index, values[plan.store.rows(index)]) for index in missing)
             yield from results
         finally:
             if results is not None:
                 results.close()
+
+
+def _compute_for(owner: int, plan: Plan, index: int, values: Floats) -> tuple[int, int]:
+    """Compute a chunk in a worker of the process `owner`, and end when that is gone."""
+    _watch_parent(owner)
+    return compute_chunk(plan, index, values)
+
+
+@cache
+def _watch_parent(owner: int) -> None:
+    """End this process when its parent has ended: nobody would take its results, and it would go on for minutes.
+
+    Systems without orphans' new parents (Windows) end workers with their job instead.
+    """
+
+    def watch() -> None:
+        while os.getppid() == owner:
+            time.sleep(_WATCH_EVERY)
+        os._exit(1)
+
+    if os.name == "posix" and os.getppid() == owner:
+        threading.Thread(target=watch, name="setsu sweep parent", daemon=True).start()
 
 
 def _start_watchers() -> None:

@@ -83,7 +83,13 @@ def open_results(path: str | Path) -> Any:
     """Return the results in a store as an xarray.Dataset, also of a sweep that is still running."""
     import xarray
 
-    return xarray.open_zarr(str(path), chunks=None, mask_and_scale=False)
+    try:
+        return xarray.open_zarr(str(path), chunks=None, mask_and_scale=False)
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        # Zarr and xarray have no error of their own for a damaged store.
+        raise InputError(
+            f"sweep: the store {path} cannot be read ({problem}); try setsu sweep {path} --verify"
+        ) from None
 
 
 def _cores() -> int:

@@ -26,7 +26,7 @@ __all__ = ["Plan", "axis_names", "make_plan", "value_of"]
 
 Floats = NDArray[np.float64]
 
-FORMAT = 1
+FORMAT = 2
 VARIABLES = {
     "final_q": Variable(("coordinate",), "rad or m"),
     "final_v": Variable(("velocity",), "rad/s or m/s"),

@@ -49,3 +49,13 @@ def test_the_printed_address_is_answered_until_ctrl_c() -> None:
 def test_bad_input_is_exit_code_two(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["studio", *words, "--no-browser"]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_host_beyond_this_computer_says_what_that_means(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("setsu.studio.wait", lambda studio: studio.close())
+    assert main(["studio", "--host", "0.0.0.0", "--no-browser"]) == 0
+    assert "can be reached from every network this computer is in" in capsys.readouterr().err
+    assert main(["studio", "--no-browser"]) == 0
+    assert not capsys.readouterr().err

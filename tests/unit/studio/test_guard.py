@@ -65,3 +65,19 @@ def test_tokens_differ_and_are_long() -> None:
     tokens = {new_token() for _ in range(100)}
     assert len(tokens) == 100
     assert min(map(len, tokens)) >= 40
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.2"])
+def test_on_this_computer_there_is_nothing_to_warn_of(host: str) -> None:
+    assert Guard("secret", host, 8080).who_gets_in == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "where"), [("0.0.0.0", "every network"), ("::", "every network"), ("10.0.0.7", "10.0.0.7")]
+)
+def test_beyond_this_computer_it_says_what_that_means(host: str, where: str) -> None:
+    text = Guard("secret", host, 8080).who_gets_in
+    assert where in text
+    assert "without encryption" in text
+    assert "ssh -L 8080:127.0.0.1:8080" in text
+    assert "secret" not in text

@@ -185,11 +185,12 @@ def test_every_polygon_is_drawn_with_its_normal(studio: Studio, tmp_path: Path) 
     assert len(layers["ground"]) == 4
     environment = studio.scenario.prepared(studio.pose.q).options["environment"]
     (arrows,) = layers["normals"]
-    along = np.diff(arrows.points, axis=1)[:, 0]
-    normals = np.array([polygon.normal for polygon in environment.polygons])
-    np.testing.assert_allclose(
-        along / np.linalg.norm(along, axis=1)[:, None], normals, atol=1e-6
-    )  # not rounding: pictures are single precision
+    radius = studio.scene.radius
+    for solid, polygon in zip(np.split(arrows.vertices, len(environment.polygons)), environment.polygons, strict=True):
+        # Not rounding: pictures are single precision.
+        assert np.ptp(solid @ polygon.normal) == pytest.approx(0.15 * radius, rel=1e-5)
+        across = solid - np.outer(solid @ polygon.normal, polygon.normal)
+        assert np.linalg.norm(across - across.mean(axis=0), axis=1).max() < 0.013 * radius
     assert studio.scenario.ground is not None
     studio.scenario.ground.kind.value = "nothing"
     studio._show_ground()
@@ -204,7 +205,7 @@ def test_forces_too_small_to_be_seen_have_no_arrow(studio: Studio) -> None:
     studio.open_mechanism(box)
     studio.set_recording(recording)
     assert studio.scene is not None
-    assert not studio.scene._arrows["forces"].visible
+    assert not studio.scene.arrows.drawn
 
 
 def test_arrows_at_welds_appear_with_their_layer(studio: Studio) -> None:
@@ -212,14 +213,67 @@ def test_arrows_at_welds_appear_with_their_layer(studio: Studio) -> None:
     b.add_body("tool", "link2", placement=setsu.placement((0.3, 0, 0)), mass=2.0, center_of_mass=(0.2, 0, 0))
     studio.open_mechanism(b.build())
     assert studio.scene is not None
-    before = len(studio.scene._arrows["forces"].points)
+    arrows = studio.scene.arrows
+    before = len(arrows.drawn)
     studio.scene.set_visible("welds", True)
-    drawn = studio.scene._arrows["forces"].points
-    assert len(drawn) == before + 1
-    force = (drawn[-1, 1] - drawn[-1, 0]) * studio.scene.newton_per_metre[0]
-    np.testing.assert_allclose(force, [0.0, 0.0, 2.0 * 9.81], atol=1e-4)
+    (tool,) = [arrow for arrow in arrows.drawn if arrow.text.startswith("at tool: force")]
+    assert tool.text == "at tool: force 19.62 N"
+    force = (tool.end - tool.start) * arrows.newton_per_metre[0]
+    np.testing.assert_allclose(force, [0.0, 0.0, 2.0 * 9.81], atol=1e-9)
     studio.scene.set_visible("welds", False)
-    assert len(studio.scene._arrows["forces"].points) == before
+    assert len(arrows.drawn) == before
+
+
+def test_the_wrench_at_a_frame_is_drawn_when_it_is_chosen(studio: Studio) -> None:
+    studio.open_mechanism(setsu.sample_mechanisms.puma560())
+    assert studio.scene is not None
+    studio.forces.frame.value = "link3"
+    studio.forces._choose_frame()
+    assert [arrow for arrow in studio.scene.arrows.drawn if arrow.text.startswith("at link3: force")]
+    assert "at link3: force" in studio._arrow_data.content
+    studio.forces.frame.value = "none"
+    studio.forces._choose_frame()
+    assert "at link3" not in studio._arrow_data.content
+
+
+def test_links_are_seen_through_while_something_inside_them_is_shown(studio: Studio) -> None:
+    studio.open_mechanism(setsu.sample_mechanisms.puma560())
+    assert studio.scene is not None
+    links = studio.scene._layers["links"]
+    assert all(handle.opacity == 0.35 for handle in links)
+    studio.forces.opacity.value = 0.6
+    studio.forces._fade()
+    assert all(handle.opacity == 0.6 for handle in links)
+    for layer in ("forces", "moments"):
+        studio.scene.set_visible(layer, False)
+    assert all(handle.opacity is None for handle in links)
+
+
+def test_a_robot_with_drives_holds_its_pose_and_its_stops_on_the_default_run(studio: Studio) -> None:
+    """A gripper of two fingers, one of which mimics the other: nothing falls, and nothing passes its stops."""
+    b = setsu.MechanismBuilder("gripper")
+    b.add_body("arm", joint=setsu.Revolute((0, 1, 0), name="arm", lower=-2.0, upper=2.0, effort_limit=50.0), mass=3.0,
+               center_of_mass=(0.3, 0, 0), inertia=np.diag([0.1, 0.1, 0.1]))  # fmt: skip
+    for name, side in (("left", 1.0), ("right", -1.0)):
+        joint = setsu.Prismatic((0, side, 0), name=name, lower=0.0, upper=0.04, effort_limit=20.0)
+        b.add_body(name, "arm", joint, setsu.placement((0.6, 0, 0)), mass=0.05, inertia=np.diag([1e-4] * 3))
+    b.add_coupling("mimic", {"left": 1.0, "right": -1.0})
+    m = b.build()
+    studio.open_mechanism(m)
+    assert studio.scenario.torque.value == "hold the start pose"
+    assert studio.scenario.stops.value
+    studio.scenario.duration.value = 0.5
+    studio.start_run()
+    studio.wait_for_run()
+    assert studio.recording is not None
+    run = studio.recording
+    assert run.time[-1] == pytest.approx(0.5)
+    assert np.abs(run.q - run.q[0]).max() < 1e-3
+    assert (run.q >= m.lower - 1e-6).all()
+    assert (run.q <= m.upper + 1e-6).all()
+    # A pendulum has no drive: it swings.
+    studio.open_mechanism(setsu.sample_mechanisms.pendulum())
+    assert studio.scenario.torque.value.startswith("none")
 
 
 def test_a_keyframe_of_the_file_is_a_pose_to_choose(studio: Studio) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import sys
 import zipfile
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 
 import setsu
 from setsu.errors import InputError
-from setsu.studio import uploads
+from setsu.studio import convert, uploads
 from setsu.studio.uploads import LARGEST_UPLOAD, open_file, open_upload
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,12 +78,41 @@ def test_what_cannot_be_read_is_explained_under_its_own_name(name: str, content:
     assert ".." not in str(problem.value).split(":")[0]
 
 
-def test_sizes_are_limited_also_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_are_limited_also_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="expected at most"):
         open_upload("robot.urdf", b"x" * (LARGEST_UPLOAD + 1))
-    bomb = io.BytesIO()
+    bomb = tmp_path / "bomb.npz"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("q.npy", bytes(100_000))
-    monkeypatch.setattr(uploads, "_LARGEST_UNPACKED", 50_000)
+    monkeypatch.setattr(convert, "LARGEST_UNPACKED", 50_000)
     with pytest.raises(InputError, match="100000 bytes unpacked, expected at most 50000"):
-        open_upload("bomb.npz", bomb.getvalue())
+        convert._convert(bomb, tmp_path / "converted")
+
+
+def test_a_reader_that_crashes_hangs_or_eats_memory_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever happens in the second process, the studio's own goes on; no model is read in this one."""
+
+    def reader(code: str) -> None:
+        monkeypatch.setattr(uploads, "READER", (sys.executable, "-c", code))
+
+    arm = ARM.read_bytes()
+    reader("import os; os.abort()")
+    with pytest.raises(InputError, match=r"arm\.urdf: the reader of this format gave up"):
+        open_upload("arm.urdf", arm)
+    monkeypatch.setattr(uploads, "CONVERSION_SECONDS", 0.5)
+    reader("import time; time.sleep(60)")
+    with pytest.raises(InputError, match="took longer than"):
+        open_upload("arm.urdf", arm)
+    monkeypatch.setattr(uploads, "CONVERSION_SECONDS", 30.0)
+    reader("from setsu.studio.convert import _limit_memory; _limit_memory(); b'x' * 20 * 2**30")
+    with pytest.raises(InputError, match="gave up"):
+        open_upload("arm.urdf", arm)
+
+
+@pytest.mark.parametrize("name", ["a.urdf", "a.xml", "a.mjcf", "a.sdf", "a.toml"])
+def test_no_uploaded_model_is_parsed_in_the_process_of_the_studio(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "READER", (sys.executable, "-c", "import sys; sys.exit('not read')"))
+    for reader in ("studio.uploads.load_with_report", "studio.uploads.load_model", "model_files.xml_tree.parse_xml"):
+        monkeypatch.setattr(f"setsu.{reader}", lambda *_, **__: pytest.fail("parsed here"))
+    with pytest.raises(InputError, match="gave up"):
+        open_upload(name, b"<robot/>")

@@ -156,7 +156,7 @@ def test_plain_xarray_reads_the_store(tmp_path: Path) -> None:
 def test_another_study_is_not_mixed_in(tmp_path: Path) -> None:
     out = tmp_path / "runs.zarr"
     setsu.sweep(swings(runs=8), out, jobs=1)
-    with pytest.raises(setsu.InputError, match=r"holds another study \(different: runs\)"):
+    with pytest.raises(setsu.InputError, match=r"holds another study \(different: runs \(8 there, 9 here\)\)"):
         setsu.sweep(swings(runs=9), out, jobs=1)
     (tmp_path / "other").mkdir()
     with pytest.raises(setsu.InputError, match="is no store of a sweep"):
