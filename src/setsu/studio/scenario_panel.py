@@ -7,7 +7,7 @@ changed: numbers that a page shows are rounded, and a file may say what no widge
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from setsu.dynamics import body_poses, mass_matrix
 from setsu.mechanism import Mechanism
 from setsu.scenario import Prepared, Scenario
 from setsu.scenario.reading import as_data
+from setsu.scenario.schema import Integrator
 from setsu.studio.geometry import is_floating
 from setsu.studio.ground_settings import GroundSettings
 from setsu.studio.setting_texts import FROM_FILE, named_numbers, named_texts, number_in
@@ -35,7 +36,7 @@ NO_TORQUE, HOLD, CONSTANT, FORMULA = (
 NO_CONTACT = "none"
 PRESENT_POSE = "the pose shown"
 SURFACES = ("plane", "sphere", "cylinder", "implicit")
-INTEGRATORS = ("default", "rk4", "rkn4", "semi_implicit", "rk8", "adaptive", "radau", "time_stepping")
+INTEGRATORS: tuple[str, ...] = get_args(Integrator)
 
 
 class ScenarioPanel:
