@@ -14,6 +14,7 @@ W = diag(weights): the sum of weight x torque² is the least possible. Contacts:
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -35,7 +36,7 @@ from setsu.dynamics import joint_wrenches
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.dynamics.wrenches import ExternalWrenches, body_rows
-from setsu.errors import InputError, nearest_names
+from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
 
 __all__ = ["ConstrainedInverseDynamics", "constrained_inverse_dynamics"]
@@ -44,6 +45,8 @@ __all__ = ["ConstrainedInverseDynamics", "constrained_inverse_dynamics"]
 _MOTION_TOLERANCE = 1e-6
 # Force left over on a freedom nobody drives, as a share of all forces, that counts as a real demand.
 _DEMAND_TOLERANCE = 1e-8
+# Forces in loops over weight and demand that no toggle reaches which somebody built.
+_HUGE = 1e4
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,7 @@ def constrained_inverse_dynamics(
 
         resistance = settled_bearing_friction(system, "constrained_inverse_dynamics", friction_of, (count,))
     shared = solved(*resistance, frame)
+    _warn_of_huge_forces(system, shared.loop, float(np.abs(tree_demand).max(initial=0.0)))
     result = {
         "torque": shared.torque,
         "loop_torque": shared.loop_torque,
@@ -190,6 +194,22 @@ def constrained_inverse_dynamics(
     shaped = {key: x.reshape((*batch, *x.shape[1:])) for key, x in result.items()}
     source = Loaded(m, taken[0].copy(), taken[1].copy(), system.contacts, kept_external(external_wrenches), frame)
     return ConstrainedInverseDynamics(**shaped, source=(source, taken[2].copy()))
+
+
+def _warn_of_huge_forces(system: ConstraintSystem, loop: Floats, demand: float) -> None:
+    """Warn where loops carry far more than what weighs and moves: their rows are all but dependent in such a state."""
+    m = system.mechanism
+    force = np.abs(loop[..., :3]).max(axis=(0, -1), initial=0.0)
+    usual = demand / system.length + m.total_mass * float(np.linalg.norm(m.gravity))
+    if force.size and force.max() > _HUGE * usual > 0.0:
+        worst = int(np.argmax(force))
+        warnings.warn(
+            f'constrained_inverse_dynamics: {m.name}: loop "{m.loops[worst].name}" carries {force[worst]:.3g} N, '
+            f"{force[worst] / usual:.1g} times the weight and what the joints ask for: the loop is all but locked by "
+            "its own joints, and its forces hang on the last digits of lengths and axes; see constraint_report",
+            ModelWarning,
+            stacklevel=3,
+        )
 
 
 class _Shared(NamedTuple):

@@ -166,6 +166,14 @@ def test_the_cassies_of_example_robot_data_load_with_loops_and_gears(cassies: di
         assert np.abs(setsu.loop_error(m, q)).max() <= opening(m, q)
 
 
+def test_forces_of_a_loop_that_its_own_joints_lock_are_not_silently_huge(cassies: dict[str, setsu.Mechanism]) -> None:
+    """The shin springs of this file are sliders on two hinges whose axes are one but for its last digits."""
+    m = cassies["cassie"]
+    q = setsu.close_loops(m, m.random_configuration(1))
+    with pytest.warns(setsu.ModelWarning, match=r'loop "(left|right)-shin-spring-joint" carries .* N'):
+        setsu.constrained_inverse_dynamics(m, q, np.zeros(m.nv), np.zeros(m.nv))
+
+
 def within_limits(m: setsu.Mechanism, q: np.ndarray) -> bool:
     plain = [k for k, body in enumerate(m.moving) if body.joint.nq == body.joint.nv]
     values = np.concatenate([q[m.q_slices[k]] for k in plain])
