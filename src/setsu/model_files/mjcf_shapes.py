@@ -39,10 +39,13 @@ def shapes_of_body(
     """Return the visual and the collision shapes of a body, in its frame."""
     visuals: list[Shape] = []
     collisions: list[Shape] = []
+    lost: set[str] = set()
     first = int(model.body_geomadr[body])
     for geom in range(first, first + int(model.body_geomnum[body])):
         shape = _shape(model, geom, folder, mesh_folder, notes)
         if shape is None:
+            if model.geom_contype[geom] or model.geom_conaffinity[geom]:
+                lost.add(mujoco_package().mjtGeom(int(model.geom_type[geom])).name.removeprefix("mjGEOM_").lower())
             continue
         if model.geom_group[geom] < FIRST_HIDDEN_GROUP:
             visuals.append(shape)
@@ -50,6 +53,11 @@ def shapes_of_body(
             bits = (int(model.geom_contype[geom]) & _BITS, int(model.geom_conaffinity[geom]) & _BITS)
             material = _material(model, geom)
             collisions.append(dataclasses.replace(shape, contype=bits[0], conaffinity=bits[1], material=material))
+    for kind in sorted(lost):
+        notes.doubt(
+            f'body "{model.body(body).name}": shapes of type {kind} that touch others in the file touch nothing here; '
+            "meshes in their place would"
+        )
     return visuals, collisions
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -52,3 +53,16 @@ def test_rolling_friction_of_a_file_brakes_a_ball() -> None:
 def test_a_material_that_is_none_is_refused() -> None:
     with pytest.raises(setsu.InputError, match="Shape material: expected a Material"):
         setsu.Shape("sphere", (0.1,), material=0.5)  # type: ignore[arg-type]
+
+
+def test_shapes_that_cannot_touch_are_named() -> None:
+    geoms = '<geom type="ellipsoid" size=".1 .2 .3" mass="1"/>' * 2
+    text = f'<mujoco><worldbody><body name="egg"><freejoint/>{geoms}</body></worldbody></mujoco>'
+    with pytest.warns(setsu.ModelWarning, match='body "egg": shapes of type ellipsoid .* touch nothing') as found:
+        m = setsu.load(text=text, format="mjcf")
+    assert len(found) == 1
+    assert not m.bodies[0].collisions
+    silent = text.replace("mass", 'contype="0" conaffinity="0" mass')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", setsu.ModelWarning)
+        setsu.load(text=silent, format="mjcf")
