@@ -15,9 +15,10 @@ import setsu
 
 PACKAGE = Path(setsu.__file__).parent
 WAY_OUT = (
-    "Numba {version} changed {name}. Read its release notes, adapt src/setsu/native/numba_lowering.py and "
-    "numba_lanes.py (no other file uses Numba), run `python -m setsu.warming.refresh all` and the tests, then raise the cap in pyproject.toml; or "
-    "lower the cap, so that this version is not installed: users of shipped code need no Numba at all."
+    "Numba {version} changed {name}. Read its release notes, adapt numba_lowering.py and numba_lanes.py in "
+    "src/setsu/native (no other file uses Numba), run `python -m setsu.warming.refresh all` and the tests, then raise "
+    "the cap in pyproject.toml; or lower the cap, so that this version is not installed: users of shipped code need "
+    "no Numba at all."
 )
 LIBRARY = (
     "_optimize_functions",
