@@ -109,7 +109,7 @@ def test_a_changed_seed_is_named_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(os.name != "posix", reason="other systems end workers with their job")
+@pytest.mark.skipif(os.name != "posix", reason="looked at on POSIX systems only")
 def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     study = Path(__file__).with_name("slow_study.toml")
     words = [sys.executable, "-m", "setsu", "sweep", str(study), "--out", str(tmp_path / "runs.zarr"), "--jobs", "2"]
