@@ -41,9 +41,8 @@ class ExportPanel:
         recording = self._recording()
         assert self._studio.opened is not None
         assert self._studio.scene is not None
-        page = replay_page(
-            self._studio.opened.mechanism, recording, self._studio.scene.look, self._studio.contacts
-        ).encode()
+        scene, contacts = self._studio.scene, self._studio.contacts
+        page = replay_page(self._studio.opened.mechanism, recording, scene.look, contacts, scene.arrows.frame).encode()
         client.send_file_download(f"{self._name()}_replay.html", page, save_immediately=True)
 
     def _picture(self, client: Any, carefully: Callable[[Callable[[], Any]], None]) -> None:

@@ -10,6 +10,7 @@ import base64
 import html
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -18,14 +19,15 @@ from numpy.typing import NDArray
 
 from setsu.constraints import SurfaceContact
 from setsu.dynamics import body_poses
+from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism
 from setsu.simulation import Recording
-from setsu.studio.colors import LOOP, contact_color, hex_color, joint_color
+from setsu.studio.colors import LOOP, WELD, contact_color, hex_color, joint_color
 from setsu.studio.geometry import Look, is_floating, size_of
 from setsu.studio.plots import Plot, plot_svg
 from setsu.studio.polygon_meshes import drawn_corners, fan_of_triangles
 from setsu.studio.recorded_plots import plots_of
-from setsu.studio.state import recorded_contact_positions
+from setsu.studio.state import place_of, recorded_contact_positions, welds_of
 from setsu.studio.surface_meshes import surface_mesh
 
 __all__ = ["MOST_FRAMES", "replay_page"]
@@ -36,14 +38,17 @@ _ARROW_PART = 0.5
 Floats = NDArray[np.float64]
 
 
-def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts: Sequence[SurfaceContact] = ()) -> str:
-    """Return the page's text."""
+def replay_page(
+    mechanism: Mechanism, recording: Recording, look: Look, contacts: Sequence[SurfaceContact] = (), frame: str = ""
+) -> str:
+    """Return the page's text; frame: one whose wrench is drawn beside those of joints, loops, welds and contacts."""
     kept = np.unique(np.linspace(0, len(recording.time) - 1, min(MOST_FRAMES, len(recording.time))).round().astype(int))
     center, radius = size_of(mechanism)
     # The robot where it starts, not the path it takes: the camera goes along with what floats.
     middle, reach = size_of(mechanism, recording.q[0])
     poses = body_poses(mechanism, recording.q[kept])
     groups = plots_of(mechanism, recording)
+    arrows, remarks = _arrows(mechanism, recording, kept, poses, contacts, frame)
     data: dict[str, Any] = {
         "center": center.tolist(),
         "radius": radius,
@@ -67,7 +72,7 @@ def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts
             *(_packed_mesh(*surface_mesh(contact.surface, center, 1.6 * radius)) for contact in contacts),
             *_ground(recording, center, radius),
         ],
-        **_arrows(mechanism, recording, kept, poses, contacts, radius),
+        **_drawn(arrows, radius),
         "curves": [
             [{"values": _floats(curve.values[kept])} for curve in plot.curves]
             for plots in groups.values()
@@ -78,7 +83,7 @@ def replay_page(mechanism: Mechanism, recording: Recording, look: Look, contacts
     text = json.dumps(data).replace("<", "\\u003c")
     return (
         template.replace("{{title}}", html.escape(f"{recording.name}, {recording.time[-1]:.3g} s"))
-        .replace("{{plots}}", "".join(_group(recording, name, plots) for name, plots in groups.items()))
+        .replace("{{plots}}", remarks + "".join(_group(recording, name, plots) for name, plots in groups.items()))
         .replace("{{data}}", text)
     )
 
@@ -88,42 +93,72 @@ def _floating_body(m: Mechanism) -> int:
     return next(k for k, body in enumerate(m.moving) if isinstance(body.joint, Free)) if is_floating(m) else -1
 
 
+@dataclass
+class _Arrows:
+    """Arrows over time: places (frames, n, 3) m and wrenches (frames, n, 6), a color and a name for each of the n."""
+
+    places: list[Floats]
+    wrenches: list[Floats]
+    colors: list[tuple[int, int, int]]
+    names: list[str]
+
+    def add(self, name: str, color: tuple[int, int, int], place: Floats, wrench: Floats) -> None:
+        """One more, at (frames, 3)."""
+        self.places.append(place[:, None])
+        self.wrenches.append(wrench[:, None])
+        self.colors.append(color)
+        self.names.append(name)
+
+
 def _arrows(
     m: Mechanism,
     rec: Recording,
     kept: NDArray[np.int64],
     poses: Floats,
     contacts: Sequence[SurfaceContact],
-    radius: float,
-) -> dict[str, Any]:
-    """Places and vectors of forces and moments (frames, arrows, 3); the 0.95 quantile is half a radius long."""
-    places, wrenches = [poses[:, :, :3, 3]], [rec.joint_wrenches[kept]]
-    colors, names = [joint_color(index) for index in range(m.n_bodies)], list(m.joint_names)
+    frame: str,
+) -> tuple[_Arrows, str]:
+    """Return the arrows of joints, loops, welds, a frame and contacts, and remarks on those that cannot be known."""
+    arrows = _Arrows(
+        [poses[:, :, :3, 3]],
+        [rec.joint_wrenches[kept]],
+        [joint_color(index) for index in range(m.n_bodies)],
+        list(m.joint_names),
+    )
     for number, loop in enumerate(m.loops):
-        frame = m.frame(loop.body_b)
-        carrier = poses[:, frame.body] if frame.body >= 0 else np.broadcast_to(np.eye(4), (len(kept), 4, 4))
-        point = (frame.pose.matrix @ loop.pose_b.matrix)[:3, 3]
-        places.append((carrier[:, :3, :3] @ point + carrier[:, :3, 3])[:, None])
-        wrenches.append(rec.loop_wrench[kept, number][:, None])
-        colors.append(LOOP)
-        names.append(f"loop {loop.name}")
+        place = _path(m, poses, loop.body_b, loop.pose_b.translation)
+        arrows.add(f"loop {loop.name}", LOOP, place, rec.loop_wrench[kept, number])
+    remarks = []
+    for name in dict.fromkeys([*welds_of(m), *([frame] if frame else [])]):
+        try:
+            arrows.add(f"at {name}", WELD, _path(m, poses, name), rec.wrench_at(name, axes="world")[kept])
+        except InputError as problem:
+            remarks.append(f"<p><em>No arrow at {html.escape(name)}: {html.escape(str(problem))}</em></p>")
     points = np.array(
         [recorded_contact_positions(m, rec, k, pose, contacts) for k, pose in zip(kept, poses, strict=True)]
     )
     if points.shape[1]:
         # Points that never touch would make the page many times as large.
-        touching = np.flatnonzero(rec.contact_force.any(axis=(0, 2)))
-        places.append(points[:, touching])
-        force = rec.contact_force[kept][:, touching]
-        wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=-1))
-        colors += [contact_color(k) for k in touching.tolist()]
-        names += [rec.contact_names[k] for k in touching.tolist()]
-    place, wrench = np.concatenate(places, axis=1), np.concatenate(wrenches, axis=1)
+        for k in np.flatnonzero(rec.contact_force.any(axis=(0, 2))).tolist():
+            force = rec.contact_force[kept, k]
+            wrench = np.concatenate([force, np.zeros_like(force)], axis=-1)
+            arrows.add(rec.contact_names[k], contact_color(k), points[:, k], wrench)
+    return arrows, "".join(remarks)
+
+
+def _path(m: Mechanism, poses: Floats, name: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Floats:
+    """Where a point of a body or frame is in all states, (frames, 3) m, world."""
+    return np.array([place_of(m, pose, name, point) for pose in poses])
+
+
+def _drawn(arrows: _Arrows, radius: float) -> dict[str, Any]:
+    """Places and vectors of forces and moments (frames, arrows, 3); the 0.95 quantile is half a radius long."""
+    wrench = np.concatenate(arrows.wrenches, axis=1)
     result: dict[str, Any] = {
-        "arrowColors": [[part / 255 for part in color] for color in colors],
-        "arrowNames": names,
+        "arrowColors": [[part / 255 for part in color] for color in arrows.colors],
+        "arrowNames": arrows.names,
+        "arrowPlaces": _floats(np.concatenate(arrows.places, axis=1)),
     }
-    result["arrowPlaces"] = _floats(place)
     for key, part in (("forces", wrench[..., :3]), ("moments", wrench[..., 3:])):
         typical = float(np.quantile(np.linalg.norm(part, axis=-1), 0.95))
         scale = _ARROW_PART * radius / typical if typical > 1e-9 else 0.0
