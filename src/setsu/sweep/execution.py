@@ -30,6 +30,7 @@ Finished = Callable[[int, int], None]
 
 _IN_FLIGHT = 4  # chunks per worker that a cluster is given ahead
 _WATCH_EVERY = 0.5  # s between two looks at the parent
+_ORPHANS_KEEP_PARENTS = os.name == "nt"
 _ATTEMPTS = 3  # restarts without any progress after workers were killed
 
 
@@ -87,18 +88,26 @@ def _compute_for(owner: int, plan: Plan, index: int, values: Floats) -> tuple[in
 
 @cache
 def _watch_parent(owner: int) -> None:
-    """End this process when its parent has ended: nobody would take its results, and it would go on for minutes.
-
-    Systems without orphans' new parents (Windows) end workers with their job instead.
-    """
+    """End this process when its parent has ended: nobody would take its results, and it would go on for minutes."""
 
     def watch() -> None:
-        while os.getppid() == owner:
-            time.sleep(_WATCH_EVERY)
+        _wait_for_end(owner)
         os._exit(1)
 
-    if os.name == "posix" and os.getppid() == owner:
+    if os.getppid() == owner:
         threading.Thread(target=watch, name="setsu sweep parent", daemon=True).start()
+
+
+def _wait_for_end(parent: int) -> None:
+    """Return when the parent of this process has ended."""
+    if _ORPHANS_KEEP_PARENTS:
+        # The number of a parent that has ended stays, and may be given to another process: its handle is waited on.
+        windows: Any = import_module("_winapi")
+        handle = windows.OpenProcess(windows.SYNCHRONIZE, False, parent)
+        windows.WaitForSingleObject(handle, windows.INFINITE)
+        return
+    while os.getppid() == parent:
+        time.sleep(_WATCH_EVERY)
 
 
 def _start_watchers() -> None:

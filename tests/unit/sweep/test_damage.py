@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from unit.sweep.studies import content, swings
 
 import setsu
 from setsu.command_line import main
+from setsu.sweep import execution
 from setsu.sweep.store import faults, open_store
 
 
@@ -109,7 +111,7 @@ def test_a_changed_seed_is_named_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(os.name != "posix", reason="looked at on POSIX systems only")
+@pytest.mark.skipif(os.name != "posix", reason="looks at processes through ps")
 def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     study = Path(__file__).with_name("slow_study.toml")
     words = [sys.executable, "-m", "setsu", "sweep", str(study), "--out", str(tmp_path / "runs.zarr"), "--jobs", "2"]
@@ -125,6 +127,21 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     while time.monotonic() < end and any("loky" in _command(pid) for pid in workers):
         time.sleep(0.1)
     assert not [pid for pid in workers if "loky" in _command(pid)]
+
+
+def test_workers_of_windows_wait_for_the_handle_of_their_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for Windows' own module, as this runs on other systems too."""
+    calls: list[tuple] = []
+    stand_in = SimpleNamespace(
+        SYNCHRONIZE=0x100000,
+        INFINITE=0xFFFFFFFF,
+        OpenProcess=lambda *args: calls.append(args) or 77,
+        WaitForSingleObject=lambda *args: calls.append(args),
+    )
+    monkeypatch.setitem(sys.modules, "_winapi", stand_in)
+    monkeypatch.setattr(execution, "_ORPHANS_KEEP_PARENTS", True)
+    execution._wait_for_end(1234)
+    assert calls == [(0x100000, False, 1234), (77, 0xFFFFFFFF)]
 
 
 def _children(pid: int) -> list[int]:
