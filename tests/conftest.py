@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import zlib
 from typing import Any
 
 import pytest
@@ -45,8 +46,10 @@ def pytest_report_header() -> str:
     return f"setsu: code for {made_for}, {lanes()} lanes, {get_threads()} threads, compiled code in {cache_folder()}"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep every Nth test of each file."""
+    """Leave the cases that `thin` takes out to the nightly run; keep every Nth test of each file."""
+    leave_to_the_night(items)
     step = config.getoption("--every")
     if step > 1:
         chosen = {
@@ -56,6 +59,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         }
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
+
+
+def leave_to_the_night(items: list[pytest.Item]) -> None:
+    """Mark cases of tests marked `thin(n)` as nightly, all but about one in n of each test, its first one included.
+
+    Which ones follows from their names: always the same, and not one and the same value of every second parameter.
+    """
+    seen = set()
+    for item in items:
+        marker = item.get_closest_marker("thin")
+        if marker is None:
+            continue
+        test = item.nodeid.partition("[")[0]
+        if test in seen and zlib.crc32(item.nodeid.encode()) % marker.args[0]:
+            item.add_marker(pytest.mark.nightly)
+        seen.add(test)
 
 
 def pytest_assertion_pass(item: pytest.Item, lineno: int, expl: str) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 import setsu
 
+pytestmark = pytest.mark.thin(3)
+
 LENGTH = 0.5
 
 

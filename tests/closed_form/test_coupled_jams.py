@@ -15,6 +15,8 @@ from rounding import assert_in_cones, condition_of
 
 import setsu
 
+pytestmark = pytest.mark.thin(2)
+
 MASS, LENGTH = 1.0, 1.0
 INERTIA = MASS * LENGTH**2 / 12.0
 

@@ -8,6 +8,8 @@ from determinism.digest_of_results import inputs, mechanism
 
 import setsu
 
+pytestmark = pytest.mark.thin(3)
+
 
 @pytest.fixture(scope="module")
 def tree() -> setsu.Mechanism:

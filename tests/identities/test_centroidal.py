@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from identities.zoo import animal, assert_law, over_the_zoo, times
 
 import setsu
+
+pytestmark = pytest.mark.thin(3)
 
 
 def _along(m, q, v, a, function, h=1e-3):

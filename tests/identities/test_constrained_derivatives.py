@@ -17,6 +17,8 @@ from identities.closed_mechanisms import consistent_velocity
 import setsu
 from setsu.constraints.redundancy import redundancy
 
+pytestmark = pytest.mark.thin(2)
+
 RELATIVE = 1e-8
 PARTS = {
     "": "acceleration",

@@ -11,6 +11,8 @@ from identities.closed_mechanisms import consistent_velocity, cut, graph_of, sam
 import setsu
 from setsu import sample_mechanisms as samples
 
+pytestmark = pytest.mark.thin(2)
+
 MECHANISMS = {
     "four_bar": (samples.four_bar, ["crank"]),
     "slider_crank": (samples.slider_crank, ["slider"]),

@@ -9,6 +9,8 @@ from identities.zoo import animal, assert_law, over_the_zoo
 
 import setsu
 
+pytestmark = pytest.mark.thin(3)
+
 
 def jacobian(m: setsu.Mechanism, kernel: str, state: dict[str, np.ndarray], by: str) -> np.ndarray:
     """Derivative (nv, nv) of a kernel's one output by an argument, column by column."""

@@ -1,10 +1,13 @@
 """Energy, power and momentum: time derivatives are exact, by complex steps along the motion."""
 
 import numpy as np
+import pytest
 from identities.complex_step import directional
 from identities.zoo import STATES, animal, assert_law, over_the_zoo, times
 
 import setsu
+
+pytestmark = pytest.mark.thin(3)
 
 
 @over_the_zoo

@@ -6,6 +6,8 @@ from identities.zoo import Animal, animal, assert_law, over_the_zoo, times
 
 import setsu
 
+pytestmark = pytest.mark.thin(3)
+
 METHODS = ("articulated_body", "composite_body", "unit_vector")
 
 

@@ -8,6 +8,8 @@ from identities.zoo import animal, assert_law, over_the_zoo, times
 
 import setsu
 
+pytestmark = pytest.mark.thin(3)
+
 FUNCTIONS = ["frame_pose", "frame_velocity", "frame_acceleration", "frame_jacobian", "frame_jacobian_rate"]
 
 

@@ -3,10 +3,13 @@
 import dataclasses
 
 import numpy as np
+import pytest
 from identities.zoo import STATES, animal, assert_law, over_the_zoo
 
 import setsu
 from setsu.spatial import quaternion_from_rotation
+
+pytestmark = pytest.mark.thin(3)
 
 
 def below(m: setsu.Mechanism, root: str) -> set[str]:

@@ -8,6 +8,8 @@ from setsu.dynamics.catalogue import KERNELS, native_function
 from setsu.kernels.interpreter import run
 from setsu.spatial import placement
 
+pytestmark = pytest.mark.thin(3)
+
 NAMES = ("floating 1", "fixed 2")
 # What the laws of these kernels divide by: their results carry the condition number of the mass matrix.
 SOLVED = ("forward_dynamics",)

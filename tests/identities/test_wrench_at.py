@@ -12,6 +12,8 @@ from identities.zoo import STATES, animal, assert_law, over_the_zoo
 import setsu
 from setsu.spatial import quaternion_from_rotation
 
+pytestmark = pytest.mark.thin(3)
+
 
 def cut(m: setsu.Mechanism, frame: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[Any, list, int]:
     """The far side on a Free joint, in the same motion, and the number of the body it begins with."""

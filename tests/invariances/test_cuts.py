@@ -11,6 +11,8 @@ from identities.closed_mechanisms import consistent_velocity
 import setsu
 from setsu import sample_mechanisms as samples
 
+pytestmark = pytest.mark.thin(4)
+
 MAKERS = {
     "four_bar": samples.four_bar,
     "slider_crank": samples.slider_crank,

@@ -14,6 +14,8 @@ from reference_solutions.pinocchio_twin import relative_error
 
 import setsu
 
+pytestmark = pytest.mark.thin(2)
+
 DATA = Path(__file__).parents[1] / "data"
 FILES = ("driven_arm.xml", "free_flyers.xml", "cart_and_legs.xml")
 AGREEMENT = 1e-10

@@ -10,6 +10,8 @@ from rounding import EPSILON, assert_law
 
 import setsu
 
+pytestmark = pytest.mark.thin(3)
+
 ROBOTS = {
     "panda": "panda_description/urdf/panda.urdf",
     "ur5": "ur_description/urdf/ur5_robot.urdf",

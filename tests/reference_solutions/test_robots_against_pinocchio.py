@@ -12,6 +12,8 @@ from reference_solutions.pinocchio_twin import ROBOTS, PinocchioTwin, relative_e
 
 import setsu
 
+pytestmark = pytest.mark.thin(3)
+
 AGREEMENT = 1e-9
 
 # file -> why it is left out

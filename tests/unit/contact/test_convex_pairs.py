@@ -23,6 +23,8 @@ from unit.contact.convex_geometry import (
 import setsu
 from setsu.contact.hull_faces import hull_faces
 
+pytestmark = pytest.mark.thin(3)
+
 PRIMITIVES = {
     "box": setsu.Shape("box", (0.3, 0.2, 0.1)),
     "sphere": setsu.Shape("sphere", (0.1,)),
