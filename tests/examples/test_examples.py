@@ -12,7 +12,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
-LONG = {"44_optimal_control": pytest.mark.nightly}
+LONG = dict.fromkeys(
+    (
+        "21_identify_an_arm", "23_humanoid_walks", "41_predictive_control", "44_optimal_control",
+        "45_gradient_identification", "46_policy_gradient", "47_humanoid_is_pushed",
+    ),
+    pytest.mark.nightly,
+)  # fmt: skip
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

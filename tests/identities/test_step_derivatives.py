@@ -8,6 +8,8 @@ import pytest
 import setsu
 from setsu.sample_mechanisms import random_tree
 
+pytestmark = pytest.mark.thin(2)
+
 RELATIVE = 1e-8
 FIXED = ("semi_implicit", "rk4", "rk8", "radau")
 KEYS = ("dq_dq", "dq_dv", "dq_dtau", "dv_dq", "dv_dv", "dv_dtau")

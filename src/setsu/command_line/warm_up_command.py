@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 import time
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from setsu.command_line.model_argument import load_model
 from setsu.command_line.output import print_json
+from setsu.errors import InputError
 
 __all__ = ["warm_up"]
 
@@ -25,7 +26,7 @@ def warm_up(
 
     Run it while an image is built, or once on a cluster's shared folder; SETSU_CACHE_DIR names the folder of the cache.
     Where machines differ, let SETSU_PROCESSOR name a level that all of them have, such as x86-64-v3, for this command
-    and for the processes that use the cache. Exit code 1: the cache cannot be written.
+    and for the processes that use the cache. Exit code 2: the cache cannot be written.
 
     Parameters
     ----------
@@ -43,10 +44,16 @@ def warm_up(
     from setsu.native.toolchain import cache_folder
 
     folder, start = cache_folder(), time.monotonic()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as problem:
+        raise InputError(
+            f"warm-up: {folder} cannot be written ({problem.strerror or problem}); "
+            "expected SETSU_CACHE_DIR to name a folder that can be"
+        ) from None
     mechanisms = [load_model(file, floating_base, package)[0] for file in files]
     setsu.warming.warm_up(mechanisms)
-    if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        return 1  # a warning has said why
     sizes = [path.stat().st_size for path in folder.glob("*.o")]
     level, name, seconds = target().level, target().name, time.monotonic() - start
     if json:

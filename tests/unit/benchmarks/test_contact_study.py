@@ -18,6 +18,7 @@ def test_the_broad_phase_finds_what_all_pairs_find() -> None:
     assert (few.contacts, every.contacts) == (8, 64)  # four corners of each box at the ground
 
 
+@pytest.mark.nightly
 def test_the_product_solves_what_a_falling_humanoid_meets() -> None:
     m = setsu.sample_mechanisms.hoap1_like()
     q = m.neutral()

@@ -22,6 +22,8 @@ from setsu.sample_mechanisms import (
     two_joint_parallelogram,
 )
 
+pytestmark = pytest.mark.thin(2)
+
 STRICT = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 FUNCTIONS = ["inverse_dynamics", "gravity_torque"]
 Case = tuple[Callable[[], setsu.Mechanism], list[str] | None]

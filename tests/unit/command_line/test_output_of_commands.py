@@ -67,7 +67,9 @@ def _refuse(word: str) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name == "reproduce" else ()) for name in NAMES]
+)
 def test_tables_fit_and_json_is_json(
     name: str, commands: dict[str, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

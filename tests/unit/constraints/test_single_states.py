@@ -10,6 +10,8 @@ import pytest
 
 import setsu
 
+pytestmark = pytest.mark.thin(3)
+
 SAMPLES = ("four_bar", "slider_crank", "delta_robot", "stewart_platform", "jansen_leg", "bricard", "parallelogram_arm")
 
 

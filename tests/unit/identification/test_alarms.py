@@ -22,6 +22,8 @@ from unit.identification.corrupted_logs import (
 import setsu
 from setsu.identification import KINDS
 
+pytestmark = pytest.mark.thin(2)
+
 FAST = ("planar arm", "PUMA 560")
 
 
@@ -68,6 +70,7 @@ def test_delay_and_stribeck_are_found_when_asked_for() -> None:
     assert (np.abs(fit.further.values - values) < 4.0 * fit.further.std).all()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_intervals_cover_with_delay_and_stribeck_modelled() -> None:
     """95 % intervals hold at least 90 % of the true parameters, delay and Stribeck's among them (eight logs)."""

@@ -89,6 +89,7 @@ def test_an_arm_under_feedback_control_is_identified_from_what_it_did() -> None:
     assert fit.physically_consistent
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_three_standard_deviations_hold_for_95_percent_of_the_estimates() -> None:
     """A short form of the study in setsu.benchmarks.identification; the long one is marked nightly."""
@@ -107,6 +108,7 @@ def test_every_parameter_is_within_three_standard_deviations_in_95_percent_of_th
     assert study.consistent == 100
 
 
+@pytest.mark.nightly
 def test_correlated_noise_widens_the_standard_deviations() -> None:
     """Residuals that remember ten samples carry a tenth of the news: estimates scatter, and σ says so."""
     m = planar_arm(2)

@@ -11,6 +11,8 @@ from unit.minimum_parameters.robots import dh_robot, example_robot
 
 import setsu
 
+pytestmark = pytest.mark.thin(2)
+
 samples = setsu.sample_mechanisms
 NO_GRAVITY, TILTED, ACROSS = (0.0, 0.0, 0.0), (3.0, -2.0, -9.0), (0.0, 9.81, 0.0)
 

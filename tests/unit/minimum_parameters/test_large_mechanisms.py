@@ -14,6 +14,8 @@ import setsu
 from setsu.minimum_parameters.parameter_names import parameter_names, preferred_order
 from setsu.minimum_parameters.passing_on import passed_on
 
+pytestmark = pytest.mark.thin(3)
+
 analysis = importlib.import_module("setsu.minimum_parameters.analysis")
 samples = setsu.sample_mechanisms
 

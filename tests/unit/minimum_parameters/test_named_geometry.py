@@ -51,6 +51,7 @@ def test_four_bar_keeps_its_lengths() -> None:
     )
 
 
+@pytest.mark.nightly
 def test_names_stand_for_the_numbers_of_the_same_linkage() -> None:
     """Other lengths, the same list; put in, the names give the matrix of the linkage without names."""
     other = {"l0": 1.1, "l1": 0.25, "l2": 0.95, "l3": 0.6}
@@ -78,6 +79,7 @@ def _offset_bars(values: dict[str, float], named: bool = True) -> setsu.Mechanis
     return builder.build()
 
 
+@pytest.mark.nightly
 def test_sums_of_lengths_and_angles_keep_their_names() -> None:
     values = {"l1": 0.3, "l2": 0.7, "l3": 0.5, "a": 0.2, "turn": 0.3}
     named, plain = (setsu.minimum_parameters(_offset_bars(values, named)) for named in (True, False))

@@ -70,6 +70,7 @@ def test_undisturbed_it_walks_the_plan(motion: Motion) -> None:
     assert np.abs(BIPED.sole_corners(run.q[-1]).mean(axis=1) - motion.feet[-1]).max() < 1e-3
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("way", "at"), [("right", 1.3)])
 def test_pushed_it_arrives(motion: Motion, way: str, at: float) -> None:
     """Outwards over the standing foot, where only the torso helps; inwards, where a step does."""
@@ -97,6 +98,7 @@ def test_pushed_twice_as_hard_it_arrives_or_falls_by_an_event(motion: Motion, wa
     assert arrives(run, law) or (len(falls) == 1 and falls[0].time > at)
 
 
+@pytest.mark.nightly
 def test_a_bump_of_10_mm_is_walked_over() -> None:
     run, law = walked(plan_walk(BIPED, Walk(steps=8, standing=0.4)), bump(0.1, 0.2))
     assert arrives(run, law)

@@ -12,6 +12,8 @@ from setsu.control.humanoid import Biped, Motion, Stabiliser, Walk, plan_footste
 from setsu.control.humanoid.balance import tilt
 from setsu.control.humanoid.walking import feet_below_hips
 
+pytestmark = pytest.mark.thin(3)
+
 M = setsu.sample_mechanisms.hoap1_like()
 BIPED = Biped(M)
 
