@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from setsu.contact import Environment
 from setsu.contact.deep_start import deep_point, shallow_depth
 from setsu.contact.scene import Scene
-from setsu.dynamics import mass_matrix
+from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.simulation.joint_stops import JointStops
@@ -94,11 +94,13 @@ class StartCheck:
 
 def begin_at_stops(m: Mechanism, stops: JointStops, scene: Scene, q: Floats) -> None:
     """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
-    for gap, name in zip(stops.gaps(q), stops.names, strict=True):
-        if gap < -_BEYOND_START:
-            raise InputError(
-                f"simulate: q0 is {-gap:.6g} (m or rad) beyond the {name}; expected a state within the limits"
-            )
+    gaps = stops.gaps(q)
+    worst = int(gaps.argmin())
+    if gaps[worst] < -_BEYOND_START:
+        raise InputError(
+            f"simulate: q0 is {-gaps[worst]:.6g} (m or rad) beyond the {stops.names[worst]}; expected a state within "
+            "the limits"
+        )
     if m.total_mass > 0.0:
-        inertia = np.diag(mass_matrix(m, q))[stops.velocity]
+        inertia = native_function(m, "mass_matrix").fast(q).diagonal()[stops.velocity]
         scene.stops["lever"] = np.sqrt(inertia / m.total_mass)
