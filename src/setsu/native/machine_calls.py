@@ -68,7 +68,7 @@ class Machine:
             given = type(torque) is np.ndarray and torque.dtype == np.float64 and torque.shape == held.shape
             if not (given or torque is None) or type(steps) is not int or not 0 < steps < 1 << 63:
                 return REFUSED
-            np.add(base, torque if given else 0.0, held)
+            held[:] = base + torque if given else base + 0.0
             order[0] = steps
             ask = self.run()
             return NOTICED if not ask and watched[0] else ask

@@ -35,9 +35,10 @@ def chosen_rows(rows: ArrayLike | None, count: int, batched: bool) -> Ints:
 
 def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool, name: str) -> Floats:
     """States (rows, length) from what was given for q0 or v0 of the mechanism `name`."""
-    plain = type(value) is np.ndarray and value.dtype == np.float64 and not batched and value.shape == (length,)
-    if plain and np.isfinite(value).all():
-        return value[None]
+    if type(value) is np.ndarray and not batched and value.dtype == np.float64 and value.shape == (length,):
+        row: Floats = value[None]
+        if np.isfinite(row).all():
+            return row
     try:
         shape = np.shape(value) if not isinstance(value, str) else ()
     except ValueError:

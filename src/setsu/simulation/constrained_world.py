@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError
+from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
 from setsu.native.compiled_code import entry, machine
@@ -37,7 +38,6 @@ from setsu.simulation.sampling import make_sampling
 from setsu.simulation.setting_up import Settings
 from setsu.simulation.stability import warn_of_lost_energy
 from setsu.simulation.stages import Rows, make_method, make_stages
-from setsu.simulation.tableaus import EXPLICIT
 from setsu.simulation.transitions import begin, change_loop, switch
 
 __all__ = ["ConstrainedWorld"]

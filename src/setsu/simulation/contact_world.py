@@ -113,9 +113,8 @@ class ContactWorld(Block):
         # Without pairs of shapes, nothing is written to their tables.
         touching = (self.shapes, self.pair_log) if self.pairs.names else ()
         moved, arena, begins = in_arena(*made, *touching, last=last)
-        self.scene, self.tree, self.problem, self.motion, *touching = moved
-        if touching:
-            self.shapes, self.pair_log = touching
+        self.scene, self.tree, self.problem, self.motion = moved[:4]
+        self.shapes, self.pair_log = moved[4:] or (self.shapes, self.pair_log)
         self._bound = bind_motion(m, self._smooth, self.motion, self.shapes)
         self._start = StartCheck(environment, self.scene, point_names(m))
         vectors = self.motion.vectors
@@ -295,7 +294,7 @@ class ContactWorld(Block):
         """Say once per run that there were more contacts between shapes than the problem holds."""
         if not self._left_out:
             warn_of_little_room(float(self.arrays.t[0]), len(self.problem.pairs))
-        self._left_out, self.problem.counts[_LEFT_OUT] = True, 0
+        self._left_out, self.watched[0] = True, 0
 
     def state(self) -> dict[str, Any]:
         """All that a step changes, as copies."""

@@ -77,7 +77,7 @@ def test_what_does_not_fit_is_refused_and_moves_nothing(kind: str) -> None:
         sim.step(_torque(m))
     sim.reset(q, np.zeros(m.nv))
     before = _bits(sim)
-    for torque, steps, words in (
+    bad: list[tuple[Any, Any, str]] = [
         (np.zeros(m.nv + 1), 1, "shape"),
         (np.zeros((1, m.nv)), 1, "shape"),
         (0.0, 1, "shape"),
@@ -86,7 +86,8 @@ def test_what_does_not_fit_is_refused_and_moves_nothing(kind: str) -> None:
         (_torque(m), 1.0, "whole number"),
         (None, -3, "at least 1"),
         (None, "2", "whole number"),
-    ):
+    ]
+    for torque, steps, words in bad:
         with pytest.raises(setsu.InputError, match=words):
             sim.step(torque, steps)
         assert _bits(sim) == before
