@@ -85,15 +85,15 @@ class ContactWorld(Block):
         self.mechanism, self.arrays, self.first, self.step = m, arrays, first, settings.step
         self._settings = settings
         self._servo = ServoRun(settings.law, m) if isinstance(settings.law, JointServo) else None
-        self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events), self._drives)
         self._changes = list(settings.events)
-        self.stops = JointStops(m, settings.joint_stops)
+        self.stops = JointStops(m, settings.joint_stops, loops=True)
         s, environment = self.stops, settings.environment
+        in_loops = bool((s.axis >= 0).any())
+        self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events), self._drives, in_loops)
         assert environment is not None
         self.environment = environment
-        self.scene = scene.make_scene(
-            m, environment, scene.make_stops(s.coordinate, s.velocity, s.sign, s.limit, np.ones(len(s)))
-        )
+        stops = scene.make_stops(s.coordinate, s.velocity, s.axis, s.sign, s.limit)
+        self.scene = scene.make_scene(m, environment, stops)
         self.pairs = shape_pairs(m, environment, bool(finder), settings.exclude)
         self.coal = BodyPairs(self.pairs) if finder == "coal" else None
         self.shapes = make_shapes(self.pairs if finder != "coal" else ShapePairs(), m.n_bodies)
@@ -106,7 +106,7 @@ class ContactWorld(Block):
         if self.loops.acts_along_axes:
             # What acts along an axis of a loop joint couples branches of the tree.
             self.scene = self.scene._replace(parent=np.arange(m.nv) - 1)
-        self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
+        self.tree = tree.make_tree(m, scene.stopped_velocities(self.scene))
         self._smooth = without_bearings(without_dry_friction(m))
         made = (self.scene, self.tree, self.problem, make_motion(m, self._servo))
         last = (self.problem.pairs, self.problem.contacts)
@@ -196,7 +196,7 @@ class ContactWorld(Block):
         if self.loops.count:
             self.loops.refuse_violations(float(a.t[0]), motion.q, motion.vectors[stepping.V])
         if len(self.stops):
-            begin_at_stops(m, self.stops, self.scene, motion.q)
+            begin_at_stops(m, self.stops, self.scene, motion.q, *self.loops.axes(motion.q))
         if m.has_bearings:
             self._take_loads(np.zeros(m.nv), np.zeros((m.n_bodies, 6)))
         if self._changes:

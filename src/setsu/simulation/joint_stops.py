@@ -3,7 +3,7 @@
 gap = q - lower,  gap = upper - q    of each coordinate with a finite limit                      (1)
 held: row ±1 on the coordinate's velocity, force >= 0; free: gap >= 0                            (2)
 
-Joints of the tree whose coordinates are plain numbers, and, for runs without environment, joints that close loops, with
+Joints of the tree whose coordinates are plain numbers, and, where asked for, joints that close loops, with
 coordinates and rates as in constraints/loop_motion.py.
 """
 
