@@ -86,7 +86,7 @@ class ContactWorld(Block):
         self._settings = settings
         self._servo = ServoRun(settings.law, m) if isinstance(settings.law, JointServo) else None
         self._changes = list(settings.events)
-        self.stops = JointStops(m, settings.joint_stops, loops=True)
+        self.stops = JointStops(m, settings.joint_stops)
         s, environment = self.stops, settings.environment
         in_loops = bool((s.axis >= 0).any())
         self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events), self._drives, in_loops)
