@@ -29,6 +29,21 @@ def test_the_twins_move_alike(subjects: dict[str, stepping._Subject]) -> None:
     np.testing.assert_allclose(sim.v, subject.data.qvel, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["quadruped on the floor", "humanoid on the floor"])
+def test_both_engines_stand_on_the_floor_from_the_start(subjects: dict[str, stepping._Subject], name: str) -> None:
+    """A twin that still falls has nothing to solve, and its steps are no measure."""
+    subject = subjects[name]
+    sim = subject.simulator()
+    subject.begin(mujoco)
+    for step in range(4):
+        sim.step()
+        mujoco.mj_step(subject.model, subject.data)
+        # Feet that begin exactly on the floor touch it for MuJoCo once they have sunk in.
+        assert subject.data.ncon >= (4 if step else 0)
+        assert (np.asarray(sim.contact_force)[:, 2] > 0.0).sum() >= 4
+    np.testing.assert_allclose(sim.q[:3], subject.data.qpos[:3], atol=1e-4)
+
+
 def test_the_laws_of_both_engines_hold_the_arm(subjects: dict[str, stepping._Subject]) -> None:
     subject = subjects["PUMA 560"]
     for way in stepping._WAYS.values():
