@@ -65,10 +65,11 @@ class Machine:
             return new_builtin("hold", _code().addresses("run", "hold")[1], record, (self._keep, arrays))
 
         def hold(torque: Any, steps: Any) -> int:
-            given = type(torque) is np.ndarray and torque.dtype == np.float64 and torque.shape == held.shape
-            if not (given or torque is None) or type(steps) is not int or not 0 < steps < 1 << 63:
+            plain = type(torque) is np.ndarray and torque.dtype == np.float64 and torque.shape == held.shape
+            if not (plain or torque is None) or type(steps) is not int or not 0 < steps < 1 << 63:
                 return REFUSED
-            held[:] = base + torque if given else base + 0.0
+            given: Any = 0.0 if torque is None else torque
+            held[:] = base + given
             order[0] = steps
             ask = self.run()
             return NOTICED if not ask and watched[0] else ask
