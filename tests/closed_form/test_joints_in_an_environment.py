@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import setsu
+from setsu.constraints.system import constraint_system
 
 G = 9.81
 DEEP = setsu.Environment.floor(height=-50.0)
@@ -197,8 +198,96 @@ def test_bearings_of_a_slider_crank_in_an_environment() -> None:
     assert rec.ledger.joint_friction[-1] == pytest.approx(exact.ledger.joint_friction[-1], rel=0.02)
 
 
-def test_stops_of_loop_joints_are_refused_by_name() -> None:
-    m = slider_crank({"lower": -1.0, "upper": 1.0})
+def _at_a_stop(limits: dict[str, float], torque: float, **options: Any) -> tuple[setsu.Mechanism, setsu.Recording]:
+    """A slider-crank whose pin, which closes the loop, has limits, under a torque at the crank."""
+    m = slider_crank(limits)
     q, v = start(m)
-    with pytest.raises(setsu.InputError, match="lower stop of pin, a joint that closes a loop"):
-        setsu.simulate(m, q, v, 0.1, environment=DEEP, joint_stops=True)
+    tau = np.zeros(m.nv)
+    tau[0] = torque
+    return m, setsu.simulate(m, q, 0.0 * v, 0.4, torque=tau, joint_stops=True, **options)
+
+
+def _pin(m: setsu.Mechanism, q: np.ndarray) -> np.ndarray:
+    system = constraint_system(m)
+    return np.array([system.loop_coordinates(system.linearise(x, np.zeros(m.nv)).places)[0] for x in q])
+
+
+def _limits(m: setsu.Mechanism) -> tuple[dict[str, float], float]:
+    """Limits that the pin reaches, the way it goes first, and its place at the start."""
+    _, free = _at_a_stop({}, 3.0, step=1e-3)
+    way = _pin(m, free.q)
+    side = "upper" if way[100] > way[0] else "lower"
+    return {side: float(0.5 * (way[0] + way[150]))}, float(way[0])
+
+
+def test_a_stop_of_a_loop_joint_holds_in_an_environment_as_without() -> None:
+    """Plastic impact, then rest under the torque: the motion of the run with events, to first order of the step."""
+    m = slider_crank()
+    limits, _ = _limits(m)
+    ((side, limit),) = limits.items()
+    _, exact = _at_a_stop(limits, 3.0, step=1e-3)
+    assert any("stop" in event.kind for event in exact.events)
+    found = []
+    for step in (1e-3, 5e-4):
+        _, rec = _at_a_stop(limits, 3.0, step=step, environment=DEEP)
+        way = _pin(m, rec.q)
+        beyond = way - limit if side == "upper" else limit - way
+        assert beyond.max() < 1e-8
+        assert "stop" in [event.kind for event in rec.events]
+        assert rec.constraint_error.max() < 1e-9
+        # It rests at the stop, and nothing of the energy comes back.
+        assert abs(way[-1] - limit) < 1e-8
+        assert np.abs(rec.v[-1]).max() < 1e-8
+        total = rec.energy - rec.energy[0] - rec.ledger.actuators
+        assert total.max() < 1e-6 * np.abs(rec.ledger.actuators).max()
+        np.testing.assert_allclose(rec.q[-1], exact.q[-1], atol=1e-7)
+        found.append(np.abs(rec.q[:: round(1e-3 / step)] - exact.q).max())
+    assert found[1] < 0.75 * found[0]
+    assert found[1] < 5e-3
+
+
+def test_the_torque_of_a_stop_in_a_loop_joint_balances_what_presses_on_it() -> None:
+    """At rest, by virtual work: -s dx = (tau - g)·dq along the motion that the loop leaves, x the pin's angle."""
+    m = slider_crank()
+    limits, _ = _limits(m)
+    _, rec = _at_a_stop(limits, 3.0, step=5e-4, environment=DEEP)
+    q = rec.q[-2]
+    way = setsu.consistent_velocity(m, q, [1.0, 0.0, 0.0], fixed=["crank"])
+    system = constraint_system(m)
+    turn = float(system.linearise(q, way).free_jacobian[0] @ way)
+    tau = np.array([3.0, 0.0, 0.0]) - setsu.gravity_torque(m, q)
+    assert rec.loop_wrench[-2, 0, 4] == pytest.approx(-(tau @ way) / turn, rel=1e-6)
+    assert np.abs(rec.acceleration[-2]).max() < 1e-6
+
+
+def test_a_stop_of_a_loop_joint_has_the_same_bits_stepped_saved_and_in_a_batch() -> None:
+    m = slider_crank()
+    limits, _ = _limits(m)
+    limited = slider_crank(limits)
+    q, v = start(limited)
+    tau = np.zeros(m.nv)
+    tau[0] = 3.0
+    options: dict[str, Any] = {"environment": DEEP, "joint_stops": True}
+    one, two, many = (setsu.Simulator(limited, 1e-3, **options, **more) for more in ({}, {}, {"count": 2}))
+    for sim in (one, two):
+        sim.reset(q, 0.0 * v)
+    many.reset(np.tile(q, (2, 1)), np.zeros((2, m.nv)))
+    one.step(tau, 300)
+    for _ in range(150):
+        two.step(tau)
+    kept = two.save()
+    two.step(tau, 10)
+    two.restore(kept)
+    two.step(tau, 150)
+    many.step(tau, 300)
+    assert one.q.tobytes() == two.q.tobytes() == many.q[1].tobytes()
+
+
+def test_a_start_beyond_the_stop_of_a_loop_joint_is_refused_by_name() -> None:
+    m = slider_crank()
+    limits, place = _limits(m)
+    (side,) = limits
+    limited = slider_crank({side: place + (-0.1 if side == "upper" else 0.1)})
+    q, v = start(limited)
+    with pytest.raises(setsu.InputError, match=f"beyond the {side} stop of pin"):
+        setsu.simulate(limited, q, 0.0 * v, 0.1, environment=DEEP, joint_stops=True)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import setsu
+from setsu.kernels.tableaus import RK8 as TABLEAU
 from setsu.mechanism import Mechanism
-from setsu.simulation.tableaus import RK8 as TABLEAU
 
 __all__ = ["crank_reference", "four_bar_reference", "refined_reference", "world_points"]
 

@@ -18,7 +18,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,75 +28,27 @@ from numpy.typing import NDArray
 
 import setsu
 from setsu.benchmarks.engines.mujoco_contact import MujocoHumanoid
-from setsu.benchmarks.machine import Machine, describe_machine
+from setsu.benchmarks.machine import describe_machine
+from setsu.benchmarks.stepping_report import (
+    ROLLOUT,
+    SIMULATOR,
+    OverheadRow,
+    ResetRow,
+    SteppingRow,
+    SteppingStudy,
+    TogetherRow,
+)
 from setsu.benchmarks.subjects import robot_file
 from setsu.benchmarks.timing import processor_seconds
 
-__all__ = [
-    "ROLLOUT",
-    "SIMULATOR",
-    "SteppingRow",
-    "SteppingStudy",
-    "TogetherRow",
-    "measure_rollout",
-    "measure_simulator",
-    "standing",
-    "stepping_as_json",
-    "stepping_tables",
-    "write_stepping_json",
-]
+__all__ = ["measure_rollout", "measure_simulator", "standing"]
 
-SIMULATOR, ROLLOUT = "simulator", "rollout"
 STEP = 1e-3
 STIFFNESS, DAMPING = 20.0, 2.0
 _THIN = 1e-6  # kg m², what a thin rod gets about its line
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float], None]
-
-
-@dataclass(frozen=True)
-class SteppingRow:
-    """Microseconds of one step of one world, ours and MuJoCo's; worlds, threads: at once."""
-
-    subject: str
-    way: str
-    ours: float
-    mujoco: float
-    goal: float
-    worlds: int = 1
-    threads: int = 1
-
-    @property
-    def ratio(self) -> float:
-        """MuJoCo's time over ours."""
-        return self.mujoco / self.ours
-
-
-@dataclass(frozen=True)
-class TogetherRow:
-    """Seconds (wall) of one run, and of two runs in two threads of one process."""
-
-    subject: str
-    one: float
-    two: float
-    goal: float = 1.2
-
-    @property
-    def ratio(self) -> float:
-        """Time of two runs over that of one: 1 where the interpreter lock is free and so are two cores."""
-        return self.two / self.one
-
-
-@dataclass(frozen=True)
-class SteppingStudy:
-    """Rows of one of the two studies."""
-
-    name: str
-    machine: Machine
-    versions: dict[str, str]
-    rows: tuple[SteppingRow, ...]
-    together: tuple[TogetherRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -244,9 +196,40 @@ def measure_simulator(*, quick: bool = False, progress: Progress = lambda text, 
                 for k, work in enumerate((ours, theirs)):
                     best[k] = min(best[k], work())
             rows.append(SteppingRow(subject.name, way, 1e6 * best[0] / steps, 1e6 * best[1] / steps, goal=1.0))
+    overheads = tuple(_overhead(subject, steps, rounds) for subject in subjects)
+    resets = tuple(_resets(subject, rounds) for subject in subjects if subject.environment is not None)
     together = tuple(_together(subject, 50 * steps, rounds) for subject in subjects)
     progress("done", 1.0)
-    return SteppingStudy(SIMULATOR, machine, _versions(mujoco), tuple(rows), together)
+    return SteppingStudy(SIMULATOR, machine, _versions(mujoco), tuple(rows), together, overheads, resets)
+
+
+def _overhead(s: _Subject, steps: int, rounds: int) -> OverheadRow:
+    """The same steps under the same torque, one by one and at once."""
+    torque, sim, best = _pull(s), s.simulator(), [float("inf")] * 2
+
+    def one_by_one() -> None:
+        for _ in range(steps):
+            sim.step(torque)
+
+    for _ in range(rounds):
+        for k, work in enumerate((one_by_one, lambda: sim.step(torque, steps))):
+            sim.reset(s.q, s.v)
+            sim.step()
+            best[k] = min(best[k], processor_seconds(work))
+    return OverheadRow(s.name, *(1e6 * seconds / steps for seconds in best))
+
+
+def _resets(s: _Subject, rounds: int, worlds: int = 64) -> ResetRow:
+    """`reset` of one world, as often as there are many, and of these at once."""
+    one, many = s.simulator(), s.simulator(count=worlds)
+    q, v = np.tile(s.q, (worlds, 1)), np.tile(s.v, (worlds, 1))
+    best = [float("inf")] * 2
+    for _ in range(4 * rounds):
+        one.step()
+        best[0] = min(best[0], processor_seconds(lambda: [one.reset(s.q, s.v) for _ in range(worlds)]) / worlds)
+        many.step()
+        best[1] = min(best[1], processor_seconds(lambda: many.reset(q, v)) / worlds)
+    return ResetRow(s.name, *(1e6 * seconds for seconds in best))
 
 
 def _together(s: _Subject, steps: int, rounds: int) -> TogetherRow:
@@ -271,8 +254,10 @@ Work = Callable[[], float]
 
 
 def _bare(mujoco: Any, s: _Subject, steps: int) -> tuple[Work, Work]:
+    sim = s.simulator()
+
     def ours() -> float:
-        sim = s.simulator()
+        sim.reset(s.q, s.v)
         sim.step()
         return processor_seconds(lambda: sim.step(steps=steps))
 
@@ -283,12 +268,18 @@ def _bare(mujoco: Any, s: _Subject, steps: int) -> tuple[Work, Work]:
     return ours, theirs
 
 
-def _held(mujoco: Any, s: _Subject, steps: int) -> tuple[Work, Work]:
+def _pull(s: _Subject) -> Floats:
+    """A torque at all joints but a free base, N m."""
     torque = np.full(s.mechanism.nv, 0.1)
     torque[: s.mechanism.nv - len(s.mechanism.joint_names) + 1] *= 0.0 if s.environment is not None else 1.0
+    return torque
+
+
+def _held(mujoco: Any, s: _Subject, steps: int) -> tuple[Work, Work]:
+    torque, sim = _pull(s), s.simulator()
 
     def ours() -> float:
-        sim = s.simulator()
+        sim.reset(s.q, s.v)
         sim.step()
 
         def work() -> None:
@@ -326,8 +317,10 @@ def _law(s: _Subject) -> Callable[[Any, Any, Any], Any]:
 def _python_law(mujoco: Any, s: _Subject, steps: int) -> tuple[Work, Work]:
     law, free = _law(s), 6 if s.environment is not None else 0
 
+    sim = s.simulator(law)
+
     def ours() -> float:
-        sim = s.simulator(law)
+        sim.reset(s.q, s.v)
         sim.step()
         return processor_seconds(lambda: sim.step(steps=steps))
 
@@ -352,8 +345,10 @@ def _compiled_law(mujoco: Any, s: _Subject, steps: int) -> tuple[Work, Work]:
     law, free = setsu.control.law(_law(s)), 6 if s.environment is not None else 0
     rest = s.qpos[-(s.mechanism.nv - free) :]
 
+    sim = s.simulator(law)
+
     def ours() -> float:
-        sim = s.simulator(law)
+        sim.reset(s.q, s.v)
         sim.step()
         return processor_seconds(lambda: sim.step(steps=steps))
 
@@ -436,53 +431,3 @@ def _rollout(mujoco: Any, s: _Subject, worlds: int, threads: int, steps: int, ro
 
 def _versions(mujoco: Any) -> dict[str, str]:
     return {"Setsu": setsu.__version__, "MuJoCo": mujoco.__version__}
-
-
-# Reports -----------------------------------------------------------------------------------------------------------
-
-
-def stepping_as_json(study: SteppingStudy) -> dict[str, Any]:
-    """Everything in the study as plain data."""
-    rows = [{**asdict(row), "ratio": row.ratio, "met": row.ratio >= row.goal} for row in study.rows]
-    together = [{**asdict(row), "ratio": row.ratio, "met": row.ratio <= row.goal} for row in study.together]
-    return {**asdict(study), "rows": rows, "together": together}
-
-
-def write_stepping_json(study: SteppingStudy, path: Path) -> None:
-    """Write the study to a file."""
-    import msgspec
-
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(stepping_as_json(study)), indent=1))
-
-
-def stepping_tables(study: SteppingStudy) -> Any:
-    """The table, to print with rich."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    many = study.name == ROLLOUT
-    table = Table(title="µs per step of one world")
-    table.add_column("subject")
-    for title in ("worlds", "threads") if many else ("way",):
-        table.add_column(title, justify="right" if many else "left")
-    for title in ("Setsu", "MuJoCo", "ratio", "goal"):
-        table.add_column(title, justify="right")
-    for row in study.rows:
-        about = (str(row.worlds), str(row.threads)) if many else (row.way,)
-        verdict = "met" if row.ratio >= row.goal else "missed"
-        numbers = (f"{row.ours:.3g}", f"{row.mujoco:.3g}", f"{row.ratio:.2f}", f"{row.goal:g} {verdict}")
-        table.add_row(row.subject, *about, *numbers)
-    parts: list[Any] = [table]
-    if study.together:
-        parts.append(Table(title="two runs in two threads, s of wall time"))
-        for title in ("subject", "one run", "two runs", "ratio", "goal"):
-            parts[-1].add_column(title, justify="left" if title == "subject" else "right")
-        for row in study.together:
-            verdict = "met" if row.ratio <= row.goal else "missed"
-            numbers = (f"{row.one:.3g}", f"{row.two:.3g}", f"{row.ratio:.2f}", f"{row.goal:g} {verdict}")
-            parts[-1].add_row(row.subject, *numbers)
-    heads = [str(study.machine), ", ".join(f"{k} {v}" for k, v in study.versions.items())]
-    if study.machine.busy:
-        heads.append(f"{study.machine.load:.1f} of {study.machine.cores} cores were busy with other programs")
-    return Group(*map(Text, heads), Text(), *parts)

@@ -1,7 +1,8 @@
 """A mechanism as a Functional Mock-up Unit for co-simulation, FMI 2.0 or 3.0: torques in, coordinates, velocities out.
 
-The unit is a zip file with its description, C99 sources (the generated forward dynamics, a Runge-Kutta loop of order
-4 around it and the functions of the standard) and a binary for this platform, made with the system's C compiler.
+The unit is a zip file with its description, C99 sources (the generated forward dynamics, a loop over the stages of
+rkn4 around it, by the tableau that `simulate` goes by, and the functions of the standard) and a binary for this
+platform, made with the system's C compiler.
 Inputs are held constant during a communication step; inside, steps are at most `inner_step` long. In a mechanism with
 loops or couplings the driven joints are integrated and the others follow them, closed at every stage (closed_unit.py).
 """
@@ -19,11 +20,13 @@ import zipfile
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from setsu.code_generation.c_source import Signature, c_header, c_source
 from setsu.code_generation.closed_unit import ClosedUnit
 from setsu.code_generation.fmu_description import build_description, model_description, variables_of
 from setsu.errors import InputError
+from setsu.kernels.tableaus import RKN4
 from setsu.mechanism import Free, Mechanism, Spherical
 
 __all__ = ["FmuFiles", "fmu_files"]
@@ -120,10 +123,28 @@ def _model_header(m: Mechanism, signature: Signature, guid: str, closed: ClosedU
         f"#define SETSU_FORWARD_DYNAMICS {signature.name}",
         *(f"#define SETSU_FOLLOW {name}" for name in follow), "",
         "static const struct { int kind, q, v, count; } setsu_joints[SETSU_JOINTS] = {", *joints, "};",
-        f"static const double setsu_start[SETSU_NQ] = {{{', '.join(map(repr, _start(m, closed)))}}};", "",
+        f"static const double setsu_start[SETSU_NQ] = {_braced(_start(m, closed))};", "",
+        *_tableau(), "",
         "#endif", "",
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def _tableau() -> list[str]:
+    """Coefficients of the integrator."""
+    square = "[SETSU_STAGES][SETSU_STAGES]"
+    return [
+        f"/* The integrator, of order {RKN4.order}: weights of the stages. */",
+        f"#define SETSU_STAGES {len(RKN4.b)}",
+        f"static const double setsu_A{square} = {_braced(RKN4.A.tolist())};",
+        f"static const double setsu_E{square} = {_braced(RKN4.shifts.tolist())};",
+        f"static const double setsu_b[SETSU_STAGES] = {_braced(RKN4.b.tolist())};",
+    ]
+
+
+def _braced(values: Any) -> str:
+    """Numbers, or rows of them, as C writes them."""
+    return f"{{{', '.join(map(_braced, values))}}}" if isinstance(values, list) else repr(values)
 
 
 def _packaged(name: str) -> str:

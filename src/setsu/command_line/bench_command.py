@@ -182,13 +182,16 @@ def _control_laws(quick: bool, out: Path) -> _Outcome:
 
 def _stepping(name: str) -> Callable[[bool, Path], _Outcome]:
     def measure(quick: bool, out: Path) -> _Outcome:
-        from setsu.benchmarks import simulator
+        from setsu.benchmarks import simulator, stepping_report
 
-        study_of = {simulator.SIMULATOR: simulator.measure_simulator, simulator.ROLLOUT: simulator.measure_rollout}
+        study_of = {
+            stepping_report.SIMULATOR: simulator.measure_simulator,
+            stepping_report.ROLLOUT: simulator.measure_rollout,
+        }
         with ProgressBar("measuring") as progress:
             study = study_of[name](quick=quick, progress=progress)
-        simulator.write_stepping_json(study, out / f"{name}.json")
-        return _Outcome(simulator.stepping_as_json(study), simulator.stepping_tables(study), [])
+        stepping_report.write_stepping_json(study, out / f"{name}.json")
+        return _Outcome(stepping_report.stepping_as_json(study), stepping_report.stepping_tables(study), [])
 
     return measure
 

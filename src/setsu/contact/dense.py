@@ -23,7 +23,7 @@ __all__ = ["apply_dense", "enter_dense", "set_dense_twists"]
 
 
 @part
-def enter_dense(scene: Scene, problem: Problem, motion: Motion, rows, k, root, v, v_free):
+def enter_dense(scene: Scene, problem: Problem, motion: Motion, rows, axes, k, root, v, v_free):
     """X, twists before and without impulses, and Λ_bb of the body at position k."""
     body, poses, columns, H = problem.bodies[k], motion.poses, motion.columns, motion.H
     start, stop = scene.bodies[body].path_start, scene.bodies[body].path_stop
@@ -35,7 +35,13 @@ def enter_dense(scene: Scene, problem: Problem, motion: Motion, rows, k, root, v
         for d in range(nv):
             X[i, d] = 0.0
     if body >= len(poses):
-        X[0, path[stop - 1]] = 1.0  # stands for a joint (joint_stops.py)
+        # It stands for a joint (joint_stops.py).
+        axis = scene.bodies[body].axis
+        if axis < 0:
+            X[0, path[stop - 1]] = 1.0
+        else:
+            for d in range(nv):
+                X[0, d] = axes[axis, d]
     for p in range(start, stop if body < len(poses) else start):
         d = path[p]
         origin = scene.dof_body[d]

@@ -50,6 +50,7 @@ __all__ = [
     "correct_rows",
     "hold_rows",
     "make_held_rows",
+    "place_axes",
     "rows_work",
     "set_axes_sticking",
 ]
@@ -77,13 +78,14 @@ class _Work(NamedTuple):
     open: Ints  # (k,) 1: belongs to an open loop, or is redundant (constraints/redundancy.py)
     unheld: Floats  # (nv,) velocity at the end of the step without rows and contacts
     mean: Floats  # (2, nv) scratch
-    acts: Ints  # (2,) 1: forces act along free axes; 1: some of them store energy
+    acts: Ints  # (3,) 1: forces act along free axes; 1: some of them store energy; 1: some have stops (joint_stops.py)
     axis_closed: Ints  # (f,) 1: belongs to a closed loop
     axis_limit: Floats  # (f,) dry friction
     axis_sticks: Ints  # (f,) 0: sticks, else the direction of sliding
     axis: Floats  # (f, nv) J at the beginning of the step
     axis_start: Floats  # (f, 3) r, x - rest and acceleration at zero joint accelerations, at the beginning of the step
     axis_end: Floats  # (f, 2) r' and dry friction of the step
+    axis_place: Floats  # (2, f) coordinates at the beginning and at the end of the step, where there are stops
 
 
 class HeldRows(NamedTuple):
@@ -95,8 +97,8 @@ class HeldRows(NamedTuple):
     work: Any
 
 
-def make_held_rows(system: ConstraintSystem, bearings: bool) -> tuple[HeldRows, Any]:
-    """Return the rows of a system, and what has to be kept alive; bearings: whether loop joints have some."""
+def make_held_rows(system: ConstraintSystem, bearings: bool, stops: bool) -> tuple[HeldRows, Any]:
+    """Return the rows of a system, and what has to be kept alive; bearings, stops: whether loop joints have some."""
     m, k = system.mechanism, system.n_rows
     # Copies: loops that close where they are get other frames in mid-run.
     tables = RowTables._make(array.copy() for array in row_tables(system))
@@ -105,7 +107,7 @@ def make_held_rows(system: ConstraintSystem, bearings: bool) -> tuple[HeldRows, 
     state = row_state(system)
     stores = bool(tables.stiffness.any() or tables.armature.any())
     acts = stores or bool(tables.damping.any() or tables.coulomb.any()) or bearings
-    tables.free_used[:] = int(acts)
+    tables.free_used[:] = int(acts or stops)
     f = len(tables.damping)
     handles, kept = [np.zeros(7, dtype=np.int64)] * 2, []
     if k:
@@ -123,13 +125,14 @@ def make_held_rows(system: ConstraintSystem, bearings: bool) -> tuple[HeldRows, 
         open=np.zeros(k, dtype=np.int64),
         unheld=np.zeros(m.nv),
         mean=np.zeros((2, m.nv)),
-        acts=np.array([int(acts), int(stores)]),
+        acts=np.array([int(acts), int(stores), int(stops)]),
         axis_closed=np.ones(f, dtype=np.int64),
         axis_limit=tables.coulomb.copy(),
         axis_sticks=np.zeros(f, dtype=np.int64),
         axis=np.zeros((f, m.nv)),
         axis_start=np.zeros((f, 3)),
         axis_end=np.zeros((f, 2)),
+        axis_place=np.zeros((2, f)),
     )
     return HeldRows(Book(tables), Book(state), Book(_Kernels(*handles)), Book(work)), kept
 
@@ -156,12 +159,21 @@ def begin_rows(held: HeldRows, q, v, h):
         w.goal[r] = -closed * (s.error[r] / h + 0.5 * h * s.gamma[r])  # (1)
         for d in range(len(v)):
             w.raw[r, d] = closed * s.G[r, d]
-    for j in range(len(w.axis) if w.acts[0] else 0):
-        start = w.axis_start[j]
+    for j in range(len(w.axis) if w.acts[0] or w.acts[2] else 0):
+        start, w.axis_place[0, j] = w.axis_start[j], s.free_coordinate[j]
         start[0], start[1], start[2] = s.free_rate[j], s.free_coordinate[j] - t.spring_rest[j], s.free_gamma[j]
         for d in range(len(v)):
             w.axis[j, d] = s.free[j, d]
     return True
+
+
+@part
+def place_axes(held: HeldRows, q, v):
+    """Coordinates of free axes at the end of a trial step, where there are stops."""
+    w = held.work
+    if w.acts[2] == 1 and _fill(held, q, v):
+        for j in range(len(w.axis)):
+            w.axis_place[1, j] = held.state.free_coordinate[j]
 
 
 @part

@@ -9,26 +9,41 @@
     gap = s r (q - l),   velocity = s r dq/dt                                 (1)
     0 <= λ  ⊥  gap at the end of the step >= 0                                (2)  plastic: a stop does not throw back
 
+A joint that closes a loop has no coordinate of its own in q: there q is x(q), dq/dt = J v, of a free axis
+(held_rows.py), and the way of x in a step is bent; (2) holds after passes that take its bend into account (step.py).
+
 A stop takes part like a contact point without friction. Its "body" has one motion only, that of the joint: bodies
 beyond those of the mechanism, one per joint with limits, stand for them in Scene.bodies.
-Joints of one coordinate only; q moves along a straight line in a step, so that (2) is exact.
+Joints of one coordinate only; that of a joint of the tree moves along a straight line in a step: (2) is exact.
 """
 
 from __future__ import annotations
 
 import math
 
+from setsu.contact.held_rows import HeldRows, place_axes
 from setsu.contact.scene import STOP, Problem, Scene
 from setsu.native.control_flow import part
 
-__all__ = ["find_stops", "recall_stop", "remember_stops", "stop_gap"]
+__all__ = ["bend_of_stop", "find_stops", "recall_stop", "remember_stops", "set_stop_gaps", "stop_gap"]
 
 
 @part
-def stop_gap(scene: Scene, stop, q):
-    """(1), m."""
+def stop_gap(scene: Scene, stop, q, x):
+    """(1), m; x: coordinates of the free axes of joints that close loops."""
     s = scene.stops[stop]
-    return s.sign * s.lever * (q[s.coordinate] - s.limit)
+    return s.sign * s.lever * ((x[s.axis] if s.axis >= 0 else q[s.coordinate]) - s.limit)
+
+
+@part
+def _rate(held: HeldRows, s, v):
+    """dq/dt of a joint with stops."""
+    if s.axis < 0:
+        return v[s.velocity]
+    total = 0.0
+    for d in range(len(v)):
+        total += held.work.axis[s.axis, d] * v[d]
+    return total
 
 
 @part
@@ -50,20 +65,45 @@ def _add(scene: Scene, problem: Problem, stop, gap):
 
 
 @part
-def find_stops(scene: Scene, problem: Problem, q, q_next, v, h, reach, first):
+def find_stops(scene: Scene, problem: Problem, held: HeldRows, q, q_next, v, h, reach, first):
     """Add stops that a step with velocity v, or to q_next if it is not the first look, reaches; return how many."""
-    before = problem.counts[0]
+    before, places = problem.counts[0], held.work.axis_place
+    if not first:
+        place_axes(held, q_next, v)
     for stop in range(len(scene.stops)):
         s = scene.stops[stop]
         if first:
             s.listed = 0
         elif s.listed == 1:
             continue
-        gap = stop_gap(scene, stop, q)
-        ahead = gap + h * s.sign * s.lever * v[s.velocity] if first else stop_gap(scene, stop, q_next)
+        if s.axis >= 0 and held.work.axis_closed[s.axis] == 0:
+            continue
+        gap = stop_gap(scene, stop, q, places[0])
+        ahead = gap + h * s.sign * s.lever * _rate(held, s, v) if first else stop_gap(scene, stop, q_next, places[1])
         if ahead < -reach or (first and gap <= reach):
             _add(scene, problem, stop, gap)
     return problem.counts[0] - before
+
+
+@part
+def bend_of_stop(scene: Scene, held: HeldRows, c, q_next, h):
+    """Take the bend of a loop joint's way in a trial step into account; return what is left of (2), m.
+
+    Such a problem is dense: its step goes by the velocity at the end alone.
+    """
+    gap = stop_gap(scene, c.face, q_next, held.work.axis_place[1])
+    c.curvature[0] = (gap - c.gap) / h - (c.velocity[0] - c.shift[0])
+    return abs(gap) if c.impulse[0] > 0.0 else -gap
+
+
+@part
+def set_stop_gaps(scene: Scene, problem: Problem, held: HeldRows, q_next, v):
+    """Gaps after the step, m."""
+    place_axes(held, q_next, v)
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point == STOP:
+            c.gap_next = stop_gap(scene, c.face, q_next, held.work.axis_place[1])
 
 
 @part

@@ -70,7 +70,7 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
         c.hub_b = _enter(problem, c.body_b) if c.body_b >= 0 else -1
     if dense:
         for k in range(known, problem.counts[1]):
-            enter_dense(scene, problem, motion, held.work.rows, k, a[ROOT], a[V], a[V_FREE])
+            enter_dense(scene, problem, motion, held.work.rows, held.work.axis, k, a[ROOT], a[V], a[V_FREE])
     if not dense and problem.counts[1] > known:
         set_active(tree, problem.bodies, problem.counts[1])
         set_responses(tree)

@@ -37,6 +37,7 @@ __all__ = [
     "make_problem",
     "make_scene",
     "make_stops",
+    "stopped_velocities",
 ]
 
 Floats = NDArray[np.float64]
@@ -71,6 +72,7 @@ _BODY = np.dtype(
         ("group_stop", "i8"),
         ("center", "f8", 3),  # ball around all contact points, body frame, m
         ("radius", "f8"),
+        ("axis", "i8"),  # that it stands for, of a joint that closes a loop (joint_stops.py), -1: none
     ]
 )
 _GROUP = np.dtype(
@@ -107,6 +109,7 @@ _STOP = np.dtype(
     [
         ("velocity", "i8"),  # which of the mechanism
         ("coordinate", "i8"),
+        ("axis", "i8"),  # of a joint that closes a loop, among the free ones of those; -1: a joint of the tree
         ("sign", "f8"),  # +1: lower limit, -1: upper limit
         ("limit", "f8"),  # rad or m
         ("lever", "f8"),  # m per rad, or 1
@@ -255,11 +258,11 @@ class Problem(NamedTuple):
     own: Floats  # (n, 6, 6) X Xᵀ: twist of the body for unit wrench impulses on it
 
 
-def make_stops(coordinate: Ints, velocity: Ints, sign: Floats, limit: Floats, lever: Floats) -> Records:
-    """Return the stops of joints, (n,) each; see joint_stops.py."""
+def make_stops(coordinate: Ints, velocity: Ints, axis: Ints, sign: Floats, limit: Floats) -> Records:
+    """Return the stops of joints, (n,) each; see joint_stops.py. Levers are 1 until a run finds them."""
     stops = np.zeros(len(limit), dtype=_STOP)
     stops["coordinate"], stops["velocity"], stops["sign"] = coordinate, velocity, sign
-    stops["limit"], stops["lever"] = limit, lever
+    stops["axis"], stops["limit"], stops["lever"] = axis, limit, 1.0
     return stops
 
 
@@ -279,13 +282,17 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
         paths.append(path[::-1])
     points = _points(m)
     groups = [_grouped(points["position"], np.flatnonzero(points["body"] == index)) for index in range(m.n_bodies)]
-    joints = np.unique(stops["velocity"])
-    stops["body"] = m.n_bodies + np.searchsorted(joints, stops["velocity"])
-    paths += [paths[body] for body in dof_body[joints]]
+    # Joints of the tree by their velocity, then those that close loops, which any velocity may move.
+    number = np.where(stops["axis"] >= 0, m.nv + stops["axis"], stops["velocity"])
+    joints = np.unique(number)
+    stops["body"] = m.n_bodies + np.searchsorted(joints, number)
+    paths += [paths[dof_body[joint]] if joint < m.nv else list(range(m.nv)) for joint in joints]
     groups += [[] for _ in joints]
     bodies = np.zeros(len(paths), dtype=_BODY)
     bodies["path_start"], bodies["path_stop"] = _ranges(paths)
     bodies["group_start"], bodies["group_stop"] = _ranges(groups)
+    bodies["axis"] = -1
+    bodies["axis"][m.n_bodies :] = np.maximum(joints - m.nv, -1)
     for body, parts in zip(bodies, groups, strict=True):
         if parts:
             _set_ball(body, points, np.concatenate(parts))
@@ -320,6 +327,13 @@ def make_scene(mechanism: Mechanism, environment: Environment, stops: Records) -
         stops=stops,
         soft=np.array([int(any(np.isfinite(x["stiffness"]).any() for x in (points, polygons)))]),
     )
+
+
+def stopped_velocities(scene: Scene) -> Ints:
+    """A velocity of each body that stands for a joint with stops; for a joint that closes a loop, any: the last."""
+    _, first = np.unique(scene.stops["body"], return_index=True)
+    velocity = scene.stops["velocity"][first]
+    return np.where(velocity >= 0, velocity, len(scene.dof_body) - 1)
 
 
 def make_problem(

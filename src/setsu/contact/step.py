@@ -88,7 +88,7 @@ from setsu.contact.free_motion import (
 )
 from setsu.contact.held_rows import HELD, YIELDING, HeldRows, axes_energy, begin_rows, correct_rows, hold_rows
 from setsu.contact.impulses import CREEP, set_bounces, solve_contacts
-from setsu.contact.joint_stops import find_stops, stop_gap
+from setsu.contact.joint_stops import bend_of_stop, find_stops, set_stop_gaps
 from setsu.contact.memory import is_sliding, recall, remember
 from setsu.contact.problem import prepare, reset_hub, set_velocity
 from setsu.contact.scene import BEFORE, FREE, STOP, TURNING, TWIST, UNCONVERGED, WRENCH, Problem, Scene
@@ -147,7 +147,7 @@ def _shorten(tree: Tree, motion: Motion, held: HeldRows, h, share):
 
 
 @part
-def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h, plain):
+def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, h, plain):
     """Curvature of the contacts' way in this trial step; return the largest error it leaves at a closed one (m).
 
     `curvature` makes up for the contact's compliance too, if the step is solved again; `bend` is geometry alone. Both
@@ -157,6 +157,8 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h, plain):
     worst = 0.0
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
+        if c.point == STOP and scene.stops[c.face].axis >= 0:
+            worst = max(worst, bend_of_stop(scene, held, c, motion.q_next, h))
         if c.point < 0 or c.bounces == 1:
             continue
         if c.soft > 0.0:
@@ -187,9 +189,10 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h, plain):
 
 
 @part
-def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
+def _deepest_point(scene: Scene, problem: Problem, motion: Motion, held: HeldRows, h):
     """Depth (m) of the deepest listed contact after the step; fills gap_next."""
     depth = 0.0
+    set_stop_gaps(scene, problem, held, motion.q_next, motion.vectors[V_NEXT])
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         if c.point >= 0:
@@ -197,9 +200,7 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion, h):
             x, y, z = point_in_world(motion.poses_next, p.body, p.position)
             n = c.axes[0]
             c.gap_next = n[0] * x + n[1] * y + n[2] * z - c.offset - p.radius
-        elif c.point == STOP:
-            c.gap_next = stop_gap(scene, c.face, motion.q_next)
-        else:
+        elif c.point != STOP:
             c.gap_next = c.gap + h * (c.velocity[0] - c.shift[0])
         if c.soft > 0.0:
             # It may be inside, and nothing takes it out but its spring.
@@ -342,7 +343,7 @@ def _take(
     deepest = _DEEPEST_SOFT if scene.soft[0] == 1 else _DEEPEST
     find_near(scene, problem, motion.poses_start, _REACH if solver == DEFAULT else 0.0, deepest)
     add_pairs(problem)
-    find_stops(scene, problem, motion.q, motion.q, a[V_FREE], h, _REACH, True)
+    find_stops(scene, problem, held, motion.q, motion.q, a[V_FREE], h, _REACH, True)
     slowest = max(_BOUNCING, 25.0 * h)
     residual, rounds, passes, known = 0.0, 0, 0, 0
     good = True
@@ -373,10 +374,10 @@ def _take(
         if solver == SUGIHARA2002:
             break
         passed = find_passed(scene, problem, motion.poses_start, motion.poses_next, _CLOSED)
-        passed += find_stops(scene, problem, motion.q, motion.q_next, a[V], h, _CLOSED, False)
+        passed += find_stops(scene, problem, held, motion.q, motion.q_next, a[V_NEXT], h, _CLOSED, False)
         loose = dense and _rows_are_loose(scene, tree, problem, motion, held, known, h)
         # A solve that failed would fail again.
-        met = not good or _miss(scene, tree, problem, motion, h, plain) <= _CLOSED
+        met = not good or _miss(scene, tree, problem, motion, held, h, plain) <= _CLOSED
         if passed == 0 and met and not loose:
             break
     problem.counts[0] = known
@@ -384,14 +385,14 @@ def _take(
     add_up_work(problem, certificate)
     for d in range(a.shape[1]):
         a[UNCHANGED, d] = a[APPLIED, d]
-    depth = _deepest_point(scene, problem, motion, h)
+    depth = _deepest_point(scene, problem, motion, held, h)
     moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, held, depth)
     if moved:
         more, settled = _move_out(scene, tree, problem, motion)
         rounds, good = rounds + more, good and settled
         if not try_step(tree, motion, h, False):
             return BAD_NUMBERS
-        depth = _deepest_point(scene, problem, motion, h)
+        depth = _deepest_point(scene, problem, motion, held, h)
     _finish(tree, problem, motion, h, plain)
     if not set_energies(tree, motion, held):
         return BAD_NUMBERS
@@ -426,7 +427,7 @@ def _take(
                     return BAD_NUMBERS
             elif not _shorten(tree, motion, held, h, 0.5 if halvings < _HALVINGS else 0.0):
                 return BAD_NUMBERS
-            depth = _deepest_point(scene, problem, motion, h)
+            depth = _deepest_point(scene, problem, motion, held, h)
         take_given(motion)
         motion.creep[0] = min(1.0, max(_LEAST, motion.creep[0] * _FASTER))
     certificate[0] = depth

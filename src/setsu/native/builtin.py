@@ -24,14 +24,24 @@ import numpy as np
 
 from setsu.native.tiles import DESCRIPTION_WIDTH
 
-__all__ = ["Builtin", "address_of", "builtin_text", "headers_as_expected"]
+__all__ = [
+    "DATA",
+    "Builtin",
+    "Lines",
+    "address_of",
+    "builtin_text",
+    "headers_as_expected",
+    "interface",
+    "load_vector",
+    "new_builtin",
+]
 
 _HEADER = (
     "array_type", "float_type", "array_new", "array_return", "vectorcall", "release", "tuple_new", "tuple_put", "slow",
     "ints", "floats", "work", "batch_code", "batch_work", "least_rows", "most_rows",
 )  # fmt: skip
 # Where CPython and NumPy keep these inside an array object (64-bit builds; checked at run time below).
-_TYPE, _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
+_TYPE, DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
 _CONTIGUOUS_ALIGNED = 0x101
 _FLOAT64 = 12
 
@@ -51,7 +61,7 @@ class _Layout:
         self.length = self.batch + (len(input_ndims) + n_outputs) * DESCRIPTION_WIDTH
 
 
-class _Lines:
+class Lines:
     """Lines of LLVM text with registers named by their use."""
 
     def __init__(self) -> None:
@@ -77,16 +87,35 @@ class _Lines:
         """Load what stands `offset` bytes into an object."""
         return self.let(f"load {kind}, ptr {self.let(f'getelementptr i8, ptr {object_}, i64 {offset}')}, align 4")
 
+    def type_of(self, object_: str) -> str:
+        """Load the type of a Python object."""
+        return self.member(object_, _TYPE, "ptr")
+
     def go_on_if(self, condition: str, otherwise: str) -> None:
         self._count += 1
         self.do(f"br i1 {condition}, label %on{self._count}, label %{otherwise}")
         self.label(f"on{self._count}")
 
 
+def load_vector(text: Lines, argument: str, header: dict[str, str], length: str, otherwise: str) -> str:
+    """Address of the numbers of an argument that is a plain float64 array (length,); other ones go elsewhere."""
+    kind = text.type_of(argument)
+    text.go_on_if(text.let(f"icmp eq ptr {kind}, {header['array_type']}"), otherwise)
+    same_type = text.let(f"icmp eq ptr {text.member(argument, _DTYPE, 'ptr')}, {header['float_type']}")
+    flags = text.let(f"and i32 {text.member(argument, _FLAGS, 'i32')}, {_CONTIGUOUS_ALIGNED}")
+    plain = text.let(f"icmp eq i32 {flags}, {_CONTIGUOUS_ALIGNED}")
+    flat = text.let(f"icmp eq i32 {text.member(argument, _NDIM, 'i32')}, 1")
+    good = text.let(f"and i1 {text.let(f'and i1 {same_type}, {plain}')}, {flat}")
+    text.go_on_if(good, otherwise)
+    count = text.entry(text.member(argument, _SHAPE, "ptr"), 0)
+    text.go_on_if(text.let(f"icmp eq i64 {count}, {length}"), otherwise)
+    return text.member(argument, DATA, "ptr")
+
+
 def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
     """LLVM text of `python_call`; needs `rows` of tiles.py in the same module. input_ndims: axes of each input."""
-    layout, text = _Layout(input_ndims, n_outputs), _Lines()
-    record = text.member("%self", _DATA, "ptr")
+    layout, text = _Layout(input_ndims, n_outputs), Lines()
+    record = text.member("%self", DATA, "ptr")
     header = {name: text.entry(record, k, "i64" if name.endswith("_rows") else "ptr") for k, name in enumerate(_HEADER)}
     simple = text.let(f"icmp eq i64 %nargs, {len(input_ndims)}")
     text.go_on_if(text.let(f"and i1 {simple}, {text.let('icmp eq ptr %keywords, null')}"), "fallback")
@@ -94,7 +123,7 @@ def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
     pointers = []
     for k, ndim in enumerate(input_ndims):
         argument = text.let(f"load ptr, ptr {text.let(f'getelementptr ptr, ptr %args, i64 {k}')}, align 8")
-        kind = text.member(argument, _TYPE, "ptr")
+        kind = text.type_of(argument)
         text.go_on_if(text.let(f"icmp eq ptr {kind}, {header['array_type']}"), "fallback")
         same_type = text.let(f"icmp eq ptr {text.member(argument, _DTYPE, 'ptr')}, {header['float_type']}")
         flags = text.let(f"and i32 {text.member(argument, _FLAGS, 'i32')}, {_CONTIGUOUS_ALIGNED}")
@@ -123,7 +152,7 @@ def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
             count = text.let(f"select i1 {is_batch}, i64 {text.entry(shape, 0)}, i64 1")
             good = text.let(f"and i1 {good}, {text.let(f'icmp eq i64 {count}, {rows}')}")
         text.go_on_if(good, "fallback")
-        pointers.append(text.member(argument, _DATA, "ptr"))
+        pointers.append(text.member(argument, DATA, "ptr"))
     text.do(f"br i1 {is_batch}, label %many, label %one")
     text.label("many")
     enough = text.let(f"icmp sge i64 {rows}, {header['least_rows']}")
@@ -151,7 +180,7 @@ def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
         )
         text.go_on_if(text.let(f"icmp ne ptr {result}, null"), "no_memory")
         slot = text.let(f"getelementptr i64, ptr {arrays}, i64 {(len(pointers) + k) * DESCRIPTION_WIDTH}")
-        text.do(f"store ptr {text.member(result, _DATA, 'ptr')}, ptr {slot}, align 8")
+        text.do(f"store ptr {text.member(result, DATA, 'ptr')}, ptr {slot}, align 8")
         results.append(result)
     text.do(f"br i1 {is_batch}, label %run_batch, label %run_rows")
     ints, floats = header["ints"], header["floats"]
@@ -213,7 +242,7 @@ def headers_as_expected() -> bool:
     shape = word(_SHAPE, ctypes.c_uint64)
     return (
         word(_TYPE, ctypes.c_uint64) == id(np.ndarray)
-        and word(_DATA, ctypes.c_uint64) == probe.ctypes.data
+        and word(DATA, ctypes.c_uint64) == probe.ctypes.data
         and word(_NDIM, ctypes.c_int32) == 2
         and word(_DTYPE, ctypes.c_uint64) == id(np.dtype(np.float64))
         and word(_FLAGS, ctypes.c_int32) & _CONTIGUOUS_ALIGNED == _CONTIGUOUS_ALIGNED
@@ -225,7 +254,7 @@ def headers_as_expected() -> bool:
 def address_of(array: np.ndarray) -> int:
     """Address of an array's first number; quicker than `array.ctypes.data`."""
     if headers_as_expected():
-        return ctypes.c_uint64.from_address(id(array) + _DATA).value
+        return ctypes.c_uint64.from_address(id(array) + DATA).value
     return array.ctypes.data
 
 
@@ -248,7 +277,7 @@ class _Record(np.ndarray):
 
 
 @cache
-def _interface() -> dict[str, int]:
+def interface() -> dict[str, int]:
     """Addresses of what the native code calls; places in NumPy's C interface are fixed since 1.0."""
     core: Any = getattr(np, "_core", None) or np.core
     api = ctypes.pythonapi
@@ -260,14 +289,31 @@ def _interface() -> dict[str, int]:
         "release": api.Py_DecRef,
         "tuple_new": api.PyTuple_New,
         "tuple_put": api.PyTuple_SetItem,
+        "as_number": api.PyLong_AsLongLong,
+        "as_object": api.PyLong_FromLongLong,
+        "clear_error": api.PyErr_Clear,
+        "leave": api.PyEval_SaveThread,
+        "come_back": api.PyEval_RestoreThread,
     }
     return {
         "array_type": id(np.ndarray),
         "float_type": id(np.dtype(np.float64)),
+        "int_type": id(int),
+        "none": id(None),
         "array_new": ctypes.c_uint64.from_address(table + 8 * 93).value,
         "array_return": ctypes.c_uint64.from_address(table + 8 * 76).value,
         **{name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in named.items()},
     }
+
+
+def new_builtin(name: str, code: int, record: np.ndarray, keep: Any) -> Callable[..., Any]:
+    """Return the builtin whose code (self, args, count, keywords) stands at an address; record: its `self`, int64."""
+    own = record.view(_Record)
+    method = _MethodDef(name.encode(), code, _FASTCALL_KEYWORDS, None)
+    own.keep = [method, keep]
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    return new(ctypes.addressof(method), own, None)
 
 
 class Builtin:
@@ -289,8 +335,8 @@ class Builtin:
         keep: tuple,
     ) -> None:
         self._layout = layout = _Layout([len(shape) for shape in input_shapes], len(result_shapes))
-        record = np.zeros(layout.length, dtype=np.int64).view(_Record)
-        known = {**_interface(), "slow": id(slow), "least_rows": 1 << 62}
+        record = np.zeros(layout.length, dtype=np.int64)
+        known = {**interface(), "slow": id(slow), "least_rows": 1 << 62}
         known |= {key: address_of(table) for key, table in zip(("ints", "floats", "work"), tables, strict=True)}
         for k, key in enumerate(_HEADER):
             record[k] = known.get(key, 0)
@@ -302,16 +348,12 @@ class Builtin:
             record[place : place + 3] = len(plain), address_of(plain), address_of(batched)
         record[layout.single : layout.batch] = descriptions[0]
         record[layout.batch :] = descriptions[1]
-        method = _MethodDef(name.encode(), code, _FASTCALL_KEYWORDS, None)
-        record.keep = [method, axes, slow, tables, keep]
-        new = ctypes.pythonapi.PyCFunction_NewEx
-        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        self._record = record
-        self.call: Callable[..., Any] = new(ctypes.addressof(method), record, None)
+        self._record, self._kept = record, [axes, slow, tables, keep]
+        self.call = new_builtin(name, code, record, self._kept)
 
     def allow_batches(self, code: int, work: np.ndarray, least_rows: int, most_rows: int, keep: Any) -> None:
         """Let the builtin run batches of these numbers of rows by itself."""
         values = {"batch_work": address_of(work), "least_rows": least_rows, "most_rows": most_rows, "batch_code": code}
-        self._record.keep.append((work, keep))
+        self._kept.append((work, keep))
         for name, value in values.items():
             self._record[_HEADER.index(name)] = value

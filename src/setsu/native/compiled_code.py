@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 from setsu.native.code_identity import code_identity
 from setsu.native.control_flow import Compiled
+from setsu.native.machine_calls import Machine
 from setsu.native.notice import notice
 from setsu.native.shipped_code import shipped
 from setsu.native.signature import RESULTS, Signature, kind_of, results, words_of
 from setsu.native.toolchain import NativeModule, load_bitcode
 
-__all__ = ["address_on", "call", "entry", "requests"]
-
-_KEEP = "kept"
+__all__ = ["address_on", "call", "entry", "machine", "requests"]
 
 
 class _Code(NamedTuple):
@@ -40,14 +38,16 @@ requests: list[tuple[Compiled, Signature]] = []
 def entry(function: Any, *values: Any) -> Callable[[], int]:
     """Return a callable without arguments that runs `function(*values)`, compiled and returning a whole number.
 
-    values: workspaces, or named tuples of them, for good: their addresses are packed once. A call takes some 100 ns
-    for each argument, and here there is one.
+    values: workspaces, or named tuples of them, for good: their addresses are packed once.
     """
+    return machine(function, *values).run
+
+
+def machine(function: Any, *values: Any) -> Machine:
+    """Return the same with the way to put a torque in place and run, in one call from Python."""
     code = _find(function, Signature(tuple(map(kind_of, values))))
     table = _table(values)
-    go = partial(code.enter, ctypes.c_void_p(ctypes.addressof(table)))
-    setattr(go, _KEEP, (code, values, table))
-    return go
+    return Machine(code.enter, code.address, ctypes.addressof(table), (code, values, table))
 
 
 def call(function: Compiled, values: tuple[Any, ...]) -> Any:

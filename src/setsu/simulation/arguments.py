@@ -35,6 +35,10 @@ def chosen_rows(rows: ArrayLike | None, count: int, batched: bool) -> Ints:
 
 def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool, name: str) -> Floats:
     """States (rows, length) from what was given for q0 or v0 of the mechanism `name`."""
+    if type(value) is np.ndarray and not batched and value.dtype == np.float64 and value.shape == (length,):
+        row: Floats = value[None]
+        if np.isfinite(row).all():
+            return row
     try:
         shape = np.shape(value) if not isinstance(value, str) else ()
     except ValueError:

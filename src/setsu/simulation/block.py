@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from setsu.dynamics import body_poses
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
+from setsu.native.machine_calls import Hold, Machine
 from setsu.native.threads import get_threads, pool
 from setsu.simulation.clock import BAD_NUMBERS, BAD_TORQUE, DIVERGED, LAWS, STOPPED, WANTS, Ask, Clock, Drive
 from setsu.simulation.sampling import Sampling, forget_samples, make_sampling
@@ -56,7 +57,7 @@ class Block(ABC):
     clock: Clock
     drive: Drive
     arrays: Arrays
-    run: Callable[[], int]
+    machine: Machine
     first: int
     mechanism: Mechanism
     _pushed: list[int]
@@ -64,6 +65,9 @@ class Block(ABC):
     sensed = 0
     """How many forces a sampled law may sense."""
     _codes: tuple[Any, ...] = ()
+
+    _held_by: tuple[Machine, Hold] | None = None
+    """The machine that was run last by a torque from outside, and how."""
 
     def __init__(self) -> None:
         self._sampled_before: dict[int, tuple[Any, Sampling, int]] = {}
@@ -143,10 +147,33 @@ class Block(ABC):
         c = self.clock
         c.done[0], c.target[0], c.last[0], c.every[0], c.final[0] = before, before + steps, last, every, final
 
-    def go(self, steps: int) -> Ask:
-        """Take so many steps under a torque given anew, without records, until the machine asks."""
-        self.clock.order[0] = steps
-        return self.call()
+    @property
+    def is_plain(self) -> bool:
+        """Whether steps without records need nothing of Python but torques."""
+        return True
+
+    @property
+    def watched(self) -> Ints:
+        """(1,) not zero when there is something to notice after steps."""
+        return self.clock.order  # zero as soon as they have begun
+
+    def notice(self) -> None:
+        """Say what was noticed in steps that Python was not asked in, and go on watching."""
+        self.watched[0] = 0
+
+    def quick_way(self, constant: Floats) -> Hold | None:
+        """Return hold(torque, steps) of native/machine_calls.py, for the only world of a plain block.
+
+        It takes steps without records under the torque beside a constant one (nv,), and returns an Ask.
+        """
+        if not self.is_plain:
+            return None
+        if self._held_by is None or self._held_by[0] is not self.machine:
+            self._base = np.zeros(len(constant))
+            hold = self.machine.holding(self.arrays.held[0], self._base, self.clock.order, self.watched)
+            self._held_by = self.machine, hold
+        self._base[:] = constant
+        return self._held_by[1]
 
     def new_torque(self) -> None:
         """The torque has changed from outside: the present state is evaluated again before the next step."""
@@ -257,7 +284,7 @@ class Block(ABC):
 
     def call(self) -> Ask:
         """Let the machine run until it asks."""
-        return _ASKS[self.run()]
+        return _ASKS[self.machine.run()]
 
     # State ---------------------------------------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ class ConstrainedMotion:
         closed = tuple(loop for loop in mechanism.loops if loop.name not in self.open_loops)
         active = replace(mechanism, loops=closed) if self.open_loops else mechanism
         self.friction = JointFriction(active)
-        self.stops = JointStops(active, joint_stops, loops=True)
+        self.stops = JointStops(active, joint_stops)
         # Dry friction acts by its state, not by the sign of a velocity as in the kernels.
         self.mechanism = without_dry_friction(active) if len(self.friction) else active
         self._loop_places = [k for k, loop in enumerate(mechanism.loops) if loop.name not in self.open_loops]

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError
+from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
-from setsu.native.compiled_code import entry
+from setsu.native.compiled_code import entry, machine
 from setsu.native.control_flow import compiled
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import READY, Ask, Clock, Drive, drive, make_clock, make_drive
@@ -37,7 +38,6 @@ from setsu.simulation.sampling import make_sampling
 from setsu.simulation.setting_up import Settings
 from setsu.simulation.stability import warn_of_lost_energy
 from setsu.simulation.stages import Rows, make_method, make_stages
-from setsu.simulation.tableaus import EXPLICIT
 from setsu.simulation.transitions import begin, change_loop, switch
 
 __all__ = ["ConstrainedWorld"]
@@ -165,7 +165,7 @@ class ConstrainedWorld(Block):
         self._books = [Book(pages) for pages in own]
         c, e, y, d, p, g = self._books
         space = self.space.arguments
-        self.run = entry(
+        self.machine = machine(
             run_constrained, Book(self._method), Book(self._implicit), c, e, y, d, p, g, Book(self.records), *space
         )
         self._find_torque = entry(_drive, c, y, d)
@@ -240,6 +240,11 @@ class ConstrainedWorld(Block):
     def _show(self) -> None:
         """State of the world where the simulator reads it."""
         self.arrays.q[...], self.arrays.v[...] = self.rows.q, self.rows.v
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether steps without records need nothing of Python but torques."""
+        return not (self._changes or len(self._drives))
 
     def call(self) -> Ask:
         """Let the machine run until it asks, to the next change of structure at most."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,21 @@ from setsu.simulation.joint_servo import ServoRun, single_coordinates
 
 __all__ = ["bind_motion", "in_arena", "make_motion"]
 
+Floats = NDArray[np.float64]
+
 _LINE = 64  # bytes
 
 
-def in_arena(*workspaces: Any) -> tuple[tuple[Any, ...], NDArray[np.uint8]]:
-    """Return the workspaces (named tuples) with all arrays that a step may change in one block, and that block."""
+def in_arena(*workspaces: Any, last: Sequence[Any]) -> tuple[tuple[Any, ...], Floats, list[int]]:
+    """Return the workspaces (named tuples) with all arrays that a step may change in one block, and that block.
+
+    last: arrays that stand at its end, in this order, and where each of them begins, in numbers of the block.
+    """
     places: dict[int, int] = {}
     size = 0
-    for array in mutable_arrays(map(Book, workspaces)):
+    behind = {id(array): k for k, array in enumerate(last)}
+    arrays = mutable_arrays(map(Book, workspaces))
+    for array in sorted(arrays, key=lambda array: behind.get(id(array), -1)):
         places[id(array)] = size
         size += -(-array.nbytes // _LINE) * _LINE
     arena = np.zeros(size, dtype=np.uint8)
@@ -38,7 +46,8 @@ def in_arena(*workspaces: Any) -> tuple[tuple[Any, ...], NDArray[np.uint8]]:
         view[...] = array
         return view
 
-    return tuple(type(pages)(*map(moved, pages)) for pages in workspaces), arena
+    begins = [places.get(id(array), size) // 8 for array in last]
+    return tuple(type(pages)(*map(moved, pages)) for pages in workspaces), arena.view(np.float64), begins
 
 
 def make_motion(m: Mechanism, servo: ServoRun | None) -> Motion:

@@ -80,7 +80,7 @@ class Records(NamedTuple):
 
     q: Floats  # (room, nq)
     motion: Floats  # (room, 5, nv) velocity, acceleration, torque, torque of joint stops, dry friction
-    axes: Floats  # (room, f) dry friction along free axes of joints that close loops
+    axes: Floats  # (room, f) dry friction and stops along free axes of joints that close loops
     touches: (
         Floats  # (room, 12) of a point that touches: row, point; force (N), place (m), normal part of the force (N),
     )
@@ -265,7 +265,11 @@ def _record(c, scene: Scene, problem: Problem, motion: Motion, held: HeldRows, r
         c = problem.contacts[index]
         if c.point == STOP:
             s = scene.stops[c.face]
-            records.motion[row, 3, s.velocity] += s.sign * s.lever * c.impulse[0] / h
+            force = s.sign * s.lever * c.impulse[0] / h
+            if s.axis < 0:
+                records.motion[row, 3, s.velocity] += force
+            else:
+                records.axes[row, s.axis] += force
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
         out = records.touches[records.counts[1]]

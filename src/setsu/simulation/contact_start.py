@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from setsu.contact import Environment
 from setsu.contact.deep_start import deep_point, shallow_depth
 from setsu.contact.scene import Scene
-from setsu.dynamics import mass_matrix
+from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.simulation.joint_stops import JointStops
@@ -37,13 +37,6 @@ def refuse_contact_run(m: Mechanism, settings: Settings) -> None:
     materials += [p.material for p in settings.environment.polygons if p.material] if settings.environment else []
     if solver != "default" and any(x.torsional or x.rolling or x.stiffness for x in materials):
         raise InputError(f"simulate: torsional, rolling, stiffness of materials: {solver} knows none of them")
-    stops = JointStops(m, settings.joint_stops, loops=True)
-    if (stops.axis >= 0).any():
-        name = stops.names[int(np.argmax(stops.axis >= 0))]
-        raise InputError(
-            f"simulate: joint_stops: the {name}, a joint that closes a loop, cannot be combined with an environment; "
-            "expected limits in joints of the tree (setsu.move_cut moves the cut)"
-        )
     for contact in settings.contacts:
         if contact.friction or not contact.bilateral:
             raise InputError(
@@ -92,13 +85,22 @@ class StartCheck:
         return shallow_depth(self._environment, places, self._radius, _DEEPEST_START)
 
 
-def begin_at_stops(m: Mechanism, stops: JointStops, scene: Scene, q: Floats) -> None:
-    """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py)."""
-    for gap, name in zip(stops.gaps(q), stops.names, strict=True):
-        if gap < -_BEYOND_START:
-            raise InputError(
-                f"simulate: q0 is {-gap:.6g} (m or rad) beyond the {name}; expected a state within the limits"
-            )
+def begin_at_stops(m: Mechanism, stops: JointStops, scene: Scene, q: Floats, place: Floats, rows: Floats) -> None:
+    """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py).
+
+    place (f,), rows (f, nv): of the free axes of joints that close loops.
+    """
+    gaps = stops.gaps(q, place)
+    worst = int(gaps.argmin())
+    if gaps[worst] < -_BEYOND_START:
+        raise InputError(
+            f"simulate: q0 is {-gaps[worst]:.6g} (m or rad) beyond the {stops.names[worst]}; expected a state within "
+            "the limits"
+        )
     if m.total_mass > 0.0:
-        inertia = np.diag(mass_matrix(m, q))[stops.velocity]
+        M = native_function(m, "mass_matrix").fast(q)
+        inertia = np.where(stops.axis < 0, M.diagonal()[stops.velocity], 0.0)
+        for k in np.flatnonzero(stops.axis >= 0):
+            row = rows[stops.axis[k]]
+            inertia[k] = 1.0 / (row @ np.linalg.solve(M, row))
         scene.stops["lever"] = np.sqrt(inertia / m.total_mass)

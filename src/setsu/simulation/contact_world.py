@@ -7,7 +7,6 @@ open and close at the first step that begins at, or after, the time asked for.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -23,17 +22,19 @@ from setsu.contact.convex_tables import make_shapes
 from setsu.contact.overlaps import settle_overlaps
 from setsu.contact.scene import UNCONVERGED
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
-from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
+from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy
 from setsu.dynamics.catalogue import native_function
-from setsu.errors import ModelWarning
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.mechanism.reductions import without_bearings
 from setsu.native.array_book import Book
-from setsu.native.compiled_code import entry
+from setsu.native.compiled_code import entry, machine
+from setsu.native.machine_calls import Hold
 from setsu.simulation.block import Arrays, Block, Failure
-from setsu.simulation.clock import READY, Ask, make_clock, make_drive
+from setsu.simulation.clock import BAD_NUMBERS, READY, Ask, make_clock, make_drive
 from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
 from setsu.simulation.contact_machine import EVENT_KINDS, DriveTables, Records, make_records, run_contact
+from setsu.simulation.contact_reset import INSIDE, begin_anew, make_fresh
 from setsu.simulation.contact_start import (
     CONTACT_SOLVERS,
     StartCheck,
@@ -41,6 +42,7 @@ from setsu.simulation.contact_start import (
     finder_of_contacts,
     refuse_contact_run,
 )
+from setsu.simulation.contact_warnings import warn_of_little_room, warn_of_unconverged
 from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.events import EventReport, initially_open
 from setsu.simulation.held_loops import HeldLoops
@@ -83,15 +85,15 @@ class ContactWorld(Block):
         self.mechanism, self.arrays, self.first, self.step = m, arrays, first, settings.step
         self._settings = settings
         self._servo = ServoRun(settings.law, m) if isinstance(settings.law, JointServo) else None
-        self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events), self._drives)
         self._changes = list(settings.events)
         self.stops = JointStops(m, settings.joint_stops)
         s, environment = self.stops, settings.environment
+        in_loops = bool((s.axis >= 0).any())
+        self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events), self._drives, in_loops)
         assert environment is not None
         self.environment = environment
-        self.scene = scene.make_scene(
-            m, environment, scene.make_stops(s.coordinate, s.velocity, s.sign, s.limit, np.ones(len(s)))
-        )
+        stops = scene.make_stops(s.coordinate, s.velocity, s.axis, s.sign, s.limit)
+        self.scene = scene.make_scene(m, environment, stops)
         self.pairs = shape_pairs(m, environment, bool(finder), settings.exclude)
         self.coal = BodyPairs(self.pairs) if finder == "coal" else None
         self.shapes = make_shapes(self.pairs if finder != "coal" else ShapePairs(), m.n_bodies)
@@ -104,11 +106,15 @@ class ContactWorld(Block):
         if self.loops.acts_along_axes:
             # What acts along an axis of a loop joint couples branches of the tree.
             self.scene = self.scene._replace(parent=np.arange(m.nv) - 1)
-        self.tree = tree.make_tree(m, np.unique(self.scene.stops["velocity"]))
+        self.tree = tree.make_tree(m, scene.stopped_velocities(self.scene))
         self._smooth = without_bearings(without_dry_friction(m))
-        made = (self.scene, self.tree, self.problem, make_motion(m, self._servo), self.shapes, self.pair_log)
-        moved, self._arena = in_arena(*made)
-        self.scene, self.tree, self.problem, self.motion, self.shapes, self.pair_log = moved
+        made = (self.scene, self.tree, self.problem, make_motion(m, self._servo))
+        last = (self.problem.pairs, self.problem.contacts)
+        # Without pairs of shapes, nothing is written to their tables.
+        touching = (self.shapes, self.pair_log) if self.pairs.names else ()
+        moved, arena, begins = in_arena(*made, *touching, last=last)
+        self.scene, self.tree, self.problem, self.motion = moved[:4]
+        self.shapes, self.pair_log = moved[4:] or (self.shapes, self.pair_log)
         self._bound = bind_motion(m, self._smooth, self.motion, self.shapes)
         self._start = StartCheck(environment, self.scene, point_names(m))
         vectors = self.motion.vectors
@@ -139,8 +145,9 @@ class ContactWorld(Block):
         of_servo = self._servo is not None and self._servo.needs_state
         self._needs_python = self.coal is not None or of_servo or len(self._drives) > 0 or m.has_bearings
         self._is_plain = not (self._changes or self._needs_python or self._servo is not None)
+        self._initially_open = frozenset(initially_open(settings.events))
+        self._fresh = Book(make_fresh(arena, begins, self.scene, self.problem))
         self.begin_records(1)
-        self._fresh = self._arena.copy()
 
     # Workspaces ----------------------------------------------------------------------------------------------------
 
@@ -154,7 +161,11 @@ class ContactWorld(Block):
         own = (self.clock, self.rows, self.drive, self.sampling, self.scene, self.tree, self.problem, self.motion)
         self._books = [Book(pages) for pages in own]
         rest = [Book(pages) for pages in (self.tables, self.records, self.shapes, self.pair_log)]
-        self.run = entry(run_contact, *self._books, *rest, self.loops.compiled)
+        self.machine = machine(run_contact, *self._books, *rest, self.loops.compiled)
+        clock, rows, _, _, scene_book, _, problem, motion = self._books
+        self._begin_anew = entry(
+            begin_anew, self._fresh, clock, rows, scene_book, problem, motion, *rest[:2], self.loops.compiled
+        )
 
     def books(self) -> Iterable[Book]:
         """All workspaces that a step changes, but the records."""
@@ -169,31 +180,27 @@ class ContactWorld(Block):
     def reset(self, rows: Ints) -> None:
         """Begin anew with the state that stands in the arrays."""
         m, a, motion = self.mechanism, self.arrays, self.motion
-        q, v = a.q[0].copy(), a.v[0].copy()
         self._changes = [change for change in self._settings.events if change.time >= a.t[0]]
-        self.loops.restart(initially_open(self._settings.events))
+        self.loops.restart(self._initially_open)
         # Impulses and depths that are remembered belong to the run before.
-        self._arena[:] = self._fresh
-        motion.q[:], motion.vectors[stepping.V] = q, v
-        motion.poses[:] = motion.poses_start[:] = native_function(m, "body_poses").fast(q)
-        if motion.elastic[0]:
-            motion.energies[stepping.POTENTIAL] = potential_energy(m, q)
+        found = self._begin_anew()
+        self._events = []
+        if found == BAD_NUMBERS:
+            raise InputError(f"simulate: the poses of {m.name} at q0 are not finite")
         if len(self.shapes.shapes):
-            settle_overlaps(m, self.pairs, self.shapes, (Book(self.shapes), Book(self.problem)), self.problem, q)
-        depth = self._start.depth(motion.poses)
-        # A drive puts in what it takes.
-        motion.energies[stepping.GIVEN] = np.inf if len(self._drives) else depth * motion.creep[1]
-        self.loops.refuse_violations(float(a.t[0]), q, v)
+            settle_overlaps(m, self.pairs, self.shapes, (Book(self.shapes), Book(self.problem)), self.problem, motion.q)
+        if found == INSIDE:
+            motion.energies[stepping.GIVEN] = self._start.depth(motion.poses) * motion.creep[1]
+        if len(self._drives):
+            motion.energies[stepping.GIVEN] = np.inf  # a drive puts in what it takes
+        if self.loops.count:
+            self.loops.refuse_violations(float(a.t[0]), motion.q, motion.vectors[stepping.V])
         if len(self.stops):
-            begin_at_stops(m, self.stops, self.scene, q)
-        self.loops.compiled.work.pages.axis_end[:] = 0.0
+            begin_at_stops(m, self.stops, self.scene, motion.q, *self.loops.axes(motion.q))
         if m.has_bearings:
             self._take_loads(np.zeros(m.nv), np.zeros((m.n_bodies, 6)))
-        self.clock.frozen[:], self.clock.failure[0], self.clock.answered[0] = 0, -1, 0
-        self.clock.phase[0], self.clock.stage[0] = READY, -1
-        self.rows.start[:] = a.t
-        self.records.sums[:], self.records.counts[:], self._events = 0.0, 0, []
-        self._change_loops()
+        if self._changes:
+            self._change_loops()
 
     @property
     def events(self) -> list[EventReport]:
@@ -224,14 +231,25 @@ class ContactWorld(Block):
             self.tables.first[0] = before
         self.clock.asks[0] = int(self.clock.asks[0] or self._needs_python)
 
-    def go(self, steps: int) -> Ask:
-        """Take so many steps under a torque given anew, without records, until the machine asks."""
-        if self._is_plain:
-            self.clock.order[0], self._final, self._t0 = steps, False, None
-        else:
-            self.new_torque()
-            self.set_run(0, steps, 0.0, 0, False)
-        return self.call()
+    @property
+    def is_plain(self) -> bool:
+        """Whether steps without records need nothing of Python but torques."""
+        return self._is_plain
+
+    @property
+    def watched(self) -> Ints:
+        """(1,) not zero when contacts between shapes were left out."""
+        return self.problem.counts[_LEFT_OUT : _LEFT_OUT + 1]
+
+    def quick_way(self, constant: Floats) -> Hold | None:
+        """Return hold(torque, steps), or None where steps are prepared in Python: see Block."""
+        self._final, self._t0 = False, None
+        return super().quick_way(constant)
+
+    def notice(self) -> None:
+        """Say what was noticed in steps that Python was not asked in."""
+        if self.problem.counts[_LEFT_OUT]:
+            self._warn_of_little_room()
 
     def call(self) -> Ask:
         """Let the machine run until it asks; before the step that only tells what acts at the end, keep the state."""
@@ -241,7 +259,7 @@ class ContactWorld(Block):
                 due = [self._step_of(change.time) for change in self._changes]
                 self.clock.target[0] = min([self._target, *(k for k in due if k > self.clock.done[0])])
             ask = super().call()
-            if self.problem.counts[7]:
+            if self.problem.counts[_LEFT_OUT]:
                 self._warn_of_little_room()
             if ask is not Ask.DONE:
                 if self._needs_python and ask is Ask.NEED_TORQUE:
@@ -251,7 +269,8 @@ class ContactWorld(Block):
                 self.take_records()
                 self.set_state(self._before_last)
                 self._before_last = None
-                self._warn_of_unconverged()
+                if self._settings.contact_solver == "default":
+                    warn_of_unconverged(int(self.problem.counts[UNCONVERGED]))
                 return ask
             if self._cut_short():
                 continue
@@ -274,26 +293,8 @@ class ContactWorld(Block):
     def _warn_of_little_room(self) -> None:
         """Say once per run that there were more contacts between shapes than the problem holds."""
         if not self._left_out:
-            self._left_out = True
-            warnings.warn(
-                f"simulate: before t = {float(self.arrays.t[0]):.6g} s more than {len(self.problem.pairs)} places "
-                "touched at once; some were left out",
-                ModelWarning,
-                stacklevel=5,
-            )
-        self.problem.counts[7] = 0
-
-    def _warn_of_unconverged(self) -> None:
-        """Say at the end of a run in how many of its steps contact impulses did not converge."""
-        steps = int(self.problem.counts[UNCONVERGED])
-        if steps and self._settings.contact_solver == "default":
-            warnings.warn(
-                f"simulate: contact impulses of {steps} steps did not converge; these steps took the best impulses "
-                "found or, where their residual was above 1e-6, the convex friction problem, which lets sliding "
-                "contacts separate. contact_log.unconverged marks them; a shorter step may help.",
-                ModelWarning,
-                stacklevel=5,
-            )
+            warn_of_little_room(float(self.arrays.t[0]), len(self.problem.pairs))
+        self._left_out, self.watched[0] = True, 0
 
     def state(self) -> dict[str, Any]:
         """All that a step changes, as copies."""
@@ -492,6 +493,7 @@ class ContactWorld(Block):
         )
 
 
+_LEFT_OUT = 7  # of Problem.counts: 1 when there was no room for a pair
 _COLUMNS = ("q", "motion", "axes", "wrench", "totals")
 # Quantities of a recording that need forces of points, and wrenches of contacts, of every row.
 _OF_TOUCHES = {"normal_force", "friction_force", "contact_force", "contact_log"}

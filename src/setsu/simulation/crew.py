@@ -63,7 +63,7 @@ class Crew:
         while ask is not Ask.DONE:
             if ask is Ask.NEED_TORQUE:
                 if one is not None:
-                    asked[:] = acting.answer_one(one, float(t[0]), q, v)
+                    asked[:] = acting.answer_one(one, t.item(), q, v)
                 else:
                     a.asked[:] = acting.answer(a.t, a.q, a.v)
             elif not self._answered(block, ask):

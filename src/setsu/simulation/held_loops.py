@@ -45,7 +45,7 @@ class _Period(NamedTuple):
 
 
 class HeldLoops:
-    """The rows of a contact run; `compiled` is what its steps read."""
+    """The rows of a contact run; `compiled` is what its steps read. stops: whether joints of loops have some."""
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class HeldLoops:
         contacts: Sequence[SurfaceContact],
         open_loops: Iterable[str],
         drives: DrivenJoints,
+        stops: bool = False,
     ) -> None:
         from setsu.contact.held_rows import make_held_rows
 
@@ -60,7 +61,7 @@ class HeldLoops:
         self._contacts, self._drives, self._smooth = tuple(contacts), drives, without_dry_friction(mechanism)
         self._system = constraint_system(mechanism, contacts)
         bearings = any(loop.joint.has_bearing for loop in mechanism.loops)
-        self.compiled, self._kept = make_held_rows(self._system, bearings)
+        self.compiled, self._kept = make_held_rows(self._system, bearings, stops)
         self._open = set(open_loops)
         self._mark_open()
         # From which state on which system held, and which of its rows.
@@ -92,8 +93,15 @@ class HeldLoops:
 
     @property
     def acts_along_axes(self) -> bool:
-        """Whether forces act along free axes of joints that close loops."""
-        return bool(self.compiled.work.pages.acts[0])
+        """Whether forces act along free axes of joints that close loops, those of stops included."""
+        return bool(self.compiled.work.pages.acts[[0, 2]].any())
+
+    def axes(self, q: Floats) -> tuple[Floats, Floats]:
+        """Coordinates (f,) of the free axes of joints that close loops, and their rows (f, nv), at q (nq,)."""
+        if not self._system.loops.names:
+            return np.zeros(0), np.zeros((0, self._mechanism.nv))
+        rows = self._system.linearise(q[None], np.zeros((1, self._mechanism.nv)))
+        return self._system.loop_coordinates(rows.places)[0], rows.free_jacobian[0]
 
     def prescribe(self, t: float) -> None:
         """Let a step end, at time t (s), where the drives are then."""

@@ -3,7 +3,7 @@
 gap = q - lower,  gap = upper - q    of each coordinate with a finite limit                      (1)
 held: row ±1 on the coordinate's velocity, force >= 0; free: gap >= 0                            (2)
 
-Joints of the tree whose coordinates are plain numbers, and, for runs without environment, joints that close loops, with
+Joints of the tree whose coordinates are plain numbers, and joints that close loops, with
 coordinates and rates as in constraints/loop_motion.py.
 """
 
@@ -25,10 +25,9 @@ class JointStops:
 
     coordinate, velocity (n,): places in q and v, -1 for joints that close loops. axis (n,): among the free axes of
     those, or -1. sign (n,): +1 for a lower limit. limit (n,): m or rad.
-    loops: whether joints that close loops have stops.
     """
 
-    def __init__(self, mechanism: Mechanism, active: bool, loops: bool = False) -> None:
+    def __init__(self, mechanism: Mechanism, active: bool) -> None:
         found: list[tuple[str, int, int, int, float, float]] = []
         names = coordinate_names(mechanism)
         for body, coordinates, velocities in zip(mechanism.moving, mechanism.q_slices, mechanism.v_slices, strict=True):
@@ -38,7 +37,7 @@ class JointStops:
                     limit = float(getattr(mechanism, side)[d])
                     found.append((f"{side} stop of {names[d]}", coordinates.start + k, d, -1, sign, limit))
         axis = 0
-        for loop in mechanism.loops if active and loops else ():
+        for loop in mechanism.loops if active else ():
             for k in range(loop.joint.nv):
                 for side, sign in (("lower", 1.0), ("upper", -1.0)):
                     limit = float(getattr(loop.joint, side)[k])

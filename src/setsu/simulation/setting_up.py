@@ -15,12 +15,12 @@ from setsu.constraints.prescribed import Prescribed
 from setsu.contact import Environment
 from setsu.dynamics.catalogue import require_mass, require_mechanism
 from setsu.errors import InputError, ModelWarning, nearest_names
+from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism, with_contact_points
 from setsu.simulation.driven_joints import checked_prescribed
 from setsu.simulation.events import CloseLoop, OpenLoop, checked_events
 from setsu.simulation.joint_friction import has_dry_friction
 from setsu.simulation.joint_servo import JointServo
-from setsu.simulation.tableaus import EXPLICIT
 
 if TYPE_CHECKING:
     from setsu.simulation.block import Arrays, Block

@@ -13,13 +13,13 @@ from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.prescribed import Prescribed
 from setsu.contact import Environment
 from setsu.errors import InputError, ModelWarning
+from setsu.kernels.tableaus import REAL_STABILITY
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import CloseLoop, OpenLoop, checked_events
 from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.recording import Recording
 from setsu.simulation.setting_up import positive
 from setsu.simulation.stability import fastest_decay
-from setsu.simulation.tableaus import REAL_STABILITY
 from setsu.simulation.torques import TorqueInput
 
 __all__ = ["simulate"]

@@ -20,6 +20,7 @@ from setsu.contact import Environment, Polygon
 from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
+from setsu.native.machine_calls import NOTICED, REFUSED, Hold
 from setsu.simulation.arguments import chosen_rows, count_worlds, split_duration, states_of, vector
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import Ask
@@ -41,6 +42,7 @@ Ints = NDArray[np.int64]
 Progress = Callable[[str, float], None]
 
 _ROOM = 512  # rows of records kept in the machine at once
+_ONLY = np.zeros(1, dtype=np.int64)  # the world of a block that has one
 _PIECE = 500  # steps between which Ctrl-C and progress have their turn
 
 
@@ -98,14 +100,13 @@ class Simulator:
         self._threads = threads
         m = self.mechanism = self.settings.mechanisms[0]
         self._arrays = Arrays(self._count, m.nq, m.nv)
+        self._add, self._nothing = fast_function(m, "integrate"), np.zeros(m.nv)
         self._torque_shapes = ((self._count, m.nv), (m.nv,))[0 if self._batched else 1 :]
         self._source = self._make_source([self.settings.function_or_array])
         self._blocks: list[Block] = make_blocks(self.settings, self._arrays, self._batched, self._answer_one)
         self._crew = Crew(self._blocks, self._arrays, threads, self._batched, self._source)
         self._present: Recording | None = None
         self._pushing = self._started = False
-        self._quick: Callable[[int], Ask] | None = None
-        self._held_row = self._arrays.held[0]
         self._use(self._source)
 
     # State ---------------------------------------------------------------------------------------------------------
@@ -122,19 +123,26 @@ class Simulator:
         if isinstance(time, bool) or not isinstance(time, int | float | np.floating) or not math.isfinite(time):
             raise InputError(f"Simulator.reset: time: expected a finite number, got {time!r:.80}")
         # Adding nothing scales quaternions to length one.
-        add, place = fast_function(m, "integrate"), slice(None) if rows is None else which
-        a.q[place] = add(q_new, np.zeros((len(q_new), m.nv))) if self._batched else add(q_new[0], np.zeros(m.nv))
+        add, nothing = self._add, self._nothing
+        place = slice(None) if rows is None else which
+        a.q[place] = add(q_new[0], nothing) if len(q_new) == 1 else add(q_new, np.zeros((len(q_new), m.nv)))
         a.v[place], a.t[place], a.t0[place], a.k[place] = v_new, time, time, 0
-        for block in self._blocks:
-            inside = which
-            if self._batched:
-                inside = which[(which >= block.first) & (which < block.first + block.count)] - block.first
-            if inside.size:
-                block.forget_samples(inside)
-                block.reset(inside)
-        self._crew.stops = {k: why for k, why in self._crew.stops.items() if k not in which}
+        a.held[place] = self._source.constant[place]
+        if self._crew.stops:
+            self._crew.stops = {k: why for k, why in self._crew.stops.items() if k not in which}
+            a.asked[place] = 0.0  # it may be what stopped them
+        for block, inside in self._rows_of_blocks(which):
+            block.forget_samples(inside)
+            block.reset(inside)
         self._present, self._started = None, True
         self._find_quick_way()
+
+    def _rows_of_blocks(self, which: Ints) -> Iterable[tuple[Block, Ints]]:
+        """The blocks that hold these worlds, and their numbers there."""
+        if len(self._blocks) == self._count:
+            return ((self._blocks[k], _ONLY) for k in which.tolist())
+        each = ((block, which[(which >= block.first) & (which < block.first + block.count)]) for block in self._blocks)
+        return ((block, inside - block.first) for block, inside in each if inside.size)
 
     @property
     def time(self) -> Any:
@@ -172,16 +180,17 @@ class Simulator:
 
     def step(self, torque: ArrayLike | None = None, steps: int = 1) -> None:
         """Take steps under a torque (nv,) or (count, nv) that is held meanwhile, beside the law of the simulator."""
-        fits = torque is None or (type(torque) is np.ndarray and torque.shape == self._row)
-        if self._quick and fits and type(steps) is int and steps > 0:
-            given = 0.0 if torque is None else torque
-            if self._row_constant is None:
-                self._held_row[:] = given
-            else:
-                np.add(self._row_constant, given, self._held_row)
-            self._present = None
-            if (ask := self._quick(steps)) is not Ask.DONE:
-                self._crew.go_on(self._blocks[0], ask)
+        self._present = None
+        ask = self._quick(torque, steps)
+        if ask != Ask.DONE:
+            self._go_on(ask, torque, steps)
+
+    def _go_on(self, ask: int, torque: ArrayLike | None, steps: int) -> None:
+        """Finish a step that Python has something to do with."""
+        if ask != REFUSED:
+            self._blocks[0].notice()
+            if ask != NOTICED:
+                self._crew.go_on(self._blocks[0], Ask(ask))
                 self._end_step()
             return
         self._require_state("step")
@@ -195,7 +204,6 @@ class Simulator:
             np.add(self._source.constant, given, held)
         if type(steps) is not int or steps < 1:
             raise InputError(f"Simulator.step: steps: expected a whole number, at least 1, got {steps!r}")
-        self._present = None
         for block in self._blocks:
             block.new_torque()
         while self._sampled and steps:
@@ -216,9 +224,8 @@ class Simulator:
     def _find_quick_way(self) -> None:
         """One world that a torque from outside moves goes through one call of its machine."""
         plain = self._started and not (self._batched or self._crew.stops or self._pushing or self._sampled)
-        self._quick = self._blocks[0].go if plain else None
-        constant = self._source.constant[0]
-        self._row, self._row_constant = constant.shape, constant if constant.any() else None
+        way = self._blocks[0].quick_way(self._source.constant[0]) if plain else None
+        self._quick: Hold = way or _no_quick_way
 
     def derivatives(self, torque: ArrayLike | None = None) -> StepDerivatives:
         """Return the exact derivatives of the next step under a torque (nv,) or (count, nv); nothing moves.
@@ -342,11 +349,9 @@ class Simulator:
         if body not in self.mechanism.body_names:
             raise InputError(f"Simulator.push: unknown body {body!r}{nearest_names(body, self.mechanism.body_names)}")
         number = self.mechanism.body_names.index(body)
-        for block in self._blocks:
-            inside = which[(which >= block.first) & (which < block.first + block.count)] - block.first
-            if inside.size:
-                block.push(number, inside, *vectors)
-        self._pushing, self._quick = True, None
+        for block, inside in self._rows_of_blocks(which):
+            block.push(number, inside, *vectors)
+        self._pushing, self._quick = True, _no_quick_way
 
     def _end_pushes(self) -> None:
         for block in self._blocks if self._pushing else ():
@@ -440,6 +445,7 @@ class Simulator:
             self._present = self._recording(self._arrays.t[:1].copy())
             for block, state in zip(self._blocks, states, strict=True):
                 block.set_state(state)
+            self._find_quick_way()
         return self._present
 
     def imu(self, frame: str) -> Any:
@@ -465,6 +471,11 @@ class Simulator:
         if recording is not None and laws:
             why += unstable_loop(recording.q, recording.v, " + ".join(map(law_name, laws)))
         raise SimulationStopped(f"simulate: {why}", recording)  # type: ignore[arg-type]
+
+
+def _no_quick_way(torque: object, steps: object) -> int:
+    """What `step` meets where there is more to do than to hold a torque."""
+    return REFUSED
 
 
 # Quantities of the present state that a simulator offers, named as in a recording.

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.dynamics.catalogue import native_function
+from setsu.kernels.tableaus import Tableau
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import part, run_bound
-from setsu.simulation.tableaus import Tableau
 
 __all__ = [
     "Method",

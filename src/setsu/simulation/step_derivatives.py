@@ -40,13 +40,13 @@ from setsu.dynamics import (
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.configuration_derivatives import chart, chart_rates
 from setsu.errors import InputError
+from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism
 from setsu.mechanism.loop_constraints import refuse_loop_constraints
 from setsu.simulation.contact_step import refuse_contact_step
 from setsu.simulation.contact_step_derivatives import contact_step_derivatives
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.joint_servo import JointServo, ServoRun
-from setsu.simulation.tableaus import EXPLICIT
 
 __all__ = [
     "StepDerivatives",

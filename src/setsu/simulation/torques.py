@@ -17,6 +17,7 @@ from setsu.mechanism import Mechanism
 __all__ = ["Source", "TorqueInput", "law_name"]
 
 Floats = NDArray[np.float64]
+_FLOAT64 = np.dtype(np.float64)
 TorqueInput = ArrayLike | Callable[..., ArrayLike] | None
 
 
@@ -110,13 +111,24 @@ class Source:
             else:
                 # Copies: a controller that writes into its arguments must not move the mechanism.
                 what = f"simulate: torque function {law_name(function)} at t = {t.min():.9g} s"
-                total += self._checked(_asked(function, what, t.copy(), q.copy(), v.copy()), what)
+                try:
+                    value = function(t.copy(), q.copy(), v.copy())
+                except InputError:
+                    raise
+                except Exception as problem:
+                    raise _raised(problem, what) from problem
+                total += self._checked(value, what)
         return total
 
     def answer_one(self, function: Any, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque (nv,) of one function for one world."""
-        value = _asked(function, None, t, q.copy(), v.copy())
-        if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == v.shape:
+        try:
+            value = function(t, q.copy(), v.copy())
+        except InputError:
+            raise
+        except Exception as problem:
+            raise _raised(problem, f"simulate: torque function {law_name(function)} at t = {t:.9g} s") from problem
+        if type(value) is np.ndarray and value.dtype == _FLOAT64 and value.shape == v.shape:
             return value
         what = f"simulate: torque function {law_name(function)} at t = {t:.9g} s"
         return _numbers(value, v.shape, what, self._mechanism.name)
@@ -135,14 +147,8 @@ class Source:
         return numbers
 
 
-def _asked(function: Any, what: str | None, t: Any, q: Floats, v: Floats) -> Any:
-    try:
-        return function(t, q, v)
-    except InputError:
-        raise
-    except Exception as problem:
-        where = what or f"simulate: torque function {law_name(function)} at t = {t:.9g} s"
-        raise InputError(f"{where} raised {type(problem).__name__}: {problem}") from problem
+def _raised(problem: Exception, where: str) -> InputError:
+    return InputError(f"{where} raised {type(problem).__name__}: {problem}")
 
 
 def _numbers(value: Any, shape: tuple[int, ...] | None, what: str, name: str) -> Floats:

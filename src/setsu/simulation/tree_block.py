@@ -12,7 +12,7 @@ from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, pot
 from setsu.dynamics.catalogue import require_mass
 from setsu.mechanism import Mechanism
 from setsu.native.array_book import Book
-from setsu.native.compiled_code import entry
+from setsu.native.compiled_code import machine
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import make_clock, make_drive
 from setsu.simulation.lazy_field import NotRecorded
@@ -83,7 +83,7 @@ class TreeBlock(Block):
         self._books = [
             Book(pages) for pages in (self.clock, self.rows, self.drive, self.sampling, self.work, self.stages)
         ]
-        self.run = entry(run_tree, self._method, *self._books, Book(self.records))
+        self.machine = machine(run_tree, self._method, *self._books, Book(self.records))
 
     @property
     def row_bytes(self) -> int:

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from setsu import scenario as scenarios
 from setsu.constraints import Cylinder, Plane, Sphere
-from setsu.dynamics import body_poses, mass_matrix
+from setsu.dynamics import body_poses
 from setsu.mechanism import Mechanism
 from setsu.scenario import Prepared, Scenario
 from setsu.scenario.reading import as_data
 from setsu.scenario.schema import Integrator
 from setsu.studio.geometry import is_floating
 from setsu.studio.ground_settings import GroundSettings
+from setsu.studio.hold_gains import hold_gains
 from setsu.studio.setting_texts import FROM_FILE, named_numbers, named_texts, number_in
 
 __all__ = ["PRESENT_POSE", "ScenarioPanel"]
@@ -184,16 +185,14 @@ class ScenarioPanel:
             return {"kind": "none"}
         if self.torque.value == HOLD:
             m = self._mechanism
-            # What a joint feels while the others move freely: with more, a sampled damper could feed energy in.
-            M = mass_matrix(m, q)
-            inertia = 1.0 / np.diag(np.linalg.inv(M + 1e-12 * np.trace(M) * np.eye(m.nv)))
-            rate = 2.0 * np.pi * float(self.stiffness.value)
-            single = [(b.joint.name, inertia[w.start]) for b, w in zip(m.moving, m.v_slices, strict=True)
-                      if b.joint.nq == 1]  # fmt: skip
+            stiffness, damping = hold_gains(
+                m, q, float(self.stiffness.value), float(self.damping.value), float(self.step.value) / 1e3
+            )
+            single = [(b.joint.name, w.start) for b, w in zip(m.moving, m.v_slices, strict=True) if b.joint.nq == 1]
             return {
                 "kind": "joint_feedback",
-                "stiffness": {name: float(part * rate**2) for name, part in single},
-                "damping": {name: float(2.0 * self.damping.value * rate * part) for name, part in single},
+                "stiffness": {name: float(stiffness[place]) for name, place in single},
+                "damping": {name: float(damping[place]) for name, place in single},
                 "gravity_compensation": bool(self.gravity.value),
             }
         pairs = named_texts(self.values.value, "torque")

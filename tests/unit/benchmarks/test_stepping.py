@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from setsu.benchmarks import simulator as stepping
+from setsu.benchmarks import stepping_report as report
 from setsu.benchmarks.machine import describe_machine
 
 mujoco = pytest.importorskip("mujoco")
@@ -28,6 +29,21 @@ def test_the_twins_move_alike(subjects: dict[str, stepping._Subject]) -> None:
     np.testing.assert_allclose(sim.v, subject.data.qvel, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["quadruped on the floor", "humanoid on the floor"])
+def test_both_engines_stand_on_the_floor_from_the_start(subjects: dict[str, stepping._Subject], name: str) -> None:
+    """A twin that still falls has nothing to solve, and its steps are no measure."""
+    subject = subjects[name]
+    sim = subject.simulator()
+    subject.begin(mujoco)
+    for step in range(4):
+        sim.step()
+        mujoco.mj_step(subject.model, subject.data)
+        # Feet that begin exactly on the floor touch it for MuJoCo once they have sunk in.
+        assert subject.data.ncon >= (4 if step else 0)
+        assert (np.asarray(sim.contact_force)[:, 2] > 0.0).sum() >= 4
+    np.testing.assert_allclose(sim.q[:3], subject.data.qpos[:3], atol=1e-4)
+
+
 def test_the_laws_of_both_engines_hold_the_arm(subjects: dict[str, stepping._Subject]) -> None:
     subject = subjects["PUMA 560"]
     for way in stepping._WAYS.values():
@@ -42,11 +58,26 @@ def test_the_laws_of_both_engines_hold_the_arm(subjects: dict[str, stepping._Sub
 
 def test_tables_and_json_hold_every_row(tmp_path: Path) -> None:
     rows = (
-        stepping.SteppingRow("arm", "bare", 2.0, 10.0, 1.0),
-        stepping.SteppingRow("arm", "many worlds", 2.0, 10.0, 20.0, 256, 2),
+        report.SteppingRow("arm", "bare", 2.0, 10.0, 1.0),
+        report.SteppingRow("arm", "many worlds", 2.0, 10.0, 20.0, 256, 2),
     )
-    study = stepping.SteppingStudy(stepping.ROLLOUT, describe_machine(), {"Setsu": "0", "MuJoCo": "0"}, rows)
-    data = stepping.stepping_as_json(study)
+    study = report.SteppingStudy(
+        report.ROLLOUT, describe_machine(), {"Setsu": "0", "MuJoCo": "0"}, rows,
+        together=(report.TogetherRow("arm", 1.0, 1.1),),
+        overheads=(report.OverheadRow("arm", 5.0, 4.0), report.OverheadRow("leg", 9.0, 4.0)),
+        resets=(report.ResetRow("leg", 30.0, 60.0),),
+    )  # fmt: skip
+    data = report.stepping_as_json(study)
     assert [(row["ratio"], row["met"]) for row in data["rows"]] == [(5.0, True), (5.0, False)]
-    stepping.write_stepping_json(study, tmp_path / "rollout.json")
-    assert stepping.stepping_tables(study) is not None
+    assert [(row["overhead"], row["met"]) for row in data["overheads"]] == [(1.0, True), (5.0, False)]
+    assert [row["met"] for row in (*data["together"], *data["resets"])] == [True, False]
+    report.write_stepping_json(study, tmp_path / "rollout.json")
+    assert report.stepping_tables(study) is not None
+
+
+def test_overheads_and_resets_are_measured(subjects: dict[str, stepping._Subject]) -> None:
+    subject = subjects["quadruped on the floor"]
+    row = stepping._overhead(subject, 5, 1)
+    assert row.stepped > 0.0
+    assert row.at_once > 0.0
+    assert stepping._resets(subject, 1, worlds=2).one > 0.0

@@ -1,5 +1,7 @@
 """A unit passes FMPy's validation, moves as `simulate` does, keeps and resets its state, and says why it refuses."""
 
+import json
+import re
 import subprocess
 import zipfile
 from pathlib import Path
@@ -16,6 +18,7 @@ from fmpy.validation import validate_fmu
 import setsu
 from setsu.code_generation.fmu_description import model_description, variables_of
 from setsu.command_line import main
+from setsu.kernels.tableaus import RKN4
 from setsu.sample_mechanisms import (
     five_bar,
     four_bar,
@@ -62,6 +65,18 @@ def test_unit_is_valid_and_moves_as_the_simulation_does(name: str, version: str,
     assert table.shape == expected.shape
     # Rounding, and (h |w|)^4 of the charts: angular velocities stay below 10 rad/s.
     assert np.abs(table - expected).max() <= 1e-8 * max(1.0, np.abs(expected).max())
+
+
+def test_the_integrator_of_a_unit_is_the_tableau_of_the_simulation(tmp_path: Path) -> None:
+    """One source of coefficients: what the C code adds up stands in kernels/tableaus.py, to the last bit."""
+    with zipfile.ZipFile(unit(planar_arm(2), "2.0", tmp_path)) as archive:
+        header, loop = (archive.read(f"sources/{name}").decode() for name in ("model.h", "motion.c"))
+    given = dict(re.findall(r"setsu_([AEb])\S* = ({.*});", header))
+    tables = {name: np.array(json.loads(text.translate({123: "[", 125: "]"}))) for name, text in given.items()}
+    for name, expected in (("A", RKN4.A), ("E", RKN4.shifts), ("b", RKN4.b)):
+        np.testing.assert_array_equal(tables[name], expected)
+    weights = {float(x) for x in re.findall(r"\b0\.\d+\b", loop.split("runge_kutta")[1])}
+    assert weights <= {0.0}
 
 
 CLOSED = {

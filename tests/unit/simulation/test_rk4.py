@@ -6,8 +6,8 @@ from rounding import rounding
 
 import setsu
 from setsu.benchmarks.loops_problems import four_bar_problem, motion_of_states
-from setsu.simulation.tableaus import RKN4 as TABLEAU
-from setsu.simulation.tableaus import STAGE_POSITIONS
+from setsu.kernels.tableaus import RKN4 as TABLEAU
+from setsu.kernels.tableaus import STAGE_POSITIONS
 
 A, b, c, E = TABLEAU.A, TABLEAU.b, TABLEAU.c, TABLEAU.shifts
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from rounding import assert_law
 
+from setsu.kernels.tableaus import DP8, REAL_STABILITY, RK4, RK8, RKN4, Tableau
 from setsu.simulation.implicit import make_implicit
-from setsu.simulation.tableaus import DP8, REAL_STABILITY, RK4, RK8, RKN4, Tableau
 
 RADAU = make_implicit(1)
 

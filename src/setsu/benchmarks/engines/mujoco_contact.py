@@ -1,4 +1,4 @@
-"""A floating tree of revolute joints in MuJoCo, with boxes where our mechanism has contact points."""
+"""A floating tree of revolute joints in MuJoCo, with boxes or balls where our mechanism has contact points."""
 
 from __future__ import annotations
 
@@ -82,17 +82,23 @@ def _body(m: Mechanism, children: dict[str, list[Body]], body: Body) -> str:
             f'<inertial pos="{_numbers(body.center_of_mass)}" mass="{body.mass}" '
             f'fullinertia="{_numbers([xx, yy, zz, xy, xz, yz])}"/>'
         )
-    points = np.array([point.position for point in m.contact_points if point.body == body.name])
-    if len(points):
+    mine = [point for point in m.contact_points if point.body == body.name]
+    text += "".join(_geom("sphere", [point.radius], point.position, point) for point in mine if point.radius > 0.0)
+    corners = [point for point in mine if not point.radius > 0.0]
+    if corners:
+        points = np.array([point.position for point in corners])
         low, high = points.min(axis=0), points.max(axis=0)
-        friction = next(point.material.static_friction for point in m.contact_points if point.body == body.name)
         half = np.maximum(0.5 * (high - low), 1e-3)
         center = 0.5 * (low + high) + [0.0, 0.0, half[2] - 0.5 * (high - low)[2]]
-        text += (
-            f'<geom type="box" size="{_numbers(half)}" pos="{_numbers(center)}" friction="{friction} 0.005 0.0001" '
-            'contype="2" conaffinity="1"/>'
-        )
+        text += _geom("box", half, center, corners[0])
     return text + "".join(_body(m, children, child) for child in children.get(body.name, [])) + "</body>"
+
+
+def _geom(kind: str, size: Any, center: Any, point: Any) -> str:
+    return (
+        f'<geom type="{kind}" size="{_numbers(size)}" pos="{_numbers(center)}" '
+        f'friction="{point.material.static_friction} 0.005 0.0001" contype="2" conaffinity="1"/>'
+    )
 
 
 def _numbers(values: Any) -> str:

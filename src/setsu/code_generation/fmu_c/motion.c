@@ -127,27 +127,24 @@ int motion_begin(Motion *motion, double time)
     return normalise(motion->q) || close_loops(motion->q, motion->v);
 }
 
-/* One step of h seconds: Kutta's method of order 4, stage positions bent by accelerations after Nystroem, as rkn4 in
- * `setsu.simulate`. Returns 0, or 1 when a loop does not close or a quaternion vanishes. */
+/* One step of h seconds by the tableau in model.h, one of those of `setsu.simulate`: stages add A times the rates before
+ * and bend positions by E times the accelerations; the end adds b times the rates of all.
+ * Returns 0, or 1 when a loop does not close or a quaternion vanishes. */
 static int runge_kutta(double *q, double *v, const double *tau, double h)
 {
-    static const double reach[4] = {0.0, 0.5, 0.5, 1.0};
-    static const double share[4] = {1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0};
-    static const double bend[4][3] = {{0.0, 0.0, 0.0}, {0.125, 0.0, 0.0}, {-0.17, 0.045, 0.0}, {0.09, 0.075, -0.165}};
-    double rate[4][SETSU_NQ], bent[4][SETSU_NQ], acceleration[4][SETSU_NV];
+    double rate[SETSU_STAGES][SETSU_NQ], bent[SETSU_STAGES][SETSU_NQ], acceleration[SETSU_STAGES][SETSU_NV];
     int stage, i, j;
-    for (stage = 0; stage < 4; ++stage) {
+    for (stage = 0; stage < SETSU_STAGES; ++stage) {
         double q_stage[SETSU_NQ], v_stage[SETSU_NV];
         memcpy(q_stage, q, sizeof q_stage);
         memcpy(v_stage, v, sizeof v_stage);
-        for (i = 0; stage > 0 && i < SETSU_NQ; ++i) {
-            q_stage[i] += h * reach[stage] * rate[stage - 1][i];
-            for (j = 0; j < stage; ++j) {
-                q_stage[i] += h * h * bend[stage][j] * bent[j][i];
+        for (j = 0; j < stage; ++j) {
+            for (i = 0; i < SETSU_NQ; ++i) {
+                q_stage[i] += h * (setsu_A[stage][j] * rate[j][i] + h * setsu_E[stage][j] * bent[j][i]);
             }
-        }
-        for (i = 0; stage > 0 && i < SETSU_NV; ++i) {
-            v_stage[i] += h * reach[stage] * acceleration[stage - 1][i];
+            for (i = 0; i < SETSU_NV; ++i) {
+                v_stage[i] += h * setsu_A[stage][j] * acceleration[j][i];
+            }
         }
         if (close_loops(q_stage, v_stage)) {
             return 1;
@@ -159,12 +156,12 @@ static int runge_kutta(double *q, double *v, const double *tau, double h)
         SETSU_FORWARD_DYNAMICS(q_stage, v_stage, tau, acceleration[stage]);
         coordinate_rates(q_stage, acceleration[stage], bent[stage]);
     }
-    for (stage = 0; stage < 4; ++stage) {
+    for (stage = 0; stage < SETSU_STAGES; ++stage) {
         for (i = 0; i < SETSU_NQ; ++i) {
-            q[i] += h * share[stage] * rate[stage][i];
+            q[i] += h * setsu_b[stage] * rate[stage][i];
         }
         for (i = 0; i < SETSU_NV; ++i) {
-            v[i] += h * share[stage] * acceleration[stage][i];
+            v[i] += h * setsu_b[stage] * acceleration[stage][i];
         }
     }
     return !all_finite(q, SETSU_NQ) || !all_finite(v, SETSU_NV) || normalise(q) || close_loops(q, v);
