@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import itertools
 import os
+import platform
 import sys
 import tempfile
 import threading
@@ -278,7 +279,9 @@ def _target_machine(optimise: int) -> Any:
 def _jit() -> Any:
     import llvmlite.binding as llvm
 
-    return llvm.create_lljit_compiler(_target_machine(1), use_jit_link=False, suppress_errors=False)
+    # LLVM's older linker is the quicker one, but may put data out of reach of ARM's instructions for addresses.
+    newer = platform.machine().lower() in ("arm64", "aarch64")
+    return llvm.create_lljit_compiler(_target_machine(1), use_jit_link=newer, suppress_errors=False)
 
 
 def _compile(text: str, optimise: int, passes: bool) -> bytes:

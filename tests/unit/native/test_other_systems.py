@@ -150,3 +150,24 @@ def test_a_file_another_process_holds_open_is_no_error(tmp_path: Path, monkeypat
     module = toolchain.load_native("held", lambda: "define i64 @answer() {\n ret i64 42\n}")
     assert module.addresses("answer")[0] != 0
     assert not list(tmp_path.iterdir()), "no half-written file is left"
+
+
+def test_the_linker_that_arm_needs_links_here_too(tmp_path: Path) -> None:
+    """Chosen by the name of the machine, which a process is made to believe in."""
+    script = """
+import platform
+machine, platform.machine = platform.machine(), lambda: "aarch64"
+from setsu.native import toolchain
+toolchain._jit()
+platform.machine = lambda: machine
+import numpy as np, setsu
+m = setsu.sample_mechanisms.planar_arm(2)
+print(setsu.inverse_dynamics(m, [0.1, 0.2], [0.3, 0.4], [0.5, 0.6]).tobytes().hex())
+"""
+    m = planar_arm(2)
+    expected = setsu.inverse_dynamics(m, [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    words = [sys.executable, "-c", script]
+    environment = {**os.environ, "SETSU_CACHE_DIR": str(tmp_path)}
+    found = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=300)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.strip() == expected.tobytes().hex()
