@@ -75,34 +75,32 @@ def order_nodes(p: ConeProblem):
 
 
 @part
-def _add_contact(p: ConeProblem, index):
-    """A += K_iᵀ C_i K_i (1)."""
-    C, K, A = p.ratio[index], p.jacobian, p.blocks
-    c00, c01, c02 = C[0, 0], C[0, 1], C[0, 2]
-    c10, c11, c12 = C[1, 0], C[1, 1], C[1, 2]
-    c20, c21, c22 = C[2, 0], C[2, 1], C[2, 2]
+def _add_product(p: ConeProblem, row, column, c):
+    """A += K_rowᵀ C K_column, C (9,) row by row (1), (4)."""
+    K, A = p.jacobian, p.blocks
+    c00, c01, c02, c10, c11, c12, c20, c21, c22 = c
     for s in range(2):
-        a = p.side[index, s]
+        a = p.side[row, s]
         if a < 0:
             continue
-        n, u = p.node_size[a], p.jacobian_start[index, s]
+        n, u = p.node_size[a], p.jacobian_start[row, s]
         for t in range(2):
-            b = p.side[index, t]
+            b = p.side[column, t]
             if b < 0:
                 continue
-            m, w, o = p.node_size[b], p.jacobian_start[index, t], p.slot[a, b]
+            m, w, o = p.node_size[b], p.jacobian_start[column, t], p.slot[a, b]
             for i in range(n):
                 x, y, z = K[u + i], K[u + n + i], K[u + 2 * n + i]
                 f, g, h = x * c00 + y * c10 + z * c20, x * c01 + y * c11 + z * c21, x * c02 + y * c12 + z * c22
                 if f == 0.0 and g == 0.0 and h == 0.0:
                     continue
-                row = o + i * m
+                place = o + i * m
                 if m == 6:
                     for j in range(6):
-                        A[row + j] += f * K[w + j] + g * K[w + 6 + j] + h * K[w + 12 + j]
+                        A[place + j] += f * K[w + j] + g * K[w + 6 + j] + h * K[w + 12 + j]
                 else:
                     for j in range(m):
-                        A[row + j] += f * K[w + j] + g * K[w + m + j] + h * K[w + 2 * m + j]
+                        A[place + j] += f * K[w + j] + g * K[w + m + j] + h * K[w + 2 * m + j]
 
 
 @part
@@ -115,36 +113,17 @@ def _assemble(p: ConeProblem, used):
         o, m = p.slot[i, i], p.node_size[i]
         for j in range(m):
             A[o + j * m + j] = 1.0
-    for index in range(p.counts[CONTACTS]):
-        C = p.ratio[index]
-        if C[0, 0] != 0.0:
-            _add_contact(p, index)
+    for row in range(p.counts[ROWS]):
+        C = p.ratio[row]
+        if row >= p.counts[CONTACTS] or C[0, 0] != 0.0:
+            c = C[0, 0], C[0, 1], C[0, 2], C[1, 0], C[1, 1], C[1, 2], C[2, 0], C[2, 1], C[2, 2]
+            _add_product(p, row, row, c)
     for row in range(p.counts[CONTACTS], p.counts[ROWS]):
-        _add_contact(p, row)
-        if p.ratio[p.partner[row], 0, 0] != 0.0:
-            _add_following(p, row)
-
-
-@part
-def _add_following(p: ConeProblem, row):
-    """A += K_jᵀ g_j C_inn K_in (4)."""
-    K, A, g, i = p.jacobian, p.blocks, p.slide[row, 0], p.partner[row]
-    c = p.ratio[i, 0, 0]
-    for s in range(2):
-        a = p.side[row, s]
-        if a < 0:
-            continue
-        n, u = p.node_size[a], p.jacobian_start[row, s]
-        for t in range(2):
-            b = p.side[i, t]
-            if b < 0:
-                continue
-            m, w, o = p.node_size[b], p.jacobian_start[i, t], p.slot[a, b]
-            for k in range(n):
-                f = c * (K[u + k] * g[0] + K[u + n + k] * g[1] + K[u + 2 * n + k] * g[2])
-                if f != 0.0:
-                    for j in range(m):
-                        A[o + k * m + j] += f * K[w + j]
+        normal, g = p.ratio[p.partner[row], 0, 0], p.slide[row, 0]
+        if normal != 0.0:
+            _add_product(
+                p, row, p.partner[row], (normal * g[0], 0.0, 0.0, normal * g[1], 0.0, 0.0, normal * g[2], 0.0, 0.0)
+            )
 
 
 @part

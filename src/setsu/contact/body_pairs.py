@@ -113,6 +113,8 @@ def _geometry(coal: Any, placed: PlacedShape) -> tuple[Any, float]:
             return coal.Capsule(size[0], size[1]), size[0] + 0.5 * size[1]
         case "cylinder":
             return coal.Cylinder(size[0], size[1]), float(np.hypot(size[0], 0.5 * size[1]))
+        case "ellipsoid":
+            return coal.Ellipsoid(*size), max(size)
         case _:
             mesh = load_mesh(placed.shape, placed.owner)
             return mesh.convex, float(mesh.aabb_radius + np.linalg.norm(mesh.aabb_center))

@@ -30,8 +30,8 @@ from setsu.native.control_flow import part
 
 __all__ = ["begin_descent", "descend"]
 
-# Newton steps for (2), and looks along each.
-_STEPS, _LOOKS = 30, 12
+# Looks along each Newton step for (2).
+_LOOKS = 12
 
 
 @part
@@ -127,16 +127,16 @@ def _length(p: ConeProblem, eps):
 
 
 @part
-def descend(p: ConeProblem, used, eps, goal, share):
+def descend(p: ConeProblem, used, eps, goal, most):
     """Solve (2) until |f - λ| <= goal (N s); impulses go to `impulse`. Return how many rounds it took.
 
-    share: by how much `raised` goes to where (3) wants it for the next time.
+    most: rounds. `raised` follows (3) for the next time.
     """
     rounds = 0
     while True:
         hold_couples(p)
         worst = _set_system(p, eps)
-        if worst <= goal or rounds >= _STEPS or not solve_round(p, used, True):
+        if worst <= goal or rounds >= most or not solve_round(p, used, True):
             break
         rounds += 1
         t = _length(p, eps)
@@ -150,5 +150,5 @@ def descend(p: ConeProblem, used, eps, goal, share):
         n, s, t, _ = _project(p, index, eps, x, y, z)
         p.impulse[index, 0], p.impulse[index, 1], p.impulse[index, 2] = n, s, t
         slip = math.sqrt((y + eps * s) ** 2 + (z + eps * t) ** 2)
-        p.raised[index] += share * (p.friction[index] * slip - p.raised[index])  # (3)
+        p.raised[index] = p.friction[index] * slip  # (3)
     return rounds

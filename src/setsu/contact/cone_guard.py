@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from setsu.contact.newton_solver import forget_solution
 from setsu.contact.problem import set_twists, set_velocity
 from setsu.contact.scene import TWIST, Problem
 from setsu.contact.tree import Tree
@@ -31,6 +32,7 @@ def bring_into_cones(tree: Tree, problem: Problem):
         limit_couple(c)
         for k in range(3):
             c.trial[k] = f[k]
+    forget_solution(problem)
     set_twists(tree, problem)
     for index in range(problem.counts[0]):
         c = problem.contacts[index]

@@ -29,6 +29,8 @@ from setsu.native.control_flow import code_address, compiled, part, run_on_book
 
 __all__ = [
     "CONTACTS",
+    "MOST_ROUNDS",
+    "MOST_ROUNDS_OF_FEW",
     "NODES",
     "NONE",
     "ROWS",
@@ -48,8 +50,10 @@ Ints = NDArray[np.int64]
 CONTACTS, NODES, SIZE, ROWS = range(4)
 # Entries of ConeProblem.numbers. Given: compliance of the problem and that which rounds work with (1/kg), what Newton's
 # method aims at and what counts as converged (parts of the scale of impulses). Returned: natural map in these parts,
-# rounds, 1 where it converged. Given: IMPULSES or ROUND.
-EPS, DAMPING, ACCURACY, TOLERANCE, RESIDUAL, ROUNDS, CONVERGED, TASK = range(8)
+# rounds, 1 where it converged. Given: IMPULSES or ROUND, rounds at most.
+EPS, DAMPING, ACCURACY, TOLERANCE, RESIDUAL, ROUNDS, CONVERGED, TASK, MOST = range(9)
+# Rounds that a step may take: of many trees, and of a few, whose rounds are cheap.
+MOST_ROUNDS, MOST_ROUNDS_OF_FEW = 200, 2000
 # What is asked for: impulses, or `change` and `slope` of one round from given C and e.
 IMPULSES, ROUND = 0.0, 1.0
 # No second node: the contact is with the environment.
@@ -76,10 +80,7 @@ class ConeProblem(NamedTuple):
     velocity: Floats  # (n, 3)
     trial: Floats  # (n, 3) impulse that is looked at
     given: Floats  # (n, 3) where the solution began
-    start: Floats  # (n, 3) where a stage of it begins
-    again: Floats  # (n, 3) where several factors of ρ begin
     best: Floats  # (n, 3) the impulses with the least residual so far
-    kept: Floats  # (n, 3) `best`, while a stage works with other problems in its place
     change: Floats  # (n, 3) δλ
     slope: Floats  # (n, 3) K δx
     ratio: Floats  # (n, 3, 3) C of block_elimination.py
@@ -103,7 +104,7 @@ class ConeProblem(NamedTuple):
     column: Ints  # (n,) of a soft contact: its own velocity among those of the first side (islands.py)
     members: Ints  # (n,) contacts of the step, island after island
     island_start: Ints  # (N + 1,) in members
-    numbers: Floats  # (8,) what cone_solver.py is given and gives back, EPS to TASK
+    numbers: Floats  # (9,) what cone_solver.py is given and gives back, EPS to MOST
     code: Ints  # (1,) address of cone_solver.py
 
 
@@ -140,10 +141,7 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
             velocity=floats(n, 3),
             trial=floats(n, 3),
             given=floats(n, 3),
-            start=floats(n, 3),
-            again=floats(n, 3),
             best=floats(n, 3),
-            kept=floats(n, 3),
             change=floats(n, 3),
             slope=floats(n, 3),
             ratio=floats(n, 3, 3),
@@ -167,7 +165,7 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
             column=ints(n),
             members=ints(n),
             island_start=ints(N + 1),
-            numbers=floats(8),
+            numbers=floats(9),
             code=ints(1),
         )
     )
@@ -178,10 +176,11 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
 
 
 @part
-def solve_island(p: ConeProblem, eps, damping, accuracy, tolerance):
-    """Find the impulses (cone_solver.py); return (natural map in parts of the scale, rounds, converged)."""
+def solve_island(p: ConeProblem, eps, damping, accuracy, tolerance, most):
+    """Find the impulses (cone_solver.py) in `most` rounds; return (natural map / scale, rounds, converged)."""
     x = p.numbers
     x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], x[TASK] = eps, damping, accuracy, tolerance, IMPULSES
+    x[MOST] = most
     run_on_book(p.code[0], p)
     return x[RESIDUAL], int(x[ROUNDS]), x[CONVERGED] == 1.0
 
@@ -250,6 +249,6 @@ def solve_one_round(p: ConeProblem):
 
 
 @compiled
-def solve_given(p: ConeProblem, eps, damping, accuracy, tolerance):
+def solve_given(p: ConeProblem, eps, damping, accuracy, tolerance, most):
     """`solve_island` for Python."""
-    return solve_island(p, eps, damping, accuracy, tolerance)
+    return solve_island(p, eps, damping, accuracy, tolerance, most)

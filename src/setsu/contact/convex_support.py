@@ -6,6 +6,7 @@
 | R, half | orientation of the core, its half lengths (convex_tables.py) | -, m |
 
     support = argmax d·x over the core                                        (1)  from its centre, world axes
+    ellipsoid: A² d / |A d| - r d / |d|,  A = diag(half), r: what rounds it   (2)
 
 Cost: a few operations; of a hull, a walk over its corners from a fixed one, each step to a neighbour farther along d.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.convex_tables import BOX, CYLINDER, HULL, POINT, RIM, SEGMENT, ConvexShapes
+from setsu.contact.convex_tables import BOX, CYLINDER, ELLIPSOID, HULL, POINT, RIM, SEGMENT, ConvexShapes
 from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import part
 
@@ -67,6 +68,17 @@ def _farthest_corner(tables: ConvexShapes, s, x, y, z):
 
 
 @part
+def _inside_ellipsoid(s, x, y, z):
+    """(2) in its own axes."""
+    a, b, c = s.half[0], s.half[1], s.half[2]
+    long, short = math.sqrt((a * x) ** 2 + (b * y) ** 2 + (c * z) ** 2), math.sqrt(x * x + y * y + z * z)
+    if long == 0.0:
+        return 0.0, 0.0, c - s.radius
+    r = s.radius / short
+    return x * (a * a / long - r), y * (b * b / long - r), z * (c * c / long - r)
+
+
+@part
 def support(tables: ConvexShapes, shape, dx, dy, dz):
     """(1)."""
     s = tables.shapes[shape]
@@ -76,6 +88,9 @@ def support(tables: ConvexShapes, shape, dx, dy, dz):
     if s.core == HULL:
         c = tables.corners[_farthest_corner(tables, s, x, y, z)]
         return _in_world(s, c[0], c[1], c[2])
+    if s.core == ELLIPSOID:
+        x, y, z = _inside_ellipsoid(s, x, y, z)
+        return _in_world(s, x, y, z)
     up = s.half[2] if z >= 0.0 else -s.half[2]
     if s.core == CYLINDER:
         across = math.sqrt(x * x + y * y)
@@ -103,6 +118,10 @@ def supporting_face(tables: ConvexShapes, shape, nx, ny, nz, ox, oy, oz, out):
     half = s.half
     if s.core == POINT:
         _put(out, 0, s, 0.0, 0.0, 0.0, ox, oy, oz)
+        return 1, 0.0, 0.0, 0.0, s.radius
+    if s.core == ELLIPSOID:
+        x, y, z = _inside_ellipsoid(s, x, y, z)
+        _put(out, 0, s, x, y, z, ox, oy, oz)
         return 1, 0.0, 0.0, 0.0, s.radius
     if s.core == SEGMENT:
         _put(out, 0, s, 0.0, 0.0, -half[2], ox, oy, oz)

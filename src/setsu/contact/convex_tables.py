@@ -6,11 +6,12 @@
 | capsule | segment along z | its own |
 | box | box | 0 |
 | cylinder | cylinder | 0 |
+| ellipsoid | its points moved inwards along the normal by the radius | 0.9 of the least radius of curvature |
 | mesh | the convex hull of its corners (extra `geometry`) | 0 |
 | polygon of the ground | a flat hull | 0 |
 
 A cylinder stays a cylinder, by its support function, and is no prism: it rolls smoothly, and a step with it costs less
-than one with the many corners a smooth prism would need.
+than one with the many corners a smooth prism would need. So does an ellipsoid; its core is bent everywhere too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ __all__ = [
     "BOUNDED",
     "BOX",
     "CYLINDER",
+    "ELLIPSOID",
     "HULL",
     "MOST_CORNERS",
     "MOST_FACETS",
@@ -51,8 +53,12 @@ Handle = NDArray[np.int64]
 # Kinds of polygons.
 BOUNDED, WITHOUT_END, OF_SOLID = range(3)
 # Kinds of cores.
-POINT, SEGMENT, BOX, CYLINDER, HULL = range(5)
-_CORES = {"sphere": POINT, "capsule": SEGMENT, "box": BOX, "cylinder": CYLINDER, "mesh": HULL}
+POINT, SEGMENT, BOX, CYLINDER, HULL, ELLIPSOID = range(6)
+_CORES = {
+    "sphere": POINT, "capsule": SEGMENT, "box": BOX, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID, "mesh": HULL,
+}  # fmt: skip
+# Of the least radius of curvature of an ellipsoid: what rounds its core, which is convex up to 1.
+_ROUNDED = 0.9
 
 RIM = 8
 """Points that stand for the rim of a cylinder where it stands on its end."""
@@ -66,7 +72,9 @@ _SHAPE = np.dtype(
         ("ground", "i8"),  # what of the ground it meets: EDGES, PLANES (shape_pairs.py)
         ("covered", "i8"),  # 1: its corners are contact points
         ("log", "i8"),  # number of its body and the ground in the log
-        ("half", "f8", 3),  # m: half lengths of a box; radius, radius, half length of a cylinder; 0, 0, half a segment
+        # m: half lengths of a box; radius, radius, half length of a cylinder; 0, 0, half a segment; half axes
+        # of an ellipsoid
+        ("half", "f8", 3),
         ("radius", "f8"),  # m: rounds the core
         ("first", "i8"),  # corner a search of a hull begins at
         ("corners", "i8"),  # how many a hull has
@@ -125,6 +133,10 @@ class ConvexShapes(NamedTuple):
     nodes: Any  # tree of boxes around the polygons (scene.py)
     scratch: Ints  # (2, .) work arrays of a walk over it
     velocities: Floats  # (n_bodies, 6) at the bodies' origins, world axes, m/s and rad/s
+    number: Ints  # (n, n) of the pair of two shapes, -1: none
+    near: Ints  # pairs that are near (near_pairs.py)
+    boxes: Floats  # (n, 6) lowest and highest corner of a box around each shape, m
+    order: Ints  # (n,) shapes by where their boxes begin
     kernel: Handle  # (7,) native function bound to the state and to `velocities`
 
 
@@ -162,9 +174,15 @@ def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:
         entry["normal"] = normal
     flat = _flat_hulls(ground, shapes[len(pairs.shapes) :], table, len(faces), len(rings), sum(map(len, rings)))
     looked_at = np.zeros(len(pairs.pairs), dtype=_PAIR)
-    for entry, (i, j), log in zip(looked_at, pairs.pairs, pairs.log, strict=True):
-        entry["first"], entry["second"], entry["log"] = i, j, log
-        entry["faced"] = pairs.shapes[i].hull is not None and pairs.shapes[j].covered
+    if len(looked_at):
+        looked_at["first"], looked_at["second"] = np.array(pairs.pairs).T
+        looked_at["log"] = pairs.log
+        solid_hull = np.array([placed.hull is not None for placed in pairs.shapes])
+        covered = np.array([placed.covered for placed in pairs.shapes])
+        looked_at["faced"] = solid_hull[looked_at["first"]] & covered[looked_at["second"]]
+    number = np.full((max(1, len(pairs.shapes)), max(1, len(pairs.shapes))), -1, dtype=np.int64)
+    number[looked_at["first"], looked_at["second"]] = np.arange(len(looked_at))
+    number[looked_at["second"], looked_at["first"]] = np.arange(len(looked_at))
     longest = max([RIM, *(len(loop) for loop, _ in faces), *(len(p.vertices) for p in polygons)])
     solid, edges, nodes = _ground(ground)
     return ConvexShapes(
@@ -192,6 +210,10 @@ def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:
         nodes=nodes,
         scratch=np.zeros((2, len(nodes) + 2), dtype=np.int64),
         velocities=np.zeros((n_bodies, 6)),
+        number=number,
+        near=np.zeros(max(1, len(pairs.pairs)), dtype=np.int64),
+        boxes=np.zeros((max(1, len(pairs.shapes)), 6)),
+        order=np.arange(max(1, len(pairs.shapes))),
         kernel=np.zeros(7, dtype=np.int64),
     )
 
@@ -277,11 +299,18 @@ def _fill(row: Any, placed: PlacedShape) -> tuple[Any, Floats]:
             row["radius"], row["half"] = size[0], (0.0, 0.0, 0.5 * size[1])
         case "cylinder":
             row["half"] = size[0], size[0], 0.5 * size[1]
+        case "ellipsoid":
+            row["half"], row["radius"] = size, _ROUNDED * min(size) ** 2 / max(*size, 1e-300)
         case _:
             points, center = _centered(row, *mesh_hull(placed.shape, placed.owner))
     if points is None:
-        across = np.linalg.norm(row["half"]) if row["core"] != CYLINDER else np.hypot(row["half"][0], row["half"][2])
-        row["reach"] = row["radius"] + across
+        half = row["half"]
+        if row["core"] == ELLIPSOID:
+            row["reach"] = half.max()
+        elif row["core"] == CYLINDER:
+            row["reach"] = np.hypot(half[0], half[2])
+        else:
+            row["reach"] = row["radius"] + np.linalg.norm(half)
     return points, center
 
 

@@ -182,15 +182,15 @@ def _set_center_velocities(tree: Tree, motion: Motion):
     """
     total = 0.0
     for k in range(len(motion.free_joints)):
-        root, o = motion.free_joints[k, 0], motion.free_joints[k, 1]
+        body, o = motion.free_joints[k, 0], motion.free_joints[k, 1]
         mass = x = y = z = 0.0
-        for body in range(len(tree.masses)):
-            if tree.reference[body] == root:
-                b, t = tree.inertias[NEXT, body], tree.twists[tree.last[body]]
-                x += b[0] * t[0] + t[4] * b[3] - t[5] * b[2]
-                y += b[0] * t[1] + t[5] * b[1] - t[3] * b[3]
-                z += b[0] * t[2] + t[3] * b[2] - t[4] * b[1]
-                mass += b[0]
+        while body >= 0:
+            b, t = tree.inertias[NEXT, body], tree.twists[tree.last[body]]
+            x += b[0] * t[0] + t[4] * b[3] - t[5] * b[2]
+            y += b[0] * t[1] + t[5] * b[1] - t[3] * b[3]
+            z += b[0] * t[2] + t[3] * b[2] - t[4] * b[1]
+            mass += b[0]
+            body = tree.sibling[body]
         c, f = tree.push[o], 1.0 / mass if mass > 0.0 else 0.0
         c[0], c[1], c[2] = f * x, f * y, f * z
         total += 0.5 * f * (x * x + y * y + z * z)

@@ -198,10 +198,11 @@ def try_step(tree: Tree, motion: Motion, h, exact):
         q = motion.q_next
         for i in range(3):
             q[r.coordinate + i] += r.axes[0, i] * shift[0] + r.axes[1, i] * shift[1] + r.axes[2, i] * shift[2]
-        for body in range(len(tree.reference)):
-            if tree.reference[body] == r.body:
-                for i in range(3):
-                    motion.poses_next[body, i, 3] += shift[i]
+        body = r.body
+        while body >= 0:
+            for i in range(3):
+                motion.poses_next[body, i, 3] += shift[i]
+            body = tree.sibling[body]
     return True
 
 
@@ -209,22 +210,21 @@ def try_step(tree: Tree, motion: Motion, h, exact):
 def _moment(tree: Tree, root, when):
     """First moment of a tree about its reference point O."""
     x = y = z = 0.0
-    for body in range(len(tree.reference)):
-        if tree.reference[body] == root:
-            b = tree.inertias[when, body]
-            x, y, z = x + b[1], y + b[2], z + b[3]
+    body = root
+    while body >= 0:
+        b = tree.inertias[when, body]
+        x, y, z = x + b[1], y + b[2], z + b[3]
+        body = tree.sibling[body]
     return x, y, z
 
 
 @part
 def _momentum(tree: Tree, r, out):
     """P and L of a tree at the end of the step into `out` (6,), from its `twists`; return what L is about, from O."""
-    root, mass = r.body, r.mass
+    body, mass = r.body, r.mass
     for i in range(6):
         out[i] = 0.0
-    for body in range(len(tree.reference)):
-        if tree.reference[body] != root:
-            continue
+    while body >= 0:
         b, t = tree.inertias[NEXT, body], tree.twists[tree.last[body]]
         x, y, z, u, v, w = t[0], t[1], t[2], t[3], t[4], t[5]
         out[0] += b[0] * x + v * b[3] - w * b[2]
@@ -233,9 +233,10 @@ def _momentum(tree: Tree, r, out):
         out[3] += b[2] * z - b[3] * y + (b[7] + b[9]) * u - b[5] * v - b[6] * w
         out[4] += b[3] * x - b[1] * z - b[5] * u + (b[4] + b[9]) * v - b[8] * w
         out[5] += b[1] * y - b[2] * x - b[6] * u - b[8] * v + (b[4] + b[7]) * w
+        body = tree.sibling[body]
     if r.free == 0:
         return 0.0, 0.0, 0.0
-    x, y, z = _moment(tree, root, NEXT)
+    x, y, z = _moment(tree, r.body, NEXT)
     x, y, z = x / mass, y / mass, z / mass
     out[3] -= y * out[2] - z * out[1]
     out[4] -= z * out[0] - x * out[2]
@@ -404,10 +405,11 @@ def _correct(tree: Tree, motion: Motion, r):
     x, y, z = _momentum(tree, r, r.found)
     # Inertia about the centre of mass (the joint): second moments about it, then (trace - moment).
     xx = xy = xz = yy = yz = zz = 0.0
-    for body in range(len(tree.reference)):
-        if tree.reference[body] == r.body:
-            b = tree.inertias[NEXT, body]
-            xx, xy, xz, yy, yz, zz = xx + b[4], xy + b[5], xz + b[6], yy + b[7], yz + b[8], zz + b[9]
+    body = r.body
+    while body >= 0:
+        b = tree.inertias[NEXT, body]
+        xx, xy, xz, yy, yz, zz = xx + b[4], xy + b[5], xz + b[6], yy + b[7], yz + b[8], zz + b[9]
+        body = tree.sibling[body]
     m = r.mass
     xx, xy, xz = xx - m * x * x, xy - m * x * y, xz - m * x * z
     yy, yz, zz = yy - m * y * y, yz - m * y * z, zz - m * z * z

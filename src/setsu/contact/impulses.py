@@ -21,7 +21,7 @@ from setsu.contact import newton_solver
 from setsu.contact.flight import rebound
 from setsu.contact.free_motion import Motion
 from setsu.contact.memory import is_sliding
-from setsu.contact.scene import FREE, TURNING, TWIST, Problem
+from setsu.contact.scene import FREE, ROUNDS_LEFT, TURNING, TWIST, Problem
 from setsu.contact.tree import Tree
 from setsu.contact.turning_friction import set_turn
 from setsu.native.control_flow import part
@@ -82,6 +82,7 @@ def _solve_with_friction(tree: Tree, problem: Problem):
             c.friction = c.kinetic_friction if c.slides == 1 else c.static_friction
         residual, more, good = newton_solver.solve(tree, problem)
         rounds += more
+        problem.counts[ROUNDS_LEFT] -= more
         again = False
         for index in range(problem.counts[0]):
             c = problem.contacts[index]

@@ -14,7 +14,7 @@ from setsu.contact.joint_stops import recall_stop, remember_stops
 from setsu.contact.scene import STOP, Problem, Scene
 from setsu.native.control_flow import part
 
-__all__ = ["is_sliding", "recall", "remember"]
+__all__ = ["is_sliding", "keep_impulses", "recall", "remember"]
 
 # m/s: below, a contact sticks.
 _STICKING = 1e-7
@@ -62,6 +62,29 @@ def recall(scene: Scene, problem: Problem, first):
 
 
 @part
+def keep_impulses(scene: Scene, problem: Problem):
+    """Before a step is taken again: remember the impulses found so far, as a start, and nothing else."""
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point < 0 or not c.impulse[0] > 0.0:
+            continue
+        p, slot = scene.points[c.point], 0
+        while slot < 2 and p.face[slot] >= 0 and p.face[slot] != c.face:
+            slot += 1
+        if p.face[slot] < 0:
+            if slot == 0:
+                problem.remembered[problem.counts[4]] = c.point
+                problem.counts[4] += 1
+            p.face[slot], p.slides[slot], p.steps[slot] = c.face, c.slides, 0
+            for k in range(3):
+                p.bend[slot, k] = p.former[slot, k] = 0.0
+        if p.face[slot] == c.face:
+            for k in range(3):
+                p.impulse[slot, k], p.couple[slot, k] = c.impulse[k], c.couple[k]
+    _remember_pairs(problem)
+
+
+@part
 def remember(scene: Scene, problem: Problem):
     """Keep what closed contacts did, and forget the rest."""
     for n in range(problem.counts[4]):
@@ -94,13 +117,16 @@ def _recall_pair(problem: Problem, c):
     """Start impulse of a contact between bodies: that of the nearest one of the same shapes in the step before that no
     other contact has taken, turned into its axes."""
     nearest, best = -1, math.inf
-    for k in range(problem.counts[5]):
+    shapes = problem.pairs[c.face].shapes
+    k = problem.bucket[shapes % len(problem.bucket)]
+    while k >= 0:
         kept = problem.kept[k]
-        if kept.shapes == problem.pairs[c.face].shapes and kept.taken == 0:
+        if kept.shapes == shapes and kept.taken == 0:
             p, q = kept.position, c.position
             apart = (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2
             if apart < best:
                 nearest, best = k, apart
+        k = kept.next
     if nearest >= 0:
         kept = problem.kept[nearest]
         kept.taken = 1
@@ -114,7 +140,9 @@ def _recall_pair(problem: Problem, c):
 def _remember_pairs(problem: Problem):
     """Keep what contacts between bodies did, and where; also of those that did not press, which are to find themselves
     in the next step, not the impulse of a neighbour."""
-    count = 0
+    buckets, count = len(problem.bucket), 0
+    for k in range(problem.counts[5]):
+        problem.bucket[problem.kept[k].shapes % buckets] = -1
     if problem.counts[2] > 0:
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
@@ -126,4 +154,9 @@ def _remember_pairs(problem: Problem):
                     kept.impulse[k] = E[0, k] * f[0] + E[1, k] * f[1] + E[2, k] * f[2]
                     kept.couple[k] = E[0, k] * t[0] + E[1, k] * t[1] + E[2, k] * t[2]
                 count += 1
+    # Backwards, so that each bucket lists them in their order.
+    for k in range(count - 1, -1, -1):
+        place = problem.kept[k].shapes % buckets
+        problem.kept[k].next = problem.bucket[place]
+        problem.bucket[place] = k
     problem.counts[5] = count

@@ -10,12 +10,12 @@
     δλ = e - C Pᵀδy,  δy = Λ P δλ                                             (2)  C, e: cone_laws.py (7)
 
 Where only a rigid environment is touched, Newton's method works on all trees at once, by articulated inertias
-(linear_step.py): a few full steps; where modes change it may go around between them, and the way leads over softer
-contacts, ε from 1e-3 down, with steps shortened until |F| falls and ρ of several sizes: large ones let velocities
-decide about modes, small ones impulses. What that does not settle, bodies that touch each other, mechanisms with
-constraint rows, soft contacts and those with torsional or rolling friction go island by island (islands.py) through
-cone_solver.py, which ends in a bounded number of rounds. A light body under a heavy one gives way at the speed ε λ:
-such islands are solved again with less compliance, from there.
+(linear_step.py): a few full steps. What these do not solve, bodies that touch each other, mechanisms with constraint
+rows, soft contacts and those with torsional or rolling friction go island by island (islands.py) through
+cone_solver.py, which ends in a bounded number of rounds: of those that a step has (200, up to eight trees 2000), what
+former solves of it left (ROUNDS_LEFT). Islands that are asked for what they were asked for in the solve before keep
+their impulses. A light body under a heavy one gives way at the speed ε λ: such islands are solved again with less
+compliance, from there.
 
 Why this method: measured (`setsu bench --only contact`, benchmarks/contact_methods.py) on contact problems of a
 humanoid, all to 1e-10. Falling, from the impulses of the step before: Newton 1 round, 12 µs; ADMM 240, 186 µs;
@@ -26,47 +26,40 @@ Accuracy: Newton's method aims at |F| below 1e-10 of the largest impulse; conver
 
 from __future__ import annotations
 
-import math
-
 from setsu.contact.cone_laws import follow_normal, law_blocks, law_error
 from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem, set_velocities, solve_island
 from setsu.contact.islands import find_islands, gather, has_pairs, set_roots, take_couples
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
-from setsu.contact.scene import SOFT, TURNING, TWIST, Problem
+from setsu.contact.scene import ROUNDS_LEFT, SOFT, TURNING, TWIST, Problem
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import part
 
-__all__ = ["set_trial", "solve", "take_trial"]
+__all__ = ["forget_solution", "set_trial", "solve", "take_trial"]
 
 _ACCURACY, _TOLERANCE = 1e-10, 1e-8
 _COMPLIANCE = 5e-7
 # Of the largest speed of an island: what its compliance may let in; else how much of the compliance remains, how often.
 _GIVEN_WAY, _HARDER, _HARDER_TIMES = 1e-4, 0.01, 3
-# Newton steps before the safe way is taken; full ones: |F| may climb before it falls.
+# Newton steps on all trees at once; full ones: |F| may climb before it falls.
 _BOLD = 6
-# The safe way: compliances from the first one down to the real one, and how far each but the last is solved.
-_SOFTEST, _HARDENING, _ROUGH = 1e-3, 0.1, 1e-4
-# Newton steps for each factor of ρ, shortened until |F|² falls.
-_CAREFUL = 10
-_FACTORS = (100.0, 1000.0, 1.0, 1e4, 10.0)
-_SHORTEST, _SHORTER, _DECREASE = 0.01, 0.4, 0.1
+# Contact.certified: its island is to be solved.
+_UNKNOWN = -1.0
 
 
 @part
-def _residual(tree: Tree, problem: Problem, eps, factor):
-    """Velocities and F for the trial impulses; return its largest entry (N s) and the sum of squares."""
+def _residual(tree: Tree, problem: Problem, eps):
+    """Velocities and F for the trial impulses; return its largest entry (N s)."""
     set_twists(tree, problem)
-    worst = total = 0.0
+    worst = 0.0
     for index in range(problem.counts[0]):
         c = problem.contacts[index]
         set_velocity(problem, index, TWIST, c.velocity)
         for k in range(3):
             c.velocity[k] += c.shift[k] + eps * c.trial[k]
-        f0, f1, f2 = law_error(c.trial, c.velocity, factor * c.scale, c.friction)
+        f0, f1, f2 = law_error(c.trial, c.velocity, c.scale, c.friction)
         worst = max(worst, abs(f0), abs(f1), abs(f2))
-        total += f0 * f0 + f1 * f1 + f2 * f2
-    return worst, total
+    return worst
 
 
 @part
@@ -88,85 +81,24 @@ def take_trial(problem: Problem):
 
 
 @part
-def _newton(tree: Tree, problem: Problem, eps, factor, goal, most, shortest):
-    """Newton's method on all trees at once from `impulse` until |F| <= goal (N s); return (|F|, rounds).
-
-    factor: of ρ; shortest: how short steps may get, 1: full ones.
-    """
+def _newton(tree: Tree, problem: Problem, eps, goal, most):
+    """Full Newton steps on all trees at once from `impulse` until |F| <= goal (N s); return (|F|, rounds)."""
     set_trial(problem, 0.0)
-    worst, total = _residual(tree, problem, eps, factor)
-    rounds = 0
+    worst, rounds = _residual(tree, problem, eps), 0
     while worst > goal and rounds < most:
         rounds += 1
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
-            law_blocks(c.impulse, c.velocity, factor * c.scale, c.friction, eps, c.ratio, c.rest, c.slide)
+            law_blocks(c.impulse, c.velocity, c.scale, c.friction, eps, c.ratio, c.rest, c.slide)
         if not linear_step(tree, problem):
             break
         for index in range(problem.counts[0]):
             c = problem.contacts[index]
             follow_normal(c.ratio, c.slide, c.slope, c.change)
-        length, best, best_total = 1.0, 1.0, math.inf
-        while True:
-            set_trial(problem, length)
-            worst, now = _residual(tree, problem, eps, factor)
-            if now < best_total:
-                best, best_total = length, now
-            if now < (1.0 - _DECREASE * length) * total or length <= shortest:
-                break
-            length *= _SHORTER
-        if length != best:
-            set_trial(problem, best)
-            worst, now = _residual(tree, problem, eps, factor)
-        total = now
+        set_trial(problem, 1.0)
+        worst = _residual(tree, problem, eps)
         take_trial(problem)
     return worst, rounds
-
-
-@part
-def _set_start(problem: Problem):
-    """start = impulse."""
-    for index in range(problem.counts[0]):
-        c = problem.contacts[index]
-        for k in range(3):
-            c.start[k] = c.impulse[k]
-
-
-@part
-def _solve_carefully(tree: Tree, problem: Problem, eps, goal):
-    """Try every factor of ρ from `start`; leave the best impulses there; return (|F|, rounds)."""
-    best, rounds = math.inf, 0
-    for index in range(problem.counts[0]):
-        c = problem.contacts[index]
-        for k in range(3):
-            c.kept_start[k] = c.start[k]
-    for factor in _FACTORS:
-        for index in range(problem.counts[0]):
-            c = problem.contacts[index]
-            for k in range(3):
-                c.impulse[k] = c.kept_start[k]
-        _, more = _newton(tree, problem, eps, factor, goal, _CAREFUL, _SHORTEST)
-        set_trial(problem, 0.0)
-        worst, _ = _residual(tree, problem, eps, 1.0)
-        rounds += more
-        if worst < best:
-            best = worst
-            _set_start(problem)
-        if worst <= goal:
-            break
-    return best, rounds
-
-
-@part
-def _solve_by_softer(tree: Tree, problem: Problem, unit, accuracy, largest):
-    """From soft to real contacts, all trees at once; the best impulses end in `start`; return (|F|, rounds)."""
-    rounds, soft = 0, _SOFTEST
-    while soft > 1.5 * _COMPLIANCE:
-        _, more = _solve_carefully(tree, problem, soft * unit, _ROUGH * largest)
-        rounds += more
-        soft *= _HARDENING
-    worst, more = _solve_carefully(tree, problem, _COMPLIANCE * unit, accuracy)
-    return worst, rounds + more
 
 
 @part
@@ -180,12 +112,12 @@ def _gives_way(p: ConeProblem, eps):
 
 
 @part
-def _harden(p: ConeProblem, eps, residual):
+def _harden(p: ConeProblem, eps, residual, most):
     """Solve the island again with less compliance; return (residual, rounds) of the last solution that converged."""
     rounds = 0
     for _ in range(_HARDER_TIMES):
         harder = _HARDER * eps
-        worst, more, converged = solve_island(p, harder, harder, _ACCURACY, _TOLERANCE)
+        worst, more, converged = solve_island(p, harder, harder, _ACCURACY, _TOLERANCE, most - rounds)
         rounds += more
         if not converged:
             for row in range(p.counts[ROWS]):
@@ -200,25 +132,46 @@ def _harden(p: ConeProblem, eps, residual):
 
 
 @part
-def _solve_islands(tree: Tree, problem: Problem):
-    """Island by island; return (largest residual, most rounds, whether all converged)."""
+def _known(problem: Problem, first, last):
+    """Residual of an island that is asked for what it was asked for in the solve before, else _UNKNOWN."""
+    p = problem.cones
+    residual = problem.contacts[p.members[first]].certified
+    for i in range(first, last):
+        c = problem.contacts[p.members[i]]
+        same = c.certified == residual and c.asked[3] == c.friction
+        for k in range(3):
+            same = same and c.asked[k] == c.free[k] + c.shift[k]
+        if not same:
+            return _UNKNOWN
+    return residual
+
+
+@part
+def _solve_islands(tree: Tree, problem: Problem, most):
+    """Island by island; return (largest residual, most rounds, whether all converged). most: rounds for each."""
     p = problem.cones
     residual, rounds, good = 0.0, 0, True
     set_roots(tree, problem)
     for island in range(find_islands(tree, problem)):
         first, last = p.island_start[island], p.island_start[island + 1]
+        worst = _known(problem, first, last)
+        if worst != _UNKNOWN:
+            residual = max(residual, worst)
+            continue
         gather(tree, problem, first, last, problem.counts[TURNING] > 0)
         eps = 0.0
         for i in range(last - first):
             eps += _COMPLIANCE / (p.scale[i] * (last - first))
-        worst, more, converged = solve_island(p, eps, eps, _ACCURACY, _TOLERANCE)
+        worst, more, converged = solve_island(p, eps, eps, _ACCURACY, _TOLERANCE, most)
         if converged and _gives_way(p, eps):
-            worst, further = _harden(p, eps, worst)
+            worst, further = _harden(p, eps, worst, most - more)
             more += further
         residual, rounds, good = max(residual, worst), max(rounds, more), good and converged
         for i in range(last - first):
             c = problem.contacts[p.members[first + i]]
+            c.certified, c.asked[3] = worst if converged else _UNKNOWN, c.friction
             for k in range(3):
+                c.asked[k] = c.free[k] + c.shift[k]
                 c.impulse[k], c.velocity[k] = p.impulse[i, k], p.velocity[i, k]
         take_couples(problem, first)
     set_trial(problem, 0.0)
@@ -227,33 +180,36 @@ def _solve_islands(tree: Tree, problem: Problem):
 
 
 @part
+def forget_solution(problem: Problem):
+    """Impulses are not those of the last solve any more: every island is solved next time."""
+    for index in range(problem.counts[0]):
+        problem.contacts[index].certified = _UNKNOWN
+
+
+@part
 def solve(tree: Tree, problem: Problem):
     """Find the impulses; `shift`, `friction` and a start in `impulse` are given. Return (residual, rounds, converged).
 
-    The residual is in parts of the largest impulse at hand. WRENCH and TWIST are those of the result.
+    The residual is in parts of the largest impulse at hand. WRENCH and TWIST are those of the result. At most
+    counts[ROUNDS_LEFT] rounds.
     """
-    count = problem.counts[0]
-    unit, largest = 0.0, 1e-300
-    for index in range(count):
-        c = problem.contacts[index]
-        unit += 1.0 / (c.scale * count)
-        for k in range(3):
-            c.change[k], c.start[k] = 0.0, c.impulse[k]
-            largest = max(largest, c.scale * abs(c.free[k] + c.shift[k]))
-    rounds, accuracy, eps = 0, _ACCURACY * largest, _COMPLIANCE * unit
+    count, most, rounds = problem.counts[0], problem.counts[ROUNDS_LEFT], 0
     apart = problem.counts[SOFT] > 0 or problem.counts[TURNING] > 0
     if problem.counts[3] == 0 and not apart and not has_pairs(problem):
-        worst, rounds = _newton(tree, problem, eps, 1.0, accuracy, _BOLD, 1.0)
-        if not worst <= accuracy:
-            worst, more = _solve_by_softer(tree, problem, unit, accuracy, largest)
-            rounds += more
-            for index in range(count):
-                c = problem.contacts[index]
-                for k in range(3):
-                    c.impulse[k] = c.start[k]
-            set_trial(problem, 0.0)
-            worst, _ = _residual(tree, problem, eps, 1.0)
-        if worst <= accuracy:
+        unit, largest = 0.0, 1e-300
+        for index in range(count):
+            c = problem.contacts[index]
+            unit += 1.0 / (c.scale * count)
+            for k in range(3):
+                c.change[k], c.start[k] = 0.0, c.impulse[k]
+                largest = max(largest, c.scale * abs(c.free[k] + c.shift[k]))
+        forget_solution(problem)
+        worst, rounds = _newton(tree, problem, _COMPLIANCE * unit, _ACCURACY * largest, min(_BOLD, most))
+        if worst <= _ACCURACY * largest:
             return worst / largest, rounds, True
-    residual, more, good = _solve_islands(tree, problem)
+        for index in range(count):
+            c = problem.contacts[index]
+            for k in range(3):
+                c.impulse[k] = c.start[k]
+    residual, more, good = _solve_islands(tree, problem, most - rounds)
     return residual, rounds + more, good

@@ -9,17 +9,18 @@
     n·N >= 0, and n·a_e <= c_e where the polygon is touched on edge e         (1)
     overlapping a polygon: n = N where (1) does not hold or h(N) <= h(n) + 1e-5 m    (2)
 
-Balls around the shapes sort out pairs that are farther apart than they can travel towards each other in two steps; a
-tree of boxes finds the polygons near a shape. The others go through distance (convex_distance.py), depth where the
-cores touch (convex_depth.py), and the points where they meet (convex_manifold.py). A polygon of the ground is a flat
-hull that is touched from its front; a plane without end is met along its normal. Corners of shapes that are contact
-points of their body belong to detection.py where they are over a face. What is found depends on the present state only.
+Boxes and balls around the shapes sort out pairs that are farther apart than they can travel towards each other in two
+steps (near_pairs.py); a tree of boxes finds the polygons near a shape. The others go through distance
+(convex_distance.py), depth where the cores touch (convex_depth.py), and the points where they meet
+(convex_manifold.py). A polygon of the ground is a flat hull that is touched from its front; a plane without end is met
+along its normal. Corners of shapes that are contact points of their body belong to detection.py where they are over a
+face. What is found depends on the present state only.
 A step that ends in an overlap all the same, because shapes turned or slid around each other, is taken again with the
 contacts of its end:
 
     gap at the beginning = gap at the end - n·(way of the place on one shape - on the other)    (3)
 
-Cost: some nanoseconds for a pair that is far apart, microseconds for one that touches.
+Cost: microseconds for a pair that touches.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from setsu.contact.convex_support import forget, support, supporting_face
 from setsu.contact.convex_tables import BOUNDED, BOX, HULL, SEGMENT, WITHOUT_END, ConvexShapes
 from setsu.contact.detection import combine, copy_material, near_polygons
 from setsu.contact.free_motion import Motion
-from setsu.contact.scene import Problem
+from setsu.contact.near_pairs import list_near
+from setsu.contact.scene import FEW_ROUNDS, ROUNDS_LEFT, Problem
 from setsu.contact.shape_pairs import EDGES, MARGIN, PLANES
 from setsu.native.control_flow import compiled, part
 
@@ -262,10 +264,9 @@ def _note(tables: ConvexShapes, problem: Problem, total, count, A, B, number, lo
 def find_pairs(tables: ConvexShapes, problem: Problem, h):
     """List the contacts between the placed shapes for a step of length h (s) in problem.pairs."""
     total = 0
-    for k in range(len(tables.pairs)):
+    for place in range(list_near(tables, MARGIN, h)):
+        k = tables.near[place]
         pair = tables.pairs[k]
-        if pair.skip == 1:
-            continue
         a, b = tables.shapes[pair.first], tables.shapes[pair.second]
         margin = MARGIN + 2.0 * h * (a.speed + b.speed)
         count, nx, ny, nz, _ = meet(tables, pair.first, pair.second, margin)
@@ -344,12 +345,15 @@ def _thin_out(tables: ConvexShapes, problem: Problem, first, total, size):
 @part
 def find_missed(tables: ConvexShapes, problem: Problem, motion: Motion, h):
     """Add contacts where shapes overlap at the end of the step just tried (3); return how many."""
+    if problem.counts[ROUNDS_LEFT] < FEW_ROUNDS:
+        return 0
     place_shapes(tables, motion.poses_next, tables.velocities)
     first = total = problem.counts[2]
-    for k in range(len(tables.pairs)):
+    for place in range(list_near(tables, 0.0, 0.0)):
+        k = tables.near[place]
         pair = tables.pairs[k]
         a, b = tables.shapes[pair.first], tables.shapes[pair.second]
-        if pair.skip == 1 or h * (a.speed + b.speed) <= _SLOW:
+        if h * (a.speed + b.speed) <= _SLOW:
             continue
         count, nx, ny, nz, gap = meet(tables, pair.first, pair.second, 0.0)
         if count > 0 and gap < -_MISSED:

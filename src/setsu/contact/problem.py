@@ -87,7 +87,7 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
     for index in range(first, problem.counts[0]):
         c = problem.contacts[index]
         body = c.body_a
-        c.soft = 0.0
+        c.soft, c.certified = 0.0, -1.0
         if c.torsional > 0.0 or c.rolling > 0.0:
             problem.counts[TURNING] += 1
         if c.stiffness < math.inf:

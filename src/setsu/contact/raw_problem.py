@@ -185,7 +185,7 @@ def _root(matrix: Floats, scale: Floats) -> Floats:
 
 
 def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, tolerance: float) -> tuple[Floats, int]:
-    from setsu.contact.cone_problem import make_cone_problem, solve_given
+    from setsu.contact.cone_problem import MOST_ROUNDS, make_cone_problem, solve_given
 
     n, root = len(b), _root(matrix, scale)
     rank = root.shape[1]
@@ -199,7 +199,7 @@ def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, toleranc
     p.free[:], p.friction[:], p.scale[:] = b, mu, scale
     damping = _DAMPING * float(np.mean(1.0 / scale))
     given: Any = solve_given  # compiled: takes the book of a ConeProblem
-    _, rounds, _ = given(book, 0.0, damping, 0.01 * tolerance, tolerance)
+    _, rounds, _ = given(book, 0.0, damping, 0.01 * tolerance, tolerance, MOST_ROUNDS)
     impulses = p.impulse[:n].copy()
     return (impulses if np.isfinite(impulses).all() else np.zeros((n, 3))), int(rounds)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact.cone_problem import make_cone_problem
+from setsu.contact.cone_problem import MOST_ROUNDS, MOST_ROUNDS_OF_FEW, make_cone_problem
 from setsu.contact.environment import Environment
 from setsu.contact.ground import MATERIAL, material_value
 from setsu.contact.tree import number_trees
@@ -19,10 +19,13 @@ from setsu.mechanism import Mechanism
 
 __all__ = [
     "BEFORE",
+    "FEW_ROUNDS",
     "FREE",
     "LOAD",
     "NODE",
     "PAIR",
+    "ROUNDS_LEFT",
+    "ROUNDS_OF_STEP",
     "SOFT",
     "SOLUTION",
     "STOP",
@@ -48,6 +51,8 @@ Workspace = Any
 
 # A point may touch a floor and two walls at once.
 _FACES_PER_POINT = 3
+# Trees up to which a step has MOST_ROUNDS_OF_FEW rounds.
+_FEW_TREES = 8
 # Points of a body that detection looks at together.
 _GROUP_SIZE = 24
 
@@ -61,8 +66,11 @@ TWIST = 2  # twists with them
 WRENCH = 3  # wrench impulses of the contacts
 LOAD, SOLUTION, X_PART = 4, 5, 6  # of a linear system
 
-# Entries of Problem.counts: steps that did not converge so far; contacts with torsional or rolling friction; soft ones.
-UNCONVERGED, TURNING, SOFT = 6, 8, 9
+# Entries of Problem.counts: steps that did not converge so far; contacts with torsional or rolling friction; soft ones;
+# rounds that solvers may still take in this step, and in a step.
+UNCONVERGED, TURNING, SOFT, ROUNDS_LEFT, ROUNDS_OF_STEP = 6, 8, 9, 10, 11
+# Rounds that a solve needs to have left: with fewer none is begun where one was solved in this step.
+FEW_ROUNDS = 60
 
 _BODY = np.dtype(
     [
@@ -158,7 +166,14 @@ PAIR = np.dtype(
     ]
 )
 _KEPT = np.dtype(  # world axes
-    [("shapes", "i8"), ("taken", "i8"), ("position", "f8", 3), ("impulse", "f8", 3), ("couple", "f8", 3)]
+    [
+        ("shapes", "i8"),
+        ("next", "i8"),  # in its bucket, -1: none
+        ("taken", "i8"),
+        ("position", "f8", 3),
+        ("impulse", "f8", 3),
+        ("couple", "f8", 3),
+    ]
 )
 _CONTACT = np.dtype(
     [
@@ -206,7 +221,8 @@ _CONTACT = np.dtype(
         ("change", "f8", 3),
         ("kept", "f8", 3),
         ("start", "f8", 3),  # where a solver begins
-        ("kept_start", "f8", 3),  # where it began with another ρ
+        ("asked", "f8", 4),  # velocity without impulses and friction of the last solve of its island
+        ("certified", "f8"),  # residual of that solve, -1: to be solved
         ("slope", "f8", 3),  # m/s: change of the velocity in a round of a solver
         ("ratio", "f8", (3, 3)),
         ("rest", "f8", 3),
@@ -243,11 +259,13 @@ class Problem(NamedTuple):
     The last array serves such problems alone.
     """
 
-    counts: Ints  # (10,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; steps that
-    # did not converge so far (UNCONVERGED); 1: pairs that there was no room for; TURNING, SOFT
+    counts: Ints  # (12,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; steps that
+    # did not converge so far (UNCONVERGED); 1: pairs that there was no room for; TURNING to
+    # ROUNDS_OF_STEP
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
     kept: Records  # contacts between bodies in the step before
+    bucket: Ints  # the first of `kept` with this remainder of `shapes`, -1: none
     bodies: Ints  # (n,) moving body at each position of the hub
     hub: Ints  # (n,) position of each body there, -1: not in contact
     remembered: Ints  # points that touched something in the step before
@@ -351,11 +369,14 @@ def make_problem(
     largest = m if dense else max(1, int(sizes.max()))
     # A soft contact is one more velocity of its tree (islands.py).
     room = n_contacts if soft else 0
+    counts = np.zeros(12, dtype=np.int64)
+    counts[[ROUNDS_LEFT, ROUNDS_OF_STEP]] = MOST_ROUNDS if len(sizes) > _FEW_TREES else MOST_ROUNDS_OF_FEW
     return Problem(
-        counts=np.zeros(10, dtype=np.int64),
+        counts=counts,
         contacts=np.zeros(n_contacts, dtype=_CONTACT),
         pairs=np.zeros(max(1, n_pairs), dtype=PAIR),
         kept=np.zeros(max(1, n_pairs), dtype=_KEPT),
+        bucket=np.full(max(1, n_pairs), -1, dtype=np.int64),
         bodies=np.zeros(n, dtype=np.int64),
         hub=np.full(n, -1, dtype=np.int64),
         remembered=np.zeros(max(1, n_points), dtype=np.int64),

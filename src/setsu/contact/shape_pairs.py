@@ -28,7 +28,7 @@ from setsu.contact.mesh_hulls import mesh_hull
 from setsu.contact.mesh_parts import hull_excess
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Body, Free, Material, Mechanism, Shape
-from setsu.mechanism.collision_points import shape_points
+from setsu.mechanism.collision_points import WITHOUT_POINTS, shape_points
 
 __all__ = ["EDGES", "MARGIN", "PLANES", "POINTS_PER_PAIR", "PlacedShape", "ShapePairs", "shape_pairs"]
 
@@ -42,8 +42,9 @@ EDGES, PLANES = 1, 2
 """What a shape meets of the ground: polygons with edges; planes without end."""
 
 WORLD_NAME = "world"
-# Contacts of one shape that there is room for: with other shapes on average, and with polygons.
-_PAIR_ROOM, _GROUND_ROOM = 128, 128
+# Contacts that there is room for: of a shape with other shapes on average, of a shape with polygons (twice what
+# pair_detection.py keeps: steps are taken again with more), and of the one shape that is being thinned out.
+_PAIR_ROOM, _GROUND_ROOM, _SPARE_ROOM = 48, 32, 128
 # Hulls so much larger than their mesh (parts of its volume) are reported.
 _CONCAVE = 0.5
 
@@ -89,7 +90,8 @@ class ShapePairs:
     def room(self) -> int:
         """Largest number of contacts between shapes."""
         near = min(2 * POINTS_PER_PAIR * len(self.pairs), _PAIR_ROOM * len(self.shapes))
-        return near + _GROUND_ROOM * sum(shape.ground > 0 for shape in self.shapes)
+        grounded = sum(shape.ground > 0 for shape in self.shapes)
+        return near + (_GROUND_ROOM * grounded + _SPARE_ROOM if grounded else 0)
 
 
 def shape_pairs(
@@ -112,9 +114,14 @@ def shape_pairs(
     shapes = [*moving, *world]
     joined = {frozenset((m.frame(b.name).body, m.frame(b.parent).body)) for b in m.moving}
     attached = {m.frame(b.name).body: b.parent for b in m.moving if not isinstance(b.joint, Free)}
+    masked = [_masked(s, declared) for s in shapes]
+    bodies = [s.body for s in shapes]
     pairs = []
-    for (i, a), (j, b) in itertools.combinations(enumerate(shapes), 2):
-        if a.body == b.body or (apart and frozenset((a.owner, b.owner)) in apart) or not _bits_meet(a, b, declared):
+    for i, j in itertools.combinations(range(len(shapes)), 2):
+        a, b, mask, other = shapes[i], shapes[j], masked[i], masked[j]
+        if bodies[i] == bodies[j] or not (mask is None or other is None or mask.may_touch(other)):
+            continue
+        if apart and frozenset((a.owner, b.owner)) in apart:
             continue
         if b.body < 0:
             # A ball that is a contact point meets the polygons of a solid as such.
@@ -123,32 +130,44 @@ def shape_pairs(
                 pairs.append((j, i))
         elif between_bodies and frozenset((a.body, b.body)) not in joined:
             pairs.append((i, j))
-    body_names = m.body_names
-
-    def named(first: PlacedShape, second: PlacedShape) -> tuple[str, str]:
-        return body_names[second.body], body_names[first.body] if first.body >= 0 else first.owner
-
-    called = [named(shapes[i], shapes[j]) for i, j in pairs]
-    on_ground = [(body_names[s.body], WORLD_NAME) if s.body >= 0 else None for s in shapes]
-    grounded = {name for name, s in zip(on_ground, shapes, strict=True) if name is not None and s.ground}
-    names = sorted(set(called) | grounded, key=lambda pair: (pair[1] == WORLD_NAME, pair))
-    number = {pair: k for k, pair in enumerate(names)}
+    log, ground_log, names = _name_pairs(m, shapes, pairs)
     return ShapePairs(
         tuple(shapes),
         tuple(pairs),
-        tuple(number[pair] for pair in called),
-        tuple(names),
-        tuple(-1 if name is None else number.get(name, -1) for name in on_ground),
+        log,
+        names,
+        ground_log,
         any(shapes[i].body >= 0 for i, _ in pairs),
         environment,
     )
 
 
-def _bits_meet(a: PlacedShape, b: PlacedShape, bodies: Mapping[str, Body]) -> bool:
-    """Whether contype and conaffinity let two shapes of bodies touch; those of the environment touch all."""
-    if a.shape is None or b.shape is None or a.owner not in bodies or b.owner not in bodies:
-        return True
-    return a.shape.may_touch(b.shape)
+def _name_pairs(
+    m: Mechanism, shapes: list[PlacedShape], pairs: list[tuple[int, int]]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[str, str], ...]]:
+    """Return `log`, `ground_log` and `names` of ShapePairs: names in order, those with the ground last."""
+    body_names = m.body_names
+    labels = [WORLD_NAME, *(body_names[s.body] if s.body >= 0 else s.owner for s in shapes)]
+    known, rank = np.unique(labels, return_inverse=True)
+    ground, rank = int(rank[0]), rank[1:].astype(np.int64)
+    grounded = np.array([k for k, s in enumerate(shapes) if s.ground], dtype=np.int64)
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    one = np.concatenate([rank[second], rank[grounded]])
+    other = np.concatenate([rank[first], np.full(len(grounded), ground)])
+    code = ((other == ground) * len(known) + one) * len(known) + other
+    distinct, number = np.unique(code, return_inverse=True)
+    names = tuple(
+        (str(known[k % len(known)]), str(known[o]))
+        for k, o in zip(distinct // len(known), distinct % len(known), strict=True)
+    )
+    ground_log = np.full(len(shapes), -1)
+    ground_log[grounded] = number[len(pairs) :]
+    return tuple(number[: len(pairs)].tolist()), tuple(ground_log.tolist()), names
+
+
+def _masked(placed: PlacedShape, bodies: Mapping[str, Body]) -> Shape | None:
+    """The shape whose contype and conaffinity count; None for what touches all: shapes of the environment."""
+    return placed.shape if placed.owner in bodies else None
 
 
 def _excluded(m: Mechanism, exclude: Iterable[tuple[str, str]]) -> set[frozenset[str]]:
@@ -212,7 +231,7 @@ def _moving_shapes(m: Mechanism, environment: Environment | None, world: bool) -
             covered = faces and _is_covered(shape, body, own)
             # A ball that is a contact point meets faces and rims as such.
             ground = 0 if covered and shape.kind == "sphere" else EDGES
-            if shape.kind == "cylinder" or not len(own):
+            if shape.kind in WITHOUT_POINTS or not len(own):
                 ground |= PLANES
             pose = frame.pose.matrix @ shape.pose.matrix
             material, ground = _material(m, body.name, shape), ground & present
@@ -278,7 +297,7 @@ def _warn_of_hulls(m: Mechanism, shapes: list[PlacedShape]) -> None:
 
 def _is_covered(shape: Shape, body: Body, own: Floats) -> bool:
     """Whether the corners of a shape are among contact points of its body (n, 4): place and radius."""
-    if shape.kind == "cylinder" or not len(own):
+    if shape.kind in WITHOUT_POINTS or not len(own):
         return False
     try:
         corners, radii = shape_points(shape, body)

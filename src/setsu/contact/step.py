@@ -89,38 +89,43 @@ from setsu.contact.free_motion import (
 from setsu.contact.held_rows import HELD, YIELDING, HeldRows, axes_energy, begin_rows, correct_rows, hold_rows
 from setsu.contact.impulses import CREEP, set_bounces, solve_contacts
 from setsu.contact.joint_stops import bend_of_stop, find_stops, set_stop_gaps
-from setsu.contact.memory import is_sliding, recall, remember
+from setsu.contact.memory import is_sliding, keep_impulses, recall, remember
 from setsu.contact.problem import prepare, reset_hub, set_velocity
-from setsu.contact.scene import BEFORE, FREE, STOP, TURNING, TWIST, UNCONVERGED, WRENCH, Problem, Scene
+from setsu.contact.scene import (
+    BEFORE,
+    FEW_ROUNDS,
+    FREE,
+    ROUNDS_LEFT,
+    ROUNDS_OF_STEP,
+    STOP,
+    TURNING,
+    TWIST,
+    UNCONVERGED,
+    WRENCH,
+    Problem,
+    Scene,
+)
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias, take_next, weight_energy
 from setsu.native.control_flow import part, run_bound
 
 __all__ = ["DEFAULT", "SUGIHARA2002", "accept", "begin", "take_step"]
 
-# Which solver.
-DEFAULT, SUGIHARA2002 = 0, 1
+DEFAULT, SUGIHARA2002 = 0, 1  # Which solver.
 
-# m: points nearer than this are part of the problem from the start.
-_REACH = 5e-5
+_REACH = 5e-5  # m: points nearer than this are part of the problem from the start.
 # m: points deeper inside than this are taken to be on the other side; second: where contacts may be soft.
 _DEEPEST, _DEEPEST_SOFT = 5e-3, 5e-2
 # m: what a step may leave between a closed contact and its face, and how deep a point may be left inside.
 _CLOSED, _INSIDE = 1e-9, 1e-8
-# m/s: slower impacts do not bounce.
-_BOUNCING = 0.01
-# m: what a soft contact leaves to the way out of rigid ones.
-_FREE_WAY = 1e-3
-# How much of a point's depth one step takes back.
-_RECOVERY = 0.2
+_BOUNCING = 0.01  # m/s: slower impacts do not bounce.
+_FREE_WAY = 1e-3  # m: what a soft contact leaves to the way out of rigid ones.
+_RECOVERY = 0.2  # How much of a point's depth one step takes back.
 _PASSES = 8
-# How often a displacement that needs more energy than there is gets shortened.
-_HALVINGS = 8
-# How the way out of a compliant contact follows what there is energy for.
-_SLOWER, _FASTER, _LEAST = 0.7, 1.002, 1e-4
+_HALVINGS = 8  # How often a displacement that needs more energy than there is gets shortened.
+_SLOWER, _FASTER, _LEAST = 0.7, 1.002, 1e-4  # How the way out of a compliant contact follows what there is energy for.
 # rad: steps that turn more find their turn by iteration, to how much of it, at most so often.
 _TURNING, _TURNED, _TURNS, _TURNS_OF_TREES = 1e-4, 1e-14, 20, 3
-# m: energy that would lift everything by less is rounding.
-_NOTICED = 1e-14
+_NOTICED = 1e-14  # m: energy that would lift everything by less is rounding.
 
 
 @part
@@ -228,6 +233,8 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
         c.friction = 0.0
     turning, problem.counts[TURNING] = problem.counts[TURNING], 0
     _, rounds, good = newton_solver.solve(tree, problem)
+    problem.counts[ROUNDS_LEFT] -= rounds
+    newton_solver.forget_solution(problem)
     problem.counts[TURNING] = turning
     _apply(scene, tree, problem, motion)
     for d in range(motion.vectors.shape[1]):
@@ -339,13 +346,16 @@ def _take(
     status = free_velocity(scene, tree, motion, held, h, dense, plain, far)
     if status != FINE:
         return status
+    rounds = problem.counts[ROUNDS_OF_STEP] - problem.counts[ROUNDS_LEFT]
+    if rounds > 0:  # it is taken again (pair_detection.py)
+        keep_impulses(scene, problem)
     reset_hub(problem)
     deepest = _DEEPEST_SOFT if scene.soft[0] == 1 else _DEEPEST
     find_near(scene, problem, motion.poses_start, _REACH if solver == DEFAULT else 0.0, deepest)
     add_pairs(problem)
     find_stops(scene, problem, held, motion.q, motion.q, a[V_FREE], h, _REACH, True)
     slowest = max(_BOUNCING, 25.0 * h)
-    residual, rounds, passes, known = 0.0, 0, 0, 0
+    residual, passes, known = 0.0, 0, 0
     good = True
     for _ in range(_PASSES):
         passes += 1
@@ -376,8 +386,8 @@ def _take(
         passed = find_passed(scene, problem, motion.poses_start, motion.poses_next, _CLOSED)
         passed += find_stops(scene, problem, held, motion.q, motion.q_next, a[V_NEXT], h, _CLOSED, False)
         loose = dense and _rows_are_loose(scene, tree, problem, motion, held, known, h)
-        # A solve that failed would fail again.
-        met = not good or _miss(scene, tree, problem, motion, held, h, plain) <= _CLOSED
+        met = not good or problem.counts[ROUNDS_LEFT] < FEW_ROUNDS  # it would fail again; it needs rounds
+        met = met or _miss(scene, tree, problem, motion, held, h, plain) <= _CLOSED
         if passed == 0 and met and not loose:
             break
     problem.counts[0] = known
@@ -387,6 +397,7 @@ def _take(
         a[UNCHANGED, d] = a[APPLIED, d]
     depth = _deepest_point(scene, problem, motion, held, h)
     moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, held, depth)
+    moved = moved and problem.counts[ROUNDS_LEFT] > 0
     if moved:
         more, settled = _move_out(scene, tree, problem, motion)
         rounds, good = rounds + more, good and settled
@@ -405,9 +416,8 @@ def _take(
             lifted = lifted and problem.contacts[index].bounces == 0
         while not guard_energy(tree, motion) and halvings <= _HALVINGS:
             halvings += 1
-            if lifted:
-                # Contacts push in vain, and would report forces for it.
-                motion.creep[0] *= _SLOWER
+            if lifted and problem.counts[ROUNDS_LEFT] >= FEW_ROUNDS:
+                motion.creep[0] *= _SLOWER  # contacts push in vain, and would report forces for it
                 last = halvings == _HALVINGS
                 residual, more, good = solve_contacts(
                     tree, problem, h, CREEP * (0.0 if last else motion.creep[0]), plain
@@ -474,6 +484,7 @@ def _copy_poses(source, target):
 @part
 def accept(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
     """Make the step just taken the state."""
+    problem.counts[ROUNDS_LEFT] = problem.counts[ROUNDS_OF_STEP]
     remember(scene, problem)
     note_momenta(tree, motion, motion.vectors[V_NEXT])
     take_next(tree)

@@ -78,6 +78,7 @@ class Tree(NamedTuple):
     last: Ints  # last velocity of each body of the scene: of the mechanism, then the joints with stops
     dof_body: Ints  # (nv,) body of each velocity's joint
     reference: Ints  # (n_bodies,) body whose origin is O
+    sibling: Ints  # (n_bodies,) next body of the same tree, -1: none; the reference body is the first
     root: Ints  # (nv,) number of the tree: bodies that only the world connects are in different ones
     place: Ints  # (nv,) of each velocity among those of its tree
     size: Ints  # (n_trees,) velocities of each tree
@@ -135,6 +136,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         last=np.concatenate([last, stopped]).astype(np.int64),
         dof_body=dof_body,
         reference=reference,
+        sibling=_siblings(reference),
         root=root,
         place=place,
         size=size,
@@ -162,6 +164,16 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         active=np.zeros((2, nv), dtype=np.int64),
         n_active=np.zeros(1, dtype=np.int64),
     )
+
+
+def _siblings(reference: Ints) -> Ints:
+    """Next body with the same reference, -1: none."""
+    sibling, last = np.full(len(reference), -1, dtype=np.int64), {}
+    for body, root in enumerate(reference.tolist()):
+        if root in last:
+            sibling[last[root]] = body
+        last[root] = body
+    return sibling
 
 
 def number_trees(parent: Ints) -> tuple[Ints, Ints, Ints]:

@@ -5,7 +5,7 @@
 | box | its eight corners |
 | sphere | its centre, as a ball of its radius: the nearest point touches |
 | capsule | the centres of its two ends, as balls |
-| cylinder | none: it meets the ground as a cylinder does |
+| cylinder, ellipsoid | none: they meet the ground as what they are |
 | mesh | corners of its convex hull (extra `geometry`): all, or as many as asked for |
 
 Fewer corners of a hull: those nearest to the corners of the box around it come first, then again and again the one
@@ -27,9 +27,13 @@ from setsu.errors import InputError
 from setsu.mechanism.elements import Body, ContactPoint, Material, Shape
 from setsu.mechanism.record import Mechanism
 
-__all__ = ["shape_points", "with_contact_points"]
+__all__ = ["WITHOUT_POINTS", "shape_points", "with_contact_points"]
 
 Floats = NDArray[np.float64]
+
+WITHOUT_POINTS = ("cylinder", "ellipsoid")
+"""Kinds of shapes that no points stand for."""
+
 # Corners of a mesh nearer than this part of its size to one already taken add nothing.
 _SAME_CORNER = 1e-3
 _DIAGONALS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
@@ -93,7 +97,7 @@ def shape_points(shape: Shape, body: Body, mesh_points: int | None = None) -> tu
             points, radius = np.zeros((1, 3)), size[0]
         case "capsule":
             points, radius = np.array([[0.0, 0.0, -0.5 * size[1]], [0.0, 0.0, 0.5 * size[1]]]), size[0]
-        case "cylinder":
+        case kind if kind in WITHOUT_POINTS:
             points = np.zeros((0, 3))
         case _:
             points = _outstanding(_hull_points(shape, body), mesh_points)

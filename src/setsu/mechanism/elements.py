@@ -32,7 +32,7 @@ __all__ = [
 
 WORLD = "world"
 
-SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}
+SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "mesh": 3}
 """How many numbers give the size of each kind of shape."""
 
 Vector3 = tuple[float, float, float]
@@ -99,7 +99,7 @@ class Shape:
     """A visual or collision shape on a body.
 
     kind and size: "box" (x y z lengths), "sphere" (radius), "cylinder" (radius, length along z), "capsule" (radius,
-    length of the straight part along z), "mesh" (scale x y z, with `mesh` the file).
+    length of the straight part along z), "ellipsoid" (half axes x y z), "mesh" (scale x y z, with `mesh` the file).
     contype, conaffinity: bits; collision shapes of two bodies touch only where the contype of one and the conaffinity
     of the other share a bit, as geoms of MuJoCo do. They touch an environment whatever their bits.
     material: friction of a collision shape; None: that of the contact points of its body.

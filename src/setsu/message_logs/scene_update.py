@@ -124,6 +124,9 @@ def _add_shape(parts: dict[str, list[Message]], shape: Shape, T: Floats) -> None
         add("cubes", T, shape.size)
     elif shape.kind == "sphere":
         add("spheres", T, (2.0 * shape.size[0],) * 3)
+    elif shape.kind == "ellipsoid":
+        x, y, z = shape.size
+        add("spheres", T, (2.0 * x, 2.0 * y, 2.0 * z))
     elif shape.kind in ("cylinder", "capsule"):
         radius, length = shape.size
         add("cylinders", T, (2.0 * radius, 2.0 * radius, length), bottom_scale=1.0, top_scale=1.0)

@@ -89,6 +89,8 @@ def _shape(model: Any, geom: int, folder: str, mesh_folder: str, notes: Notes) -
         return Shape("capsule", (a, 2 * b), Pose.of(T, where), color=rgba)
     if kind == kinds.mjGEOM_CYLINDER:
         return Shape("cylinder", (a, 2 * b), Pose.of(T, where), color=rgba)
+    if kind == kinds.mjGEOM_ELLIPSOID:
+        return Shape("ellipsoid", (a, b, c), Pose.of(T, where), color=rgba)
     if kind == kinds.mjGEOM_BOX:
         return Shape("box", (2 * a, 2 * b, 2 * c), Pose.of(T, where), color=rgba)
     if kind == kinds.mjGEOM_MESH:

@@ -97,6 +97,9 @@ def _read_geometry(geometry: Element, pose: Pose, color: tuple[float, ...], read
             case "cylinder" | "capsule":
                 size = (child_number(solid, "radius", reading, 1.0), child_number(solid, "length", reading, 1.0))
                 return [Shape(solid.tag, size, pose, color=color)]
+            case "ellipsoid":
+                radii = tuple(child_numbers(solid, "radii", 3, reading, (1.0,) * 3))
+                return [Shape("ellipsoid", radii, pose, color=color)]
             case "mesh":
                 name = child_text(solid, "uri", reading, required=True)
                 found = reading.meshes.find(name) if name else None

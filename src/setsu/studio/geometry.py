@@ -288,6 +288,9 @@ class _MeshReader:
             solid = _box(shape.size)
         elif shape.kind == "sphere":
             solid = make.icosphere(subdivisions=2, radius=shape.size[0])
+        elif shape.kind == "ellipsoid":
+            solid = make.icosphere(subdivisions=3)
+            solid.apply_scale(shape.size)
         elif shape.kind == "cylinder":
             solid = make.cylinder(radius=shape.size[0], height=shape.size[1], sections=24)
         elif shape.kind == "capsule":

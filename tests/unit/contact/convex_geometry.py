@@ -85,13 +85,15 @@ def support(shape: setsu.Shape, R: np.ndarray, p: np.ndarray, n: np.ndarray) -> 
             reach = size[0] * float(np.linalg.norm(n)) + 0.5 * size[1] * abs(x[2])
         case "cylinder":
             reach = size[0] * float(np.hypot(x[0], x[1])) + 0.5 * size[1] * abs(x[2])
+        case "ellipsoid":
+            reach = float(np.linalg.norm(np.array(size) * x))
         case _:
             reach = float(np.max(np.array(coal_shape(shape).points()) @ x))
     return reach + float(n @ p)
 
 
 def outside(shape: setsu.Shape, R: np.ndarray, p: np.ndarray, x: np.ndarray) -> float:
-    """Signed distance of a point from a shape (not a mesh), m."""
+    """Signed distance of a point from a shape (not a mesh), m; of an ellipsoid near its surface only."""
     x, size = R.T @ (x - p), shape.size
     match shape.kind:
         case "sphere":
@@ -101,6 +103,10 @@ def outside(shape: setsu.Shape, R: np.ndarray, p: np.ndarray, x: np.ndarray) -> 
             return float(np.linalg.norm(x)) - size[0]
         case "cylinder":
             beyond = np.array([np.hypot(x[0], x[1]) - size[0], abs(x[2]) - 0.5 * size[1]])
+        case "ellipsoid":
+            scaled = x / np.array(size)
+            long = float(np.linalg.norm(scaled))
+            return (long - 1.0) * long / float(np.linalg.norm(scaled / np.array(size)))
         case _:
             beyond = np.abs(x) - 0.5 * np.array(size)
     return float(np.linalg.norm(np.maximum(beyond, 0.0)) + min(0.0, beyond.max()))
@@ -112,7 +118,10 @@ def coal_shape(shape: setsu.Shape) -> Any:
         mesh = coal.MeshLoader().load(shape.mesh, np.array(shape.size))
         mesh.buildConvexHull(True, "Qt")
         return mesh.convex
-    kinds = {"box": coal.Box, "sphere": coal.Sphere, "capsule": coal.Capsule, "cylinder": coal.Cylinder}
+    kinds = {
+        "box": coal.Box, "sphere": coal.Sphere, "capsule": coal.Capsule, "cylinder": coal.Cylinder,
+        "ellipsoid": coal.Ellipsoid,
+    }  # fmt: skip
     return kinds[shape.kind](*shape.size)
 
 

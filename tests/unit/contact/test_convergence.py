@@ -26,7 +26,7 @@ def _throw(seed: int, seconds: float) -> setsu.Recording:
     return setsu.simulate(m, q, v, seconds, 1e-3, environment=setsu.Environment.floor())
 
 
-# Throws 11, 15 and 27 hold problems that only the patient search settles (contact/patient_search.py).
+# Throws 11, 15 and 27 hold problems that only many starts settle (contact/cone_solver.py).
 @pytest.mark.parametrize("seed", [1, 3, 5, 11, 15, 27])
 def test_all_steps_settle(seed: int) -> None:
     log = _throw(seed, 1.5).contact_log

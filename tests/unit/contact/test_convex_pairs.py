@@ -30,6 +30,7 @@ PRIMITIVES = {
     "sphere": setsu.Shape("sphere", (0.1,)),
     "capsule": setsu.Shape("capsule", (0.06, 0.2)),
     "cylinder": setsu.Shape("cylinder", (0.1, 0.2)),
+    "ellipsoid": setsu.Shape("ellipsoid", (0.12, 0.1, 0.07)),
 }
 KINDS = (*PRIMITIVES, "mesh")
 PAIRS = list(itertools.combinations_with_replacement(KINDS, 2))
@@ -67,7 +68,7 @@ def _near(rng: np.random.Generator, two: TwoShapes, gap: float) -> tuple[Placeme
 def test_distance_and_depth_are_those_of_coal(first: str, second: str, shapes: dict[str, setsu.Shape]) -> None:
     # The signed distance is the largest separation along any direction: no direction, of coal's neither, may beat ours.
     two, rng = TwoShapes(shapes[first], shapes[second]), np.random.default_rng(7)
-    bent, unlike = "cylinder" in (first, second), 0
+    bent, unlike = bool({"cylinder", "ellipsoid"} & {first, second}), 0
     for _ in range(200):
         A, B = _poses(rng, two.size)
         met = two.meet(A, B)
@@ -198,7 +199,7 @@ def test_an_edge_on_a_face_and_edges_across_each_other() -> None:
 
 def test_shapes_around_the_same_center_come_apart_the_shortest_way() -> None:
     rng = np.random.default_rng(12)
-    depth = {"box": 0.1, "sphere": 0.2, "capsule": 0.12, "cylinder": 0.2}
+    depth = {"box": 0.1, "sphere": 0.2, "capsule": 0.12, "cylinder": 0.2, "ellipsoid": 0.14}
     for kind, shape in PRIMITIVES.items():
         R = rotation(rng)
         met = TwoShapes(shape, shape).meet((R, np.ones(3)), (R, np.ones(3)))
@@ -220,6 +221,8 @@ def test_shapes_around_the_same_center_come_apart_the_shortest_way() -> None:
         (("cylinder", (1.0, 0.0)), ("cylinder", (1.0, 0.0))),
         (("cylinder", (0.0, 1.0)), ("capsule", (0.1, 0.0))),
         (("sphere", (0.0,)), ("sphere", (0.0,))),
+        (("ellipsoid", (1.0, 1e-3, 1.0)), ("ellipsoid", (1e-3, 1.0, 1e-3))),
+        (("ellipsoid", (0.1, 0.1, 0.0)), ("ellipsoid", (0.0, 0.0, 0.0))),
     ],
     ids=str,
 )

@@ -222,7 +222,7 @@ def test_nothing_is_left_of_the_problem_before() -> None:
             p.jacobian[: 24 * 24] = (vectors * np.sqrt(np.maximum(values, 0.0))).ravel()
             p.free[:], p.friction[:] = b.reshape(-1, 3), 0.9
             p.scale[:] = 3.0 / np.einsum("iaia->i", W.reshape(8, 3, 8, 3))
-            outcome = solve_given(book, 0.0, 1e-8, 1e-10, 1e-8)  # type: ignore[arg-type]
+            outcome = solve_given(book, 0.0, 1e-8, 1e-10, 1e-8, 200)  # type: ignore[arg-type]
             results.append((outcome, p.impulse.copy()))
     for k, (outcome, impulse) in enumerate(results):
         assert outcome == results[k % 6][0]

@@ -82,12 +82,10 @@ def test_a_robot_of_the_menagerie_stands(robot: str) -> None:
 
 
 def test_anymal_of_example_robot_data_stands() -> None:
-    pinocchio = pytest.importorskip("pinocchio")
+    import pinocchio
+
     roots = (folder / "share" / "example-robot-data" / "robots" for folder in Path(pinocchio.__file__).parents)
-    root = next((folder for folder in roots if folder.is_dir()), None)
-    if root is None:
-        pytest.skip("example-robot-data is not installed")
-    folder = root / "anymal_b_simple_description"
+    folder = next(folder for folder in roots if folder.is_dir()) / "anymal_b_simple_description"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", setsu.ModelWarning)  # what its URDF leaves out
         m = setsu.load(folder / "robots" / "anymal.urdf", floating_base=True)

@@ -38,6 +38,7 @@ def everything() -> Mechanism:
         Shape("mesh", (1, 1, -1), mesh="meshes/hand.stl"),
         Shape("sphere", (0.1,), contype=2, conaffinity=2**31 + 1),
         Shape("capsule", (0.1, 0.2)),
+        Shape("ellipsoid", (0.1, 0.2, 0.3)),
     ]
     builder = MechanismBuilder('näme "quoted"\\ \n\t\x7f 節', gravity=(0.1, 0.2, -1 / 3))
     builder.add_body(
@@ -155,7 +156,7 @@ stiffness = 1.0
         "r.toml:15: body 'c' parent: \"d\" stands later in the file; parents come first",
         'r.toml:18: body "d" mass: expected a finite number, got nan',
         'r.toml:21: Revolute joint "e_joint" axis: expected a non-zero direction, got (0, 0, 0)',
-        "r.toml:22: body 'e' visuals 1: Shape kind: expected one of box, sphere, cylinder, capsule, mesh, got 'cone'",
+        "r.toml:22: body 'e' visuals 1: Shape kind: expected one of box, sphere, cylinder, capsule, ellipsoid, mesh, got 'cone'",
         'r.toml:28: spring "s" body_a: expected a body added before, got \'wrld\' (did you mean "world"?)',
     )
 

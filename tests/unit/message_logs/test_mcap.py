@@ -117,16 +117,18 @@ def test_shapes_become_primitives(tmp_path: Path) -> None:
         setsu.Shape("sphere", (0.1,), color=(1.0, 0.0, 0.0)),
         setsu.Shape("cylinder", (0.1, 0.5)),
         setsu.Shape("capsule", (0.1, 0.5)),
+        setsu.Shape("ellipsoid", (0.1, 0.2, 0.3)),
         setsu.Shape("mesh", (1.0, 1.0, 1.0), mesh="/robots/arm.stl"),
     )
     b.add_body("link", joint=setsu.Revolute((0, 0, 1)), mass=1.0, center_of_mass=(1, 0, 0), visuals=shapes)
     run = setsu.simulate(b.build(), [0.0], [0.0], 0.02, step=1e-2)
     (body, *_) = scenes(run.save(tmp_path / "run.mcap"))[0].entities
-    assert (len(body.cubes), len(body.spheres), len(body.cylinders), len(body.models)) == (1, 3, 2, 1)
+    assert (len(body.cubes), len(body.spheres), len(body.cylinders), len(body.models)) == (1, 4, 2, 1)
     assert (body.cubes[0].size.x, body.cubes[0].size.z) == (0.1, 0.3)
     assert body.spheres[0].color.r == 1.0
+    assert (body.spheres[3].size.x, body.spheres[3].size.z) == (0.2, 0.6)
     assert body.models[0].url == "file:///robots/arm.stl"
-    assert sorted(round(ball.pose.position.z, 12) for ball in body.spheres[1:]) == [-0.25, 0.25]
+    assert sorted(round(ball.pose.position.z, 12) for ball in body.spheres[1:3]) == [-0.25, 0.25]
 
 
 def test_recordings_without_a_mechanism_and_of_many_runs_are_refused(

@@ -55,14 +55,10 @@ def test_a_material_that_is_none_is_refused() -> None:
         setsu.Shape("sphere", (0.1,), material=0.5)  # type: ignore[arg-type]
 
 
-def test_shapes_that_cannot_touch_are_named() -> None:
-    geoms = '<geom type="ellipsoid" size=".1 .2 .3" mass="1"/>' * 2
-    text = f'<mujoco><worldbody><body name="egg"><freejoint/>{geoms}</body></worldbody></mujoco>'
-    with pytest.warns(setsu.ModelWarning, match='body "egg": shapes of type ellipsoid .* touch nothing') as found:
-        m = setsu.load(text=text, format="mjcf")
-    assert len(found) == 1
-    assert not m.bodies[0].collisions
-    silent = text.replace("mass", 'contype="0" conaffinity="0" mass')
+def test_ellipsoids_of_a_file_touch() -> None:
+    geom = '<geom type="ellipsoid" size=".1 .2 .3" pos="0 0 .1" mass="1"/>'
+    text = f'<mujoco><worldbody><body name="egg"><freejoint/>{geom}</body></worldbody></mujoco>'
     with warnings.catch_warnings():
         warnings.simplefilter("error", setsu.ModelWarning)
-        setsu.load(text=silent, format="mjcf")
+        (shape,) = setsu.load(text=text, format="mjcf").bodies[0].collisions
+    assert (shape.kind, shape.size, shape.pose.translation) == ("ellipsoid", (0.1, 0.2, 0.3), (0.0, 0.0, 0.1))
