@@ -43,16 +43,15 @@ from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.mechanism.loop_constraints import refuse_loop_constraints
 from setsu.simulation.contact_step import refuse_contact_step
-from setsu.simulation.contact_step_derivatives import contact_step_derivatives
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.joint_servo import JointServo, ServoRun
 from setsu.simulation.tableaus import EXPLICIT
 
 __all__ = [
     "StepDerivatives",
-    "contact_marks",
-    "next_step_derivatives",
+    "environment_derivatives",
     "refuse_derivatives",
+    "step_derivatives",
 ]
 
 Floats = NDArray[np.float64]
@@ -109,25 +108,9 @@ def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -
         refuse_loop_constraints(each, "Simulator.derivatives")
 
 
-def next_step_derivatives(
-    settings: Any,
-    blocks: Any,
-    marks: list[dict[str, Floats]],
-    before: tuple[Floats, Floats],
-    arrays: Any,
-    batched: bool,
-) -> StepDerivatives:
-    """Return the derivatives of the step that blocks have just taken from `before`; its end stands in `arrays`."""
-    reached = arrays.q.copy(), arrays.v.copy()
-    if settings.environment is not None:
-        return _environment_derivatives(blocks, marks, *before, reached, batched)
-    return _step_derivatives(settings, *before, arrays.held.copy(), reached, batched)
-
-
-def _step_derivatives(
-    settings: Any, q: Floats, v: Floats, tau: Floats, reached: tuple[Floats, Floats], batched: bool
-) -> StepDerivatives:
-    """Return the derivatives of a step from q (N, nq), v (N, nv) under tau (N, nv) that the machine has `reached`."""
+def step_derivatives(settings: Any, before: tuple[Floats, Floats], arrays: Any, batched: bool) -> StepDerivatives:
+    """Return the derivatives of a step from `before` = q (N, nq), v (N, nv) whose end stands in `arrays`."""
+    (q, v), tau, reached = before, arrays.held.copy(), (arrays.q.copy(), arrays.v.copy())
     mechanisms, h = settings.mechanisms, settings.step
     same = len(mechanisms) == 1
     groups = [(mechanisms[0], slice(None))] if same else [(m, slice(k, k + 1)) for k, m in enumerate(mechanisms)]
@@ -143,27 +126,24 @@ def _step_derivatives(
     return StepDerivatives(*(field if batched else field[0] for field in fields))
 
 
-def contact_marks(blocks: Any) -> list[dict[str, Floats]]:
-    """What worlds with an environment remember of the steps before, for `next_step_derivatives`."""
-    return [
-        {"creep": block.motion.creep.copy(), "energies": block.motion.energies.copy()}
-        for block in blocks
-        if hasattr(block, "environment")
-    ]
-
-
-def _environment_derivatives(
-    blocks: Any, marks: list[dict[str, Floats]], q: Floats, v: Floats, reached: tuple[Floats, Floats], batched: bool
+def environment_derivatives(
+    settings: Any, worlds: Any, torque: Floats, known: dict[Any, Any], batched: bool
 ) -> StepDerivatives:
-    """Return the derivatives of the step that worlds with an environment have just taken from q (N, nq), v (N, nv)."""
+    """Return the derivatives of the next step of worlds with an environment under torques (N, nv).
+
+    known: what was made for earlier ones, by mechanism.
+    """
+    from setsu.simulation.contact_step_derivatives import ContactStepDerivatives
+
     found, boundaries = [], []
-    for k, (block, mark) in enumerate(zip(blocks, marks, strict=True)):
-        dq, dv, there = contact_step_derivatives(block, q[k], v[k], mark, (reached[0][k], reached[1][k]))
-        found.append((dq, dv))
+    for k, (world, row) in enumerate(zip(worlds, torque, strict=True)):
+        made = known.get(id(world.mechanism))
+        if made is None:
+            made = known[id(world.mechanism)] = ContactStepDerivatives(world.mechanism, settings)
+        blocks, q, v, there = made.derivatives(world, row)
+        found.append((*blocks, q, v))
         boundaries += [f"world {k}: {text}" for text in there] if batched else there
-    nv = v.shape[1]
-    parts = [np.stack([pair[i] for pair in found])[..., k * nv : (k + 1) * nv] for i in range(2) for k in range(3)]
-    fields = [part.copy() if batched else part[0].copy() for part in (*parts, *reached)]
+    fields = map(np.stack, zip(*found, strict=True)) if batched else found[0]
     return StepDerivatives(*fields, boundaries=tuple(boundaries))
 
 
