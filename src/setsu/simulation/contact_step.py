@@ -36,7 +36,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact.free_motion import KD, KP, POSITION, TORQUE, VELOCITY, Motion
+from setsu.contact.free_motion import KD, KP, POSITION, TORQUE, VELOCITY, Motion, V
+from setsu.contact.free_motion import V_END as V_UNSLOWED
 from setsu.contact.scene import STOP, Problem, Scene
 from setsu.contact.tree import Tree
 from setsu.dynamics.catalogue import native_function
@@ -147,8 +148,9 @@ class StepMap(NamedTuple):
     kernels: Handle  # (KERNELS, 7)
     vectors: Floats  # (VECTORS, nv)
     q: Floats  # (3, nq)
-    reached: Floats  # (2, nq) where the machine's step ends; the end without and with (6)
-    v_reached: Floats  # (nv,)
+    reached: Floats  # (1, nq) where the machine's step ends, and with which velocity (1, nv)
+    v_reached: Floats
+    unmoved: Floats  # (nq,) the end before (6)
     apart: Floats  # (nv,) of q' and `reached`
     energies: Floats  # (2,) potential energy at both ends
     coordinate: Ints  # (nv,) single coordinate of each velocity, -1: none
@@ -254,11 +256,12 @@ class StepMap(NamedTuple):
 
 
 def make_step_map(
-    m: Mechanism, smooth: Mechanism, tree: Tree, chain: Ints, room: int, held: int
+    m: Mechanism, smooth: Mechanism, tree: Tree, chain: Ints, reached: tuple[Floats, Floats], room: int, held: int
 ) -> tuple[StepMap, Any]:
     """Return the workspace for so many listed contacts and held rows, and what has to be kept alive.
 
-    smooth: m without dry friction. chain: parents of the velocities that factors of H follow.
+    smooth: m without dry friction. chain: parents of the velocities that factors of H follow. reached: q (1, nq) and
+    v (1, nv) after the step.
     """
     t, nv, n = m.tables, m.nv, m.n_bodies
     above = np.array(t.dof_parent, dtype=np.int64)
@@ -286,11 +289,12 @@ def make_step_map(
         "d_q": zeros(nv, C), "d_out": zeros(nv, C), "d_v": zeros(nv, C), "d_rigid": zeros(nv, C), "d_row": zeros(6, C),
         "deep": zeros(room, C), "laws": zeros(impulses, C), "correction": zeros(impulses, LANES),
     }  # fmt: skip
-    blocks = {f"{name}4": array.reshape(len(array), -1, LANES) for name, array in matrices.items()}
+    blocks = {f"{name}4": array.reshape(len(array), array.shape[1] // LANES, LANES) for name, array in matrices.items()}
     w = StepMap(
         **matrices, **blocks,
         counts=whole(COUNTS), numbers=zeros(NUMBERS), kernels=whole(KERNELS, 7), vectors=zeros(VECTORS, nv),
-        q=zeros(3, m.nq), reached=zeros(2, m.nq), v_reached=zeros(nv), apart=zeros(nv), energies=zeros(2),
+        q=zeros(3, m.nq), reached=reached[0], v_reached=reached[1], unmoved=zeros(m.nq),
+        apart=zeros(nv), energies=zeros(2),
         coordinate=whole(nv), parent=np.ascontiguousarray(t.dof_parent, dtype=np.int64), above=above,
         link=np.ascontiguousarray(t.dof_link, dtype=np.int64), chain=np.ascontiguousarray(chain, dtype=np.int64),
         carries=tree.carries.copy(), last=tree.last.copy(), dof_body=tree.dof_body.copy(),
@@ -304,9 +308,9 @@ def make_step_map(
         by_middle=zeros(nv, nv), row=zeros(8, nv), held=zeros(held, nv), held_end=zeros(held, nv),
         held_error=zeros(held), held_impulse=zeros(held), held_q=zeros(nv, nv), held_v=zeros(nv, nv),
         held_inertia=zeros(nv, nv), held_load=zeros(nv), targets=zeros(roots, 6), before=zeros(roots, 9),
-        body=whole(room), stop=whole(room), place=whole(room), record=whole(room), slides=whole(room), bends=whole(room),
-        pressed=whole(room), jumping=whole(room), out=whole(room), boundary=whole(room), friction=zeros(room),
-        radius=zeros(room), offset=zeros(room), scale=zeros(room), gap=zeros(room), gaps=zeros(room, 2),
+        body=whole(room), stop=whole(room), place=whole(room), record=whole(room), slides=whole(room),
+        bends=whole(room), pressed=whole(room), jumping=whole(room), out=whole(room), boundary=whole(room),
+        friction=zeros(room), radius=zeros(room), offset=zeros(room), scale=zeros(room), gap=zeros(room), gaps=zeros(room, 2),
         at=zeros(room, 3), acts=zeros(room, 3), points=zeros(room, 6), E=zeros(room, 3, 3), surface=zeros(room, 3),
         impulse=zeros(room, 3), w=zeros(room, 3), K=zeros(3 * room, nv), residual=zeros(impulses),
         factor=zeros(impulses, impulses), pivots=whole(impulses), results=zeros(6, nv, nv),
@@ -409,8 +413,11 @@ def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: M
         w.slides[k] = 1 if w.place[k] >= 0 and rubbing >= limit * (1.0 - _AT_LIMIT) else 0
         slow = math.sqrt(v[1] * v[1] + v[2] * v[2]) <= _STICKING
         w.bends[k] = 1 if w.place[k] >= 0 and w.radius[k] == 0.0 and w.stop[k] < 0 and slow else 0
+    w.counts[SLOWED] = 0
     for d in range(len(w.parent)):
         a = motion.vectors
+        if a[V, d] != a[V_UNSLOWED, d]:
+            w.counts[SLOWED] = 1
         w.vectors[APPLIED, d] = a[TORQUE, d]
         w.gains[0, d], w.gains[1, d], w.gains[2, d], w.gains[3, d] = a[KP, d], a[KD, d], a[POSITION, d], a[VELOCITY, d]
     return FINE

@@ -13,7 +13,8 @@ Accuracy: rounding, 1e-10 of the largest entry at most. Cost: that of a few step
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,11 +80,14 @@ from setsu.simulation.contact_world import ContactWorld
 __all__ = ["ContactStepDerivatives"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Tasks: all of a tree's step; or one after the other, where Python fills the rows that are held.
 ALL, BEGIN, EVALUATE, LINEARISE, FINISH = range(5)
 
-_ROUNDS = 8
+ROUNDS = 8
+# What to evaluate: the step, its columns by the impulses, all columns.
+_VALUES, _IMPULSES, _WHOLE = range(3)
 # Part of the velocities: changes of the impulses that do less are rounding.
 _ROUNDING = 1e-13
 # m: how far the smooth map may end from the machine's step, which is solved to a nanometre.
@@ -95,6 +99,37 @@ _OPENS, _STICKS, _RECOVERS = 1, 2, 4
 
 
 # Compiled -------------------------------------------------------------------------------------------------------------
+
+
+class _World(NamedTuple):
+    """What one world takes over from another one for a step."""
+
+    arena: Ints
+    q: Floats  # (1, nq)
+    v: Floats  # (1, nv)
+    t: Floats
+    t0: Floats
+    k: Ints
+    start: Floats
+    phase: Ints
+    stage: Ints
+    events: Ints  # (2,) how many are noted
+
+
+@compiled
+def copy_world(source: _World, target: _World, w: StepMap, motion: Motion):
+    """Let a world stand where another one does, whose motion this is; and the map begin there."""
+    for i in range(len(target.arena)):
+        target.arena[i] = source.arena[i]
+    for i in range(source.q.shape[1]):
+        target.q[0, i] = w.q[START, i] = source.q[0, i]
+    for d in range(source.v.shape[1]):
+        target.v[0, d] = w.vectors[V_START, d] = source.v[0, d]
+    target.t[0], target.t0[0], target.k[0], target.start[0] = source.t[0], source.t0[0], source.k[0], source.start[0]
+    target.phase[0], target.stage[0] = source.phase[0], -1
+    target.events[0] = target.events[1] = 0
+    w.numbers[GIVEN], w.numbers[CREEP_DEPTH] = motion.energies[GIVEN_ENERGY], CREEP * motion.creep[0]
+    return 0
 
 
 @part
@@ -110,25 +145,27 @@ def _begin(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: Motio
 
 
 @part
-def _evaluate(w: StepMap, scene: Scene, tree: Tree, problem: Problem):
-    status = go_through(w, tree, False)
-    if status == FINE:
-        set_laws(w, scene, problem)
-    return status
-
-
-@part
-def _linearise(w: StepMap, scene: Scene, tree: Tree, problem: Problem, whole):
-    """Columns of the step and its laws, those by the impulses alone unless `whole`."""
-    w.counts[FROM] = 0 if whole else w.counts[COLUMN] // LANES
-    if whole:
+def _go(w: StepMap, scene: Scene, tree: Tree, problem: Problem, how):
+    """The step and its laws under the impulses at hand, with the columns asked for and their factors."""
+    w.counts[FROM] = 0 if how == _WHOLE else w.counts[COLUMN] // LANES
+    if how == _WHOLE:
         set_load_changes(w)
-    status = go_through(w, tree, True)
+    status = go_through(w, tree, how != _VALUES)
     if status != FINE:
         return status
     set_laws(w, scene, problem)
+    if how == _VALUES:
+        return FINE
     differentiate_laws(w, tree)
     return FINE if factor_laws(w) else SINGULAR
+
+
+def _is_rounding(effect: float, last: float, size: float) -> bool:
+    """Whether corrections no longer count, or no longer fall."""
+    return effect <= _ROUNDING * size or (effect <= 1e-9 * size and effect > 0.1 * last)
+
+
+is_rounding = part(_is_rounding)
 
 
 @part
@@ -158,34 +195,9 @@ def _correct(w: StepMap):
 
 
 @part
-def _polish(w: StepMap, scene: Scene, tree: Tree, problem: Problem):
-    """The impulses to rounding, by a chord method."""
-    status = FINE
-    if w.counts[IMPULSES] == 0:
-        return status
-    size, last = 1.0, math.inf
-    for d in range(len(w.parent)):
-        size = max(size, abs(w.vectors[V_START, d]))
-    for round_ in range(_ROUNDS):
-        first = round_ == 0
-        status = _linearise(w, scene, tree, problem, False) if first else _evaluate(w, scene, tree, problem)
-        if status != FINE:
-            return status
-        effect = _find_correction(w)
-        _correct(w)
-        if effect <= _ROUNDING * size or (effect <= 1e-9 * size and effect > 0.1 * last):
-            break  # it no longer falls: rounding
-        last = effect
-    return status
-
-
-@part
 def _finish(w: StepMap, scene: Scene, tree: Tree, problem: Problem):
     """Everything after the impulses, and the derivatives (1)."""
     nv, n, column = len(w.parent), w.counts[IMPULSES], w.counts[COLUMN]
-    status = _linearise(w, scene, tree, problem, True)
-    if status != FINE:
-        return status
     w.counts[MOVED_OUT] = 0
     if w.counts[HELD] == 0 and not move_out(w, tree, scene, problem):
         return BAD_NUMBERS
@@ -223,7 +235,7 @@ def _is_same(w: StepMap):
     for d in range(len(w.parent)):
         v = w.vectors[V_END, d]
         size = max(size, 1.0 + abs(v))
-        apart, rate = max(apart, abs(w.apart[d])), max(rate, abs(v - w.v_reached[d]))
+        apart, rate = max(apart, abs(w.apart[d])), max(rate, abs(v - w.v_reached[0, d]))
     w.numbers[MISSED] = max(apart, w.numbers[STEP] * rate / size)
     return w.numbers[MISSED] < _SAME
 
@@ -254,23 +266,30 @@ def _see_boundaries(w: StepMap):
 @compiled
 def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: Motion):
     """Do the task at hand for the step just taken; a Refusal."""
-    task = w.counts[TASK]
-    if task == EVALUATE:
-        return _evaluate(w, scene, tree, problem)
-    if task == LINEARISE:
-        status = _linearise(w, scene, tree, problem, False)
-        if status == FINE:
-            w.numbers[CHANGED] = _find_correction(w)
-            _correct(w)
-        return status
-    status = FINE
+    task, status = w.counts[TASK], FINE
     if task in (ALL, BEGIN):
         status = _begin(w, scene, tree, problem, motion)
-    if status == FINE and task == ALL:
-        status = _polish(w, scene, tree, problem)
-    if status == FINE and task != BEGIN:
-        status = _finish(w, scene, tree, problem)
-    return status
+    if status != FINE or task == BEGIN:
+        return status
+    size, last, solved = 1.0, math.inf, task == FINISH or w.counts[IMPULSES] == 0
+    for d in range(len(w.parent)):
+        size = max(size, abs(w.vectors[V_START, d]))
+    # The impulses by a chord method, then all columns: one call in the source, for its code is long.
+    for k in range(ROUNDS + 1):
+        how = _WHOLE if solved else (_VALUES if task == EVALUATE or k > 0 else _IMPULSES)
+        status = _go(w, scene, tree, problem, how)
+        if status != FINE or task == EVALUATE:
+            return status
+        if solved:
+            break
+        effect = _find_correction(w)
+        _correct(w)
+        w.numbers[CHANGED] = effect
+        if task == LINEARISE:
+            return FINE
+        solved = k == ROUNDS - 1 or is_rounding(effect, last, size)
+        last = effect
+    return _finish(w, scene, tree, problem)
 
 
 # Python ---------------------------------------------------------------------------------------------------------------
@@ -282,50 +301,58 @@ class ContactStepDerivatives:
     def __init__(self, mechanism: Mechanism, settings: Any) -> None:
         m = mechanism
         self.mechanism = m
-        twin = self.twin = ContactWorld(m, Arrays(1, m.nq, m.nv), 0, settings, lambda t, q, v: np.zeros(m.nv))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # all was said when the world itself was made
+            twin = self.twin = ContactWorld(m, Arrays(1, m.nq, m.nv), 0, settings, lambda t, q, v: np.zeros(m.nv))
         self._loops = HeldStep(m) if m.loops or m.couplings else None
         # Workspaces of shapes and of their log come last; they hold nothing where there are no pairs of shapes.
         places = (address_of(x) - address_of(twin._arena) for x in twin.shapes if x.size)
         first = min(place for place in places if 0 <= place < len(twin._arena))
-        self._arena = twin._arena if len(twin.pairs.names) else twin._arena[:first]
-        self._make(16)
+        self._bytes = len(twin._arena) if len(twin.pairs.names) else first
+        self._make(4)
 
     def _make(self, room: int) -> None:
         """Make room for so many contacts."""
         world, held = self.twin, self._loops
-        self._room = room
+        self._room, a = room, world.arrays
         self.map, self._kept = make_step_map(
-            self.mechanism, world._smooth, world.tree, world.scene.parent, room, held.count if held else 0
+            self.mechanism, world._smooth, world.tree, world.scene.parent, (a.q, a.v), room, held.count if held else 0
         )
-        w = self.map
-        w.numbers[STEP] = world.step
-        books = [Book(pages) for pages in (w, world.scene, world.tree, world.problem, world.motion)]
-        self._run = entry(differentiate_step, *books)
+        self.map.numbers[STEP] = world.step
+        self._book = Book(self.map)
+        books = [Book(pages) for pages in (world.scene, world.tree, world.problem, world.motion)]
+        self._run = entry(differentiate_step, self._book, *books)
+        self._copies: dict[int, tuple[ContactWorld, Any]] = {}
+
+    def _copy_of(self, world: ContactWorld) -> Any:
+        """A callable that lets the twin stand where a world does."""
+        books = Book(self._parts(world)), Book(self._parts(self.twin)), self._book, Book(world.motion)
+        copy = entry(copy_world, *books)
+        self._copies[id(world)] = world, copy
+        return copy
+
+    def _parts(self, world: ContactWorld) -> _World:
+        a, c = world.arrays, world.clock
+        arena = world._arena[: self._bytes].view(np.int64)
+        return _World(arena, a.q, a.v, a.t, a.t0, a.k, world.rows.start, c.phase, c.stage, world.records.counts)
 
     def derivatives(self, world: ContactWorld, torque: Floats) -> tuple[Floats, Floats, Floats, list[str]]:
         """Return those of a world's next step under a torque (nv,): (6, nv, nv) of q', then of v', by q, v, torque;
         q and v reached, and what is at a boundary."""
-        twin, w, a, b = self.twin, self.map, self.twin.arrays, world.arrays
-        self._arena[:] = world._arena[: len(self._arena)]
-        a.q[:], a.v[:], a.t[:], a.t0[:], a.k[:], a.held[:] = b.q, b.v, b.t, b.t0, b.k, torque
-        twin.rows.start[:] = world.rows.start
-        twin.clock.phase[0], twin.clock.stage[0], twin.records.counts[:] = world.clock.phase[0], -1, 0
-        self._step()
-        w.q[START], w.vectors[V_START] = b.q[0], b.v[0]
-        w.numbers[GIVEN] = world.motion.energies[GIVEN_ENERGY]
-        w.numbers[CREEP_DEPTH] = CREEP * world.motion.creep[0]
-        w.reached[0], w.v_reached[:] = a.q[0], a.v[0]
-        status = self._differentiated()
-        while status == Refusal.ROOM:
-            self._make(2 * self._room)
-            for name in ("q", "vectors", "numbers", "reached", "v_reached"):
-                getattr(self.map, name)[...] = getattr(w, name)
-            w = self.map
+        a = self.twin.arrays
+        while True:
+            known = self._copies.get(id(world))
+            (known[1] if known is not None and known[0] is world else self._copy_of(world))()
+            a.held[0] = torque
+            self._step()
             status = self._differentiated()
+            if status != Refusal.ROOM:
+                break
+            self._make(2 * self._room)
         if status != Refusal.NONE:
             self._refuse(Refusal(status))
-        boundaries = self._boundaries() if w.counts[BOUNDARIES] else []
-        return w.results.copy(), a.q[0].copy(), a.v[0].copy(), boundaries
+        w = self.map
+        return w.results.copy(), a.q[0].copy(), a.v[0].copy(), self._boundaries() if w.counts[BOUNDARIES] else []
 
     def _step(self) -> None:
         """Let the twin take the step."""
@@ -348,14 +375,14 @@ class ContactStepDerivatives:
         held.begin(w)
         status, last = self._do(BEGIN), math.inf
         size = max(1.0, float(np.abs(w.vectors[V_START]).max(initial=0.0)))
-        for _ in range(_ROUNDS if status == Refusal.NONE else 0):
+        for _ in range(ROUNDS if status == Refusal.NONE else 0):
             if status := self._do(EVALUATE):
                 return status
             held.set_end(w)
             if status := self._do(LINEARISE):
                 return status
             changed = float(w.numbers[CHANGED])
-            if changed <= _ROUNDING * size or (changed <= 1e-9 * size and changed > 0.1 * last):
+            if _is_rounding(changed, last, size):
                 break
             last = changed
         if status := status or self._do(EVALUATE):

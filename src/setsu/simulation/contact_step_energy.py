@@ -65,6 +65,8 @@ def keeps_energy(w: StepMap, tree: Tree, weight, elastic):
 def slow_down(w: StepMap, tree: Tree, moved):
     """Apply (1) to v' and its columns where the machine did; moved: columns of q'. False for bad numbers."""
     a, nv = w.vectors, len(w.parent)
+    if w.counts[SLOWED] == 0 and w.counts[KEEPS] == 0:
+        return True
     w.counts[SLOWED] = 0
     if run_bound(w.kernels[ENERGY_START]) >= 0 or run_bound(w.kernels[ENERGY_END]) >= 0:
         return False
@@ -86,8 +88,8 @@ def slow_down(w: StepMap, tree: Tree, moved):
     plain = slower = 0.0
     for d in range(nv):
         v = a[RIGID, d] + sigma * (a[V_END, d] - a[RIGID, d])
-        plain = max(plain, abs(a[V_END, d] - w.v_reached[d]))
-        slower = max(slower, abs(v - w.v_reached[d]))
+        plain = max(plain, abs(a[V_END, d] - w.v_reached[0, d]))
+        slower = max(slower, abs(v - w.v_reached[0, d]))
     if not slower < plain:
         return True
     w.counts[SLOWED], w.numbers[SIGMA] = 1, sigma

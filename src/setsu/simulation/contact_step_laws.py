@@ -462,7 +462,7 @@ def move_out(w: StepMap, tree: Tree, scene: Scene, problem: Problem):
             s[d] += Z[d, j] * y[j]
     _differentiate_depths(w)
     for i in range(w.q.shape[1]):
-        w.reached[1, i] = w.q[END, i]
+        w.unmoved[i] = w.q[END, i]
     for d in range(nv):
         w.vectors[DISPLACEMENT, d] += s[d]
     if not set_end(w, tree, False, False):
@@ -470,7 +470,7 @@ def move_out(w: StepMap, tree: Tree, scene: Scene, problem: Problem):
     if _distance(w) > plain:
         # There was no energy to do so.
         for i in range(w.q.shape[1]):
-            w.q[END, i] = w.reached[1, i]
+            w.q[END, i] = w.unmoved[i]
         if run_bound(w.kernels[PLACE_END]) >= 0:
             return False
         place(w, END)

@@ -148,6 +148,13 @@ def add_nu(w: StepMap, tree: Tree, out, a):
 @part
 def _add_nu_of(w: StepMap, tree: Tree, out, d, factor):
     """Add factor · dν_d to a row of columns."""
+    local = True
+    for k in range(len(tree.roots) if w.counts[PLAIN] == 0 and _moves(w) else 0):
+        r = tree.roots[k]
+        local = local and not (r.free == 1 and r.velocity <= d < r.velocity + 3)
+    if local:
+        out[len(w.parent) + d] += factor
+        return
     unit = w.row[7]
     for i in range(len(unit)):
         unit[i] = 0.0
@@ -204,10 +211,13 @@ def begin_motion(w: StepMap, tree: Tree):
         w.q[MIDDLE, k] = w.q[START, k]
     if run_bound(w.kernels[PLACE_START]) >= 0 or (moves and run_bound(w.kernels[TO_MIDDLE]) >= 0):
         return BAD_NUMBERS
-    if run_bound(w.kernels[PLACE_MIDDLE]) >= 0 or run_bound(w.kernels[MASS_MATRIX]) >= 0:
+    if run_bound(w.kernels[MASS_MATRIX]) >= 0 or (moves and run_bound(w.kernels[PLACE_MIDDLE]) >= 0):
         return BAD_NUMBERS
-    place(w, START)
-    place(w, MIDDLE)
+    if not moves:
+        _copy_places(w)
+    for when in range(2):
+        place(w, when)
+        weigh(w, when, a[V_START])
     for j in range(len(w.turning)):
         set_chart(w, a[HALF], w.turning[j, 0], w.turning[j, 1], w.carried[j], w.chart[j])
     for k in range(len(tree.roots) if w.counts[PLAIN] == 0 else 0):
@@ -219,8 +229,6 @@ def begin_motion(w: StepMap, tree: Tree):
                 a[NU, o + i] = C[3 + i, 3] * x + C[3 + i, 4] * y + C[3 + i, 5] * z
         if r.exact == 1 and r.free == 0:
             return SPHERICAL
-    weigh(w, START, a[V_START])
-    weigh(w, MIDDLE, a[NU])
     _note_momenta(w, tree)
     for d in range(nv):
         w.H[d, d] = 0.0
@@ -251,6 +259,19 @@ def begin_motion(w: StepMap, tree: Tree):
             return BAD_NUMBERS
         _free_change(w, FREE)
     return FINE
+
+
+@part
+def _copy_places(w: StepMap):
+    """The middle is the beginning."""
+    n = len(w.reference)
+    for body in range(n):
+        for i in range(3):
+            for j in range(4):
+                w.poses[MIDDLE * n + body, i, j] = w.poses[START * n + body, i, j]
+    for i in range(6):
+        for d in range(len(w.parent)):
+            w.columns[MIDDLE, i, d] = w.columns[START, i, d]
 
 
 @part
@@ -358,16 +379,18 @@ def go_through(w: StepMap, tree: Tree, differentiated):
         _differentiate_change(w, tree)
     _set_displacement(w, tree, differentiated)
     _set_targets(w, tree, differentiated)
-    if not set_end(w, tree, True, differentiated):
-        return BAD_NUMBERS
+    turns = 0
     if w.counts[PLAIN] == 0 and w.numbers[FAR] > _TURNING:
-        for _ in range(_TURNS if len(tree.roots) == len(w.reference) else _TURNS_OF_TREES):
+        turns = _TURNS if len(tree.roots) == len(w.reference) else _TURNS_OF_TREES
+    for turn in range(turns + 1):
+        change = 1.0
+        if turn > 0:
             set_end_velocity(w, tree, w.d_q4, differentiated)
             change = _turn_further(w, tree, differentiated)
-            if not set_end(w, tree, True, differentiated):
-                return BAD_NUMBERS
-            if change <= _SETTLED:
-                break
+        if not set_end(w, tree, True, differentiated):
+            return BAD_NUMBERS
+        if change <= _SETTLED:
+            break
     return FINE
 
 

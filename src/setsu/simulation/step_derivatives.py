@@ -133,18 +133,20 @@ def environment_derivatives(
 
     known: what was made for earlier ones, by mechanism.
     """
-    from setsu.simulation.contact_step_derivatives import ContactStepDerivatives
-
-    found, boundaries = [], []
-    for k, (world, row) in enumerate(zip(worlds, torque, strict=True)):
+    found: list[tuple[Any, ...]] = []
+    for world, row in zip(worlds, torque, strict=True):
         made = known.get(id(world.mechanism))
         if made is None:
+            from setsu.simulation.contact_step_derivatives import ContactStepDerivatives
+
             made = known[id(world.mechanism)] = ContactStepDerivatives(world.mechanism, settings)
-        blocks, q, v, there = made.derivatives(world, row)
-        found.append((*blocks, q, v))
-        boundaries += [f"world {k}: {text}" for text in there] if batched else there
-    fields = map(np.stack, zip(*found, strict=True)) if batched else found[0]
-    return StepDerivatives(*fields, boundaries=tuple(boundaries))
+        found.append(made.derivatives(world, row))
+    if not batched:
+        blocks, q, v, there = found[0]
+        return StepDerivatives(*blocks, q, v, tuple(there))
+    blocks, q, v = (np.stack([each[k] for each in found]) for k in range(3))
+    boundaries = [f"world {k}: {text}" for k, each in enumerate(found) for text in each[3]]
+    return StepDerivatives(*(blocks[:, k].copy() for k in range(6)), q, v, tuple(boundaries))
 
 
 def _require_same(m: Mechanism, found: StepResult, q: Floats, v: Floats, before: Floats) -> None:
