@@ -78,7 +78,7 @@ FIRST_RATE, RATE, BIAS, APPLIED, ROOT, RIGID, POTENTIAL_START, POTENTIAL_END = r
 # Entries of StepMap.numbers.
 NUMBERS = 14
 (
-    STEP, REACHES, CREEP_DEPTH, GIVEN, COMPLIANCE, FAR, GAIN, ABOUT, SIGMA, MISSED, ENERGY_BEFORE, ENERGY_AFTER,
+    STEP, SLOWEST, CREEP_DEPTH, GIVEN, COMPLIANCE, FAR, GAIN, ABOUT, SIGMA, MISSED, ENERGY_BEFORE, ENERGY_AFTER,
     CHANGED, RESIDUAL,
 ) = range(NUMBERS)  # fmt: skip
 # Entries of StepMap.counts: contacts listed, those closed, columns of impulses; whether the step is plain, keeps energy
@@ -310,7 +310,8 @@ def make_step_map(
         held_inertia=zeros(nv, nv), held_load=zeros(nv), targets=zeros(roots, 6), before=zeros(roots, 9),
         body=whole(room), stop=whole(room), place=whole(room), record=whole(room), slides=whole(room),
         bends=whole(room), pressed=whole(room), jumping=whole(room), out=whole(room), boundary=whole(room),
-        friction=zeros(room), radius=zeros(room), offset=zeros(room), scale=zeros(room), gap=zeros(room), gaps=zeros(room, 2),
+        friction=zeros(room), radius=zeros(room), offset=zeros(room), scale=zeros(room), gap=zeros(room),
+        gaps=zeros(room, 2),
         at=zeros(room, 3), acts=zeros(room, 3), points=zeros(room, 6), E=zeros(room, 3, 3), surface=zeros(room, 3),
         impulse=zeros(room, 3), w=zeros(room, 3), K=zeros(3 * room, nv), residual=zeros(impulses),
         factor=zeros(impulses, impulses), pivots=whole(impulses), results=zeros(6, nv, nv),

@@ -12,7 +12,6 @@ Accuracy: rounding, 1e-10 of the largest entry at most. Cost: that of a few step
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -51,6 +50,7 @@ from setsu.simulation.contact_step import (
     MISSED,
     MOVED_OUT,
     SINGULAR,
+    SLOWEST,
     START,
     STEP,
     TASK,
@@ -88,8 +88,8 @@ ALL, BEGIN, EVALUATE, LINEARISE, FINISH = range(5)
 ROUNDS = 8
 # What to evaluate: the step, its columns by the impulses, all columns.
 _VALUES, _IMPULSES, _WHOLE = range(3)
-# Part of the velocities: changes of the impulses that do less are rounding.
-_ROUNDING = 1e-13
+# Part of the velocities: what no derivative sees.
+_UNSEEN = 1e-11
 # m: how far the smooth map may end from the machine's step, which is solved to a nanometre.
 _SAME = 1e-8
 # Parts of the friction limit, m/s, m: nearer to the boundary of a mode is at it.
@@ -113,6 +113,7 @@ class _World(NamedTuple):
     start: Floats
     phase: Ints
     stage: Ints
+    order: Ints
     events: Ints  # (2,) how many are noted
 
 
@@ -126,7 +127,7 @@ def copy_world(source: _World, target: _World, w: StepMap, motion: Motion):
     for d in range(source.v.shape[1]):
         target.v[0, d] = w.vectors[V_START, d] = source.v[0, d]
     target.t[0], target.t0[0], target.k[0], target.start[0] = source.t[0], source.t0[0], source.k[0], source.start[0]
-    target.phase[0], target.stage[0] = source.phase[0], -1
+    target.phase[0], target.stage[0], target.order[0] = source.phase[0], -1, 1
     target.events[0] = target.events[1] = 0
     w.numbers[GIVEN], w.numbers[CREEP_DEPTH] = motion.energies[GIVEN_ENERGY], CREEP * motion.creep[0]
     return 0
@@ -160,12 +161,26 @@ def _go(w: StepMap, scene: Scene, tree: Tree, problem: Problem, how):
     return FINE if factor_laws(w) else SINGULAR
 
 
-def _is_rounding(effect: float, last: float, size: float) -> bool:
-    """Whether corrections no longer count, or no longer fall."""
-    return effect <= _ROUNDING * size or (effect <= 1e-9 * size and effect > 0.1 * last)
+def _is_rounding(effect: float, last: float, slow: float) -> bool:
+    """Whether the next correction would no longer count, going by the last two, or corrections no longer fall.
+
+    slow: m/s, of the slowest sliding, by which directions change. last: at first, the same.
+    """
+    predicted = effect * effect / last if effect < 0.1 * last else effect
+    return predicted <= _UNSEEN * slow or (effect <= 1e-9 and effect > 0.1 * last)
 
 
 is_rounding = part(_is_rounding)
+
+
+@part
+def _slowest(w: StepMap):
+    """Of the sliding, at most 1 m/s."""
+    slow = 1.0
+    for k in range(w.counts[LISTED]):
+        if w.slides[k] == 1 and w.friction[k] > 0.0:
+            slow = min(slow, max(_SLOW, abs(w.w[k, 1]) + abs(w.w[k, 2])))
+    return slow
 
 
 @part
@@ -271,9 +286,7 @@ def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, m
         status = _begin(w, scene, tree, problem, motion)
     if status != FINE or task == BEGIN:
         return status
-    size, last, solved = 1.0, math.inf, task == FINISH or w.counts[IMPULSES] == 0
-    for d in range(len(w.parent)):
-        size = max(size, abs(w.vectors[V_START, d]))
+    last, solved = 0.0, task == FINISH or w.counts[IMPULSES] == 0
     # The impulses by a chord method, then all columns: one call in the source, for its code is long.
     for k in range(ROUNDS + 1):
         how = _WHOLE if solved else (_VALUES if task == EVALUATE or k > 0 else _IMPULSES)
@@ -285,9 +298,11 @@ def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, m
         effect = _find_correction(w)
         _correct(w)
         w.numbers[CHANGED] = effect
+        if k == 0:
+            last = w.numbers[SLOWEST] = _slowest(w)
         if task == LINEARISE:
             return FINE
-        solved = k == ROUNDS - 1 or is_rounding(effect, last, size)
+        solved = k == ROUNDS - 1 or is_rounding(effect, last, w.numbers[SLOWEST])
         last = effect
     return _finish(w, scene, tree, problem)
 
@@ -334,7 +349,9 @@ class ContactStepDerivatives:
     def _parts(self, world: ContactWorld) -> _World:
         a, c = world.arrays, world.clock
         arena = world._arena[: self._bytes].view(np.int64)
-        return _World(arena, a.q, a.v, a.t, a.t0, a.k, world.rows.start, c.phase, c.stage, world.records.counts)
+        return _World(
+            arena, a.q, a.v, a.t, a.t0, a.k, world.rows.start, c.phase, c.stage, c.order, world.records.counts
+        )
 
     def derivatives(self, world: ContactWorld, torque: Floats) -> tuple[Floats, Floats, Floats, list[str]]:
         """Return those of a world's next step under a torque (nv,): (6, nv, nv) of q', then of v', by q, v, torque;
@@ -357,6 +374,8 @@ class ContactStepDerivatives:
     def _step(self) -> None:
         """Let the twin take the step."""
         twin = self.twin
+        if twin._is_plain and twin.run() == Ask.DONE:
+            return
         ask = twin.go(1)
         while ask is Ask.NEED_TORQUE:
             twin.clock.answered[0] = 1
@@ -373,16 +392,15 @@ class ContactStepDerivatives:
             return self._do(ALL)
         w, held = self.map, self._loops
         held.begin(w)
-        status, last = self._do(BEGIN), math.inf
-        size = max(1.0, float(np.abs(w.vectors[V_START]).max(initial=0.0)))
+        status, last = self._do(BEGIN), 0.0
         for _ in range(ROUNDS if status == Refusal.NONE else 0):
             if status := self._do(EVALUATE):
                 return status
             held.set_end(w)
             if status := self._do(LINEARISE):
                 return status
-            changed = float(w.numbers[CHANGED])
-            if _is_rounding(changed, last, size):
+            changed, slow = float(w.numbers[CHANGED]), float(w.numbers[SLOWEST])
+            if _is_rounding(changed, last or slow, slow):
                 break
             last = changed
         if status := status or self._do(EVALUATE):

@@ -256,8 +256,9 @@ def differentiate_laws(w: StepMap, tree: Tree):
                 out[o, d] += w.K[3 * k, d] / h
         else:
             p = w.points[k]
-            _arm(w, START, k, p, 0, r)
-            _set_jacobian(w, START, k, r, first)
+            if start == 0:
+                _arm(w, START, k, p, 0, r)
+                _set_jacobian(w, START, k, r, first)
             _arm(w, END, k, p, 3, r)
             _set_jacobian(w, END, k, r, last)
             _arm(w, MIDDLE, k, w.acts[k], 0, r)

@@ -247,7 +247,7 @@ class Simulator:
             refuse_derivatives(self.settings, self._source, self._pushing, self._crew.stops)
             self._differentiable = self._source
         if self.settings.environment is not None:
-            torques = self._source.constant + (0.0 if torque is None else self._checked_torque(torque))
+            torques = self._source.constant if torque is None else self._source.constant + self._checked_torque(torque)
             return environment_derivatives(self.settings, self._blocks, torques, self._differentiated, self._batched)
         a, kept = self._arrays, self.save()
         before = a.q.copy(), a.v.copy()

@@ -133,20 +133,25 @@ def environment_derivatives(
 
     known: what was made for earlier ones, by mechanism.
     """
-    found: list[tuple[Any, ...]] = []
-    for world, row in zip(worlds, torque, strict=True):
-        made = known.get(id(world.mechanism))
-        if made is None:
-            from setsu.simulation.contact_step_derivatives import ContactStepDerivatives
-
-            made = known[id(world.mechanism)] = ContactStepDerivatives(world.mechanism, settings)
-        found.append(made.derivatives(world, row))
     if not batched:
-        blocks, q, v, there = found[0]
+        blocks, q, v, there = _differentiator(settings, worlds[0], known).derivatives(worlds[0], torque[0])
         return StepDerivatives(*blocks, q, v, tuple(there))
+    found = [
+        _differentiator(settings, world, known).derivatives(world, row)
+        for world, row in zip(worlds, torque, strict=True)
+    ]
     blocks, q, v = (np.stack([each[k] for each in found]) for k in range(3))
     boundaries = [f"world {k}: {text}" for k, each in enumerate(found) for text in each[3]]
     return StepDerivatives(*(blocks[:, k].copy() for k in range(6)), q, v, tuple(boundaries))
+
+
+def _differentiator(settings: Any, world: Any, known: dict[Any, Any]) -> Any:
+    made = known.get(id(world.mechanism))
+    if made is None:
+        from setsu.simulation.contact_step_derivatives import ContactStepDerivatives
+
+        made = known[id(world.mechanism)] = ContactStepDerivatives(world.mechanism, settings)
+    return made
 
 
 def _require_same(m: Mechanism, found: StepResult, q: Floats, v: Floats, before: Floats) -> None:
