@@ -178,7 +178,7 @@ def clear(out, first, last, start, stop):
 def place(w: StepMap, when):
     """Axes and inertias from the poses of a configuration."""
     n = len(w.masses)
-    set_inertias(w, w.poses[when * n : (when + 1) * n], w.columns[when], when)
+    set_inertias(w, w.poses[when * n : (when + 1) * n], w.columns[when], when)  # type: ignore[arg-type]
 
 
 @part

@@ -230,7 +230,7 @@ class Simulator:
 
         In tangent coordinates, (nv, nv) or (count, nv, nv): dq_dq, dq_dv, dq_dtau, dv_dq, dv_dv, dv_dtau of the state
         after the step by the present one and the torque. For every integrator of fixed step, through trees, loops
-        (along motions that keep them) and couplings; of trees in an environment through contact points at polygons.
+        (along motions that keep them) and couplings; in an environment through contact points at polygons too.
 
         Raises:
             InputError: surface contacts, joint stops, torque functions, pushes, adaptive steps, bodies that touch each

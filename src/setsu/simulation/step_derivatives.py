@@ -135,14 +135,16 @@ def environment_derivatives(
     """
     if not batched:
         blocks, q, v, there = _differentiator(settings, worlds[0], known).derivatives(worlds[0], torque[0])
-        return StepDerivatives(*blocks, q, v, tuple(there))
+        fields = [*blocks, q, v, tuple(there)]
+        return StepDerivatives(*fields)
     found = [
         _differentiator(settings, world, known).derivatives(world, row)
         for world, row in zip(worlds, torque, strict=True)
     ]
     blocks, q, v = (np.stack([each[k] for each in found]) for k in range(3))
     boundaries = [f"world {k}: {text}" for k, each in enumerate(found) for text in each[3]]
-    return StepDerivatives(*(blocks[:, k].copy() for k in range(6)), q, v, tuple(boundaries))
+    fields = [*(blocks[:, k].copy() for k in range(6)), q, v, tuple(boundaries)]
+    return StepDerivatives(*fields)
 
 
 def _differentiator(settings: Any, world: Any, known: dict[Any, Any]) -> Any:
