@@ -1,8 +1,8 @@
 """Derivatives of a step with loops and couplings in an environment, against differences of the step.
 
-Differences go along motions that keep the loops, from states that do: of the step solved to rounding, 1e-8 of the largest
-entry; and of the machine's own step, which holds loops to 1e-11 m or rad and contacts to a nanometre. What it leaves
-changes with the state, and over h it is a velocity.
+Differences go along motions that keep the loops, from states that do: of the step solved to rounding, 1e-8 of the
+largest entry; and of the machine's own step, which holds loops to 1e-11 m or rad and contacts to a nanometre. What it
+leaves changes with the state, and over h it is a velocity.
 """
 
 from __future__ import annotations

@@ -62,18 +62,19 @@ from setsu.simulation.contact_step import (
     make_step_map,
     read_modes,
 )
+from setsu.simulation.contact_step_end import set_end_velocity
 from setsu.simulation.contact_step_energy import keeps_energy, slow_down
 from setsu.simulation.contact_step_laws import (
     begin_contacts,
     differentiate_laws,
     factor_laws,
-    move_out,
     set_laws,
     set_load_changes,
     solve_laws,
 )
 from setsu.simulation.contact_step_loops import HeldStep
-from setsu.simulation.contact_step_motion import begin_motion, go_through, set_end_velocity
+from setsu.simulation.contact_step_motion import begin_motion, go_through
+from setsu.simulation.contact_step_out import move_out
 from setsu.simulation.contact_step_space import subtract_products
 from setsu.simulation.contact_world import ContactWorld
 

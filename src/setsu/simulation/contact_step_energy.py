@@ -42,7 +42,7 @@ from setsu.simulation.contact_step import (
     WEIGH_START,
     StepMap,
 )
-from setsu.simulation.contact_step_motion import add_nu, is_last
+from setsu.simulation.contact_step_columns import add_nu, is_last
 from setsu.simulation.contact_step_space import add_product, clear, invert_base, momentum_terms, set_product, weigh
 
 __all__ = ["keeps_energy", "slow_down"]

@@ -15,47 +15,41 @@ import math
 from setsu.contact.joint_stops import stop_gap
 from setsu.contact.scene import Problem, Scene
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part, run_bound
-from setsu.native.lanes import LANES, load_at, spread, store_at
+from setsu.native.control_flow import part
+from setsu.native.lanes import load_at, spread, store_at
 from setsu.simulation.contact_step import (
-    APART,
     CLOSED,
     COLUMN,
     COMPLIANCE,
     CREEP_DEPTH,
-    DISPLACEMENT,
     END,
     FROM,
     HELD,
     IMPULSES,
-    INERTIA_AT_REST,
     LISTED,
     MIDDLE,
-    MOVED_OUT,
     NU,
     NU_NEXT,
-    PLACE_END,
-    RIGID,
-    SHIFTED_INERTIA,
     START,
     STEP,
     TO,
     StepMap,
 )
-from setsu.simulation.contact_step_motion import add_middle, add_nu, set_end, solve_rows
-from setsu.simulation.contact_step_space import add_product, clear, place, set_product
+from setsu.simulation.contact_step_columns import add_middle, add_nu
+from setsu.simulation.contact_step_space import add_product, clear, factor_small, solve_small
 
 __all__ = [
+    "add_load_change",
+    "arm_of",
     "begin_contacts",
     "differentiate_laws",
     "factor_laws",
-    "move_out",
+    "set_jacobian",
     "set_laws",
     "set_load_changes",
+    "set_swing",
     "solve_laws",
 ]
-
-_RECOVERY, _DEEP = 0.2, 1e-8
 
 
 @part
@@ -67,7 +61,7 @@ def _point(w: StepMap, when, k, out, first):
 
 
 @part
-def _arm(w: StepMap, when, k, at, first, out):
+def arm_of(w: StepMap, when, k, at, first, out):
     """The same from the first body of its tree."""
     T = w.poses[when * len(w.reference) + w.reference[w.body[k]]]
     for i in range(3):
@@ -83,7 +77,7 @@ def _velocity_of(s, r, out):
 
 
 @part
-def _set_jacobian(w: StepMap, when, k, r, out):
+def set_jacobian(w: StepMap, when, k, r, out):
     """Rows (3, nv) of a point at r along the axes of its contact."""
     u = w.small[0, 0]
     for i in range(3):
@@ -121,8 +115,8 @@ def begin_contacts(w: StepMap, scene: Scene, problem: Problem):
         _point(w, MIDDLE, k, w.acts[k], 0)
         for i in range(3):
             w.acts[k, i] -= w.radius[k] * n[i]
-        _arm(w, MIDDLE, k, w.acts[k], 0, r)
-        _set_jacobian(w, MIDDLE, k, r, rows)
+        arm_of(w, MIDDLE, k, w.acts[k], 0, r)
+        set_jacobian(w, MIDDLE, k, r, rows)
         p = w.points[k]
         _point(w, START, k, p, 0)
         w.gaps[k, 0] = n[0] * p[0] + n[1] * p[1] + n[2] * p[2] - w.offset[k] - w.radius[k]
@@ -137,18 +131,18 @@ def set_load_changes(w: StepMap):
             w.by_middle[d, e] = 0.0
     for k in range(w.counts[LISTED]):
         if w.place[k] >= 0 and w.stop[k] < 0:
-            _add_load_change(w, k, w.impulse[k], 3)
+            add_load_change(w, k, w.impulse[k], 3)
 
 
 @part
-def _add_load_change(w: StepMap, k, impulse, count):
+def add_load_change(w: StepMap, k, impulse, count):
     """Add ∂(Kᵀ λ)/∂q_m (2) of the first `count` impulses of a contact to by_middle."""
     f, r, u, swung = w.small[1, 1], w.small[1, 0], w.small[1, 2], w.small[1, 4]
     for i in range(3):
         f[i] = 0.0
         for j in range(count):
             f[i] += w.E[k, j, i] * impulse[j]
-    _arm(w, MIDDLE, k, w.acts[k], 0, r)
+    arm_of(w, MIDDLE, k, w.acts[k], 0, r)
     R, N, center = w.radius[k], w.E[k, 0], w.small[1, 5]
     for i in range(3):
         # The point moves with its body, what acts beside it with the point.
@@ -257,11 +251,11 @@ def differentiate_laws(w: StepMap, tree: Tree):
         else:
             p = w.points[k]
             if start == 0:
-                _arm(w, START, k, p, 0, r)
-                _set_jacobian(w, START, k, r, first)
-            _arm(w, END, k, p, 3, r)
-            _set_jacobian(w, END, k, r, last)
-            _arm(w, MIDDLE, k, w.acts[k], 0, r)
+                arm_of(w, START, k, p, 0, r)
+                set_jacobian(w, START, k, r, first)
+            arm_of(w, END, k, p, 3, r)
+            set_jacobian(w, END, k, r, last)
+            arm_of(w, MIDDLE, k, w.acts[k], 0, r)
             for i in range(3):
                 bends, jumps = _bends(w, k, i), w.jumping[k] == 1
                 row = out[o + i]
@@ -281,7 +275,7 @@ def differentiate_laws(w: StepMap, tree: Tree):
                 for j in range(6):
                     V[j] = share * w.way[1, tip, j] - (0.5 * w.way[0, tip, j] if bends else 0.0)
                 changes = w.row[6]
-                _set_swing(w, k, i, r, V, share, bends, changes)
+                set_swing(w, k, i, r, V, share, bends, changes)
                 add_middle(w, row, changes)
                 if bends:
                     for d in range(nv):
@@ -308,7 +302,7 @@ def _along_path(w: StepMap, k, factors, share, matrix, row):
 
 
 @part
-def _set_swing(w: StepMap, k, i, r, V, share, bends, out):
+def set_swing(w: StepMap, k, i, r, V, share, bends, out):
     """∂(K x)/∂q_m (1) of a contact along its axis i, for x = share ν' (- ½ ν); V: motion of its body."""
     E, D, u, center = w.E[k, i], w.small[1, 2], w.small[1, 3], w.small[1, 5]
     for d in range(len(out)):
@@ -352,55 +346,6 @@ def _slide(w: StepMap, k, o):
     w.laws[o + 2, column] += mu * v
 
 
-# Small systems -------------------------------------------------------------------------------------------------------
-
-
-@part
-def _factor(A, pivots, n):
-    """LU factors of the leading n x n block, in place; False where it is singular."""
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
-        pivots[k] = best
-        if not abs(A[best, k]) > 0.0:
-            return False
-        if best != k:
-            p, q = A[k], A[best]
-            for j in range(n):
-                p[j], q[j] = q[j], p[j]
-        f = 1.0 / A[k, k]
-        for i in range(k + 1, n):
-            A[i, k] *= f
-            if A[i, k] != 0.0:
-                g, p, q = A[i, k], A[i], A[k]
-                for j in range(k + 1, n):
-                    p[j] -= g * q[j]
-    return True
-
-
-@part
-def _solve(A, pivots, n, B, start, stop):
-    """B <- A⁻¹ B, blocks start to stop, with the factors of A."""
-    for k in range(n):
-        best = pivots[k]
-        if best != k:
-            for j in range(start, stop):
-                x = load_at(B, k, j)
-                store_at(B, k, j, load_at(B, best, j))
-                store_at(B, best, j, x)
-    for i in range(n):
-        for k in range(i):
-            if A[i, k] != 0.0:
-                add_product(B, i, -A[i, k], B, k, start, stop)
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            if A[i, k] != 0.0:
-                add_product(B, i, -A[i, k], B, k, start, stop)
-        set_product(B, i, 1.0 / A[i, i], B, i, start, stop)
-
-
 @part
 def factor_laws(w: StepMap):
     """Factors of the laws' derivatives by the impulses; False where they are singular."""
@@ -408,149 +353,10 @@ def factor_laws(w: StepMap):
     for i in range(n):
         for j in range(n):
             w.factor[i, j] = w.laws[i, column + j]
-    return _factor(w.factor, w.pivots, n)
+    return factor_small(w.factor, w.pivots, n)
 
 
 @part
 def solve_laws(w: StepMap, B, start, stop):
     """B <- (∂R/∂λ)⁻¹ B."""
-    _solve(w.factor, w.pivots, w.counts[IMPULSES], B, start, stop)
-
-
-# Out of the ground ---------------------------------------------------------------------------------------------------
-
-
-@part
-def move_out(w: StepMap, tree: Tree, scene: Scene, problem: Problem):
-    """Move contacts out of the ground (4) if the machine did, with the derivatives of that; False for bad numbers."""
-    w.counts[MOVED_OUT] = 0
-    deepest = 0.0
-    for k in range(w.counts[LISTED]):
-        deepest = min(deepest, w.gaps[k, 1])
-    if deepest >= -_DEEP:
-        return True
-    n, nv, s = 0, len(w.parent), w.vectors[RIGID]
-    plain = _distance(w)
-    for k in range(w.counts[LISTED]):
-        w.out[k] = -1
-        if w.gaps[k, 1] < 0.0:
-            w.out[k] = n
-            n += 1
-    Z, y = w.d_rigid, w.residual
-    for k in range(w.counts[LISTED]):
-        if w.out[k] >= 0:
-            y[w.out[k]] = -_RECOVERY * w.gaps[k, 1]
-            for d in range(nv):
-                Z[d, w.out[k]] = w.K[3 * k, d]
-    solve_rows(w, w.d_rigid4, 0, (n + LANES - 1) // LANES)
-    for k in range(w.counts[LISTED]):
-        if w.out[k] >= 0:
-            for j in range(n):
-                total = w.numbers[COMPLIANCE] if j == w.out[k] else 0.0
-                for d in range(nv):
-                    total += w.K[3 * k, d] * Z[d, j]
-                w.factor[w.out[k], j] = total
-    if not _factor(w.factor, w.pivots, n):
-        return False
-    for j in range(n):
-        w.correction[j, 0] = y[j]
-    _solve(w.factor, w.pivots, n, w.correction4, 0, 1)
-    for j in range(n):
-        y[j] = w.correction[j, 0]
-    for d in range(nv):
-        s[d] = 0.0
-        for j in range(n):
-            s[d] += Z[d, j] * y[j]
-    _differentiate_depths(w)
-    for i in range(w.q.shape[1]):
-        w.unmoved[i] = w.q[END, i]
-    for d in range(nv):
-        w.vectors[DISPLACEMENT, d] += s[d]
-    if not set_end(w, tree, False, False):
-        return False
-    if _distance(w) > plain:
-        # There was no energy to do so.
-        for i in range(w.q.shape[1]):
-            w.q[END, i] = w.unmoved[i]
-        if run_bound(w.kernels[PLACE_END]) >= 0:
-            return False
-        place(w, END)
-        for d in range(nv):
-            w.vectors[DISPLACEMENT, d] -= s[d]
-        return True
-    w.counts[MOVED_OUT] = 1
-    return _differentiate_way_out(w, tree, n)
-
-
-@part
-def _distance(w: StepMap):
-    """How far q' is from where the machine's step ends."""
-    run_bound(w.kernels[APART])
-    far = 0.0
-    for d in range(len(w.apart)):
-        far = max(far, abs(w.apart[d]))
-    return far
-
-
-@part
-def _differentiate_depths(w: StepMap):
-    """Columns of what the depths ask for (4), into `deep`, at the end of the step before anything is moved."""
-    nv, r, last, stop = len(w.parent), w.small[1, 0], w.row[0:3], w.counts[TO]
-    for k in range(w.counts[LISTED]):
-        o = w.out[k]
-        if o < 0:
-            continue
-        clear(w.deep4, o, o + 1, 0, stop)
-        if w.stop[k] >= 0:
-            add_product(w.deep4, o, -_RECOVERY * w.K[3 * k, w.stop[k]], w.d_q4, w.stop[k], 0, stop)
-            continue
-        _arm(w, END, k, w.points[k], 3, r)
-        _set_jacobian(w, END, k, r, last)
-        for d in range(nv):
-            if last[0, d] != 0.0:
-                add_product(w.deep4, o, -_RECOVERY * last[0, d], w.d_q4, d, 0, stop)
-
-
-@part
-def _differentiate_way_out(w: StepMap, tree: Tree, n):
-    """Columns of (4), added to those of the displacement; then those of q' into d_out."""
-    nv, s, y, stop = len(w.parent), w.vectors[RIGID], w.residual, w.counts[TO]
-    if run_bound(w.kernels[SHIFTED_INERTIA]) >= 0 or run_bound(w.kernels[INERTIA_AT_REST]) >= 0:
-        return False
-    for d in range(nv):
-        for e in range(nv):
-            w.by_middle[d, e] = w.own_q[d, e] - w.first_q[d, e]
-    # ν' stands for the displacement in (1).
-    for d in range(nv):
-        p, t = w.parent[d], w.axes[MIDDLE, d]
-        for i in range(6):
-            w.way[1, d, i] = t[i] * s[d] + (w.way[1, p, i] if p >= 0 else 0.0)
-    r, V = w.small[1, 0], w.small[3, 0]
-    for k in range(w.counts[LISTED]):
-        if w.out[k] < 0 or w.stop[k] >= 0:
-            continue
-        w.small[2, 0, 0] = y[w.out[k]]
-        _add_load_change(w, k, w.small[2, 0], 1)
-        _arm(w, MIDDLE, k, w.acts[k], 0, r)
-        for j in range(6):
-            V[j] = w.way[1, w.last[w.body[k]], j]
-        _set_swing(w, k, 0, r, V, 1.0, False, w.row[6])
-        for d in range(nv):
-            w.row[6, d] = -w.row[6, d]
-        add_middle(w, w.deep[w.out[k]], w.row[6])
-    clear(w.d_out4, 0, nv, 0, stop)
-    for d in range(nv):
-        add_middle(w, w.d_out[d], w.by_middle[d])
-    solve_rows(w, w.d_out4, 0, stop)
-    for k in range(w.counts[LISTED]):
-        if w.out[k] >= 0:
-            for d in range(nv):
-                if w.K[3 * k, d] != 0.0:
-                    add_product(w.deep4, w.out[k], -w.K[3 * k, d], w.d_out4, d, 0, stop)
-    _solve(w.factor, w.pivots, n, w.deep4, 0, stop)
-    for d in range(nv):
-        add_product(w.d_way4, d, 1.0, w.d_out4, d, 0, stop)
-        for j in range(n):
-            if w.d_rigid[d, j] != 0.0:
-                add_product(w.d_way4, d, w.d_rigid[d, j], w.deep4, j, 0, stop)
-    return set_end(w, tree, False, True)
+    solve_small(w.factor, w.pivots, w.counts[IMPULSES], B, start, stop)

@@ -25,11 +25,13 @@ from setsu.simulation.contact_step import FROM, TO, StepMap
 __all__ = [
     "add_product",
     "clear",
+    "factor_small",
     "invert_base",
     "momentum_terms",
     "place",
     "set_chart",
     "set_product",
+    "solve_small",
     "subtract_products",
     "times_all",
     "weigh",
@@ -291,3 +293,49 @@ def invert_base(w: StepMap, when, o):
                 for j in range(6):
                     A[i, j] -= g * A[k, j]
                     B[i, j] -= g * B[k, j]
+
+
+@part
+def factor_small(A, pivots, n):
+    """LU factors of the leading n x n block, in place; False where it is singular."""
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[best, k]):
+                best = i
+        pivots[k] = best
+        if not abs(A[best, k]) > 0.0:
+            return False
+        if best != k:
+            p, q = A[k], A[best]
+            for j in range(n):
+                p[j], q[j] = q[j], p[j]
+        f = 1.0 / A[k, k]
+        for i in range(k + 1, n):
+            A[i, k] *= f
+            if A[i, k] != 0.0:
+                g, p, q = A[i, k], A[i], A[k]
+                for j in range(k + 1, n):
+                    p[j] -= g * q[j]
+    return True
+
+
+@part
+def solve_small(A, pivots, n, B, start, stop):
+    """B <- A⁻¹ B, blocks start to stop, with the factors of A."""
+    for k in range(n):
+        best = pivots[k]
+        if best != k:
+            for j in range(start, stop):
+                x = load_at(B, k, j)
+                store_at(B, k, j, load_at(B, best, j))
+                store_at(B, best, j, x)
+    for i in range(n):
+        for k in range(i):
+            if A[i, k] != 0.0:
+                add_product(B, i, -A[i, k], B, k, start, stop)
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            if A[i, k] != 0.0:
+                add_product(B, i, -A[i, k], B, k, start, stop)
+        set_product(B, i, 1.0 / A[i, i], B, i, start, stop)
