@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from identities.contact_step_map import ContactStep
 
 import setsu
-from setsu.simulation.contact_step import ContactStep
-from setsu.simulation.step_derivatives import contact_marks
 
 H = 1e-3
 FLOOR = setsu.Environment.floor()
@@ -73,10 +72,11 @@ class SolvedStep:
     """A step in the modes of a world's last one, its impulses found to rounding by a chord method of its own."""
 
     def __init__(self, sim: setsu.Simulator, tau: np.ndarray) -> None:
-        block, marks, kept = sim._blocks[0], contact_marks(sim._blocks), sim.save()
+        block, kept = sim._blocks[0], sim.save()
+        before = {"creep": block.motion.creep.copy(), "energies": block.motion.energies.copy()}
         q, v = sim.q, sim.v
         sim.step(tau)
-        self.step = ContactStep(block, q, v, marks[0])
+        self.step = ContactStep(block, q, v, before)
         sim.restore(kept)
         s = self.step
         self.slides, self.mu = s.slides[s.closed], s.friction[s.closed]

@@ -66,6 +66,15 @@ def _frame_error(c, s, w, given, k, problem, row):
 
 
 @part
+def _velocity_at(s, d, point):
+    """Velocity of a point that velocity d moves at unit rate, and its axis."""
+    along = (s.directions[0, d], s.directions[1, d], s.directions[2, d])
+    axis = (s.directions[3, d], s.directions[4, d], s.directions[5, d])
+    origin = (s.directions[6, d], s.directions[7, d], s.directions[8, d])
+    return plus(along, cross(axis, minus(point, origin))), axis
+
+
+@part
 def _frame_rows(c, s, w, given, k, problem, row):
     """Error and Jacobian of a frame's task; returns the row after its last."""
     body = c.body[k]
@@ -74,10 +83,7 @@ def _frame_rows(c, s, w, given, k, problem, row):
     turn = row + 3 if c.has_position[k] else row
     d = c.last[body] if body >= 0 else -1
     while d >= 0:
-        along = (s.directions[0, d], s.directions[1, d], s.directions[2, d])
-        axis = (s.directions[3, d], s.directions[4, d], s.directions[5, d])
-        origin = (s.directions[6, d], s.directions[7, d], s.directions[8, d])
-        moved = plus(along, cross(axis, minus(p, origin)))
+        moved, axis = _velocity_at(s, d, p)
         for i in range(3):
             if c.has_position[k]:
                 w.J[place + i, d] = c.weight[place + i] * moved[i]
@@ -102,10 +108,7 @@ def _center_rows(c, s, w, given, problem, row):
         center = plus(center, scaled(r, m))
         d = c.last[body]
         while d >= 0:
-            along = (s.directions[0, d], s.directions[1, d], s.directions[2, d])
-            axis = (s.directions[3, d], s.directions[4, d], s.directions[5, d])
-            origin = (s.directions[6, d], s.directions[7, d], s.directions[8, d])
-            moved = plus(along, cross(axis, minus(r, origin)))
+            moved, _ = _velocity_at(s, d, r)
             for i in range(3):
                 w.J[row + i, d] += c.weight[row + i] * m * moved[i] / c.total[0]
             d = c.parent[d]

@@ -6,52 +6,113 @@
 | q_m, ν | middle of the step, and the velocity at its beginning in the axes there (contact/flight.py) | |
 | H, b | mass matrix with implicit springs, dampers and gains, bias torque, in the middle | |
 | K, λ | contact Jacobian in the middle, impulses along the axes of the contacts | N s |
+| G, μ | rows of loops and couplings in the middle, their impulses | N s |
 | w | velocity of a contact as its law takes it | m/s |
 | s, β | gap at the beginning; what the straight way of a contact misses over the step | m, m/s |
 | ε | compliance of the impulses (contact/newton_solver.py) | 1/kg |
 
-    ν' = ν + H⁻¹ (h (u - b - ...) + K λ)                                              (1)  contact/free_motion.py
+    ν' = ν + H⁻¹ (h (u - b - ...) + Kᵀ λ + Gᵀ μ)                                      (1)  contact/free_motion.py
     q', v' = flight of ν' with the momentum of the impulses                           (2)  contact/flight.py (1)-(6)
     w_n = (K ν')_n + ε λ_n + max(-c, s)/h + β_n,  w_t = (K ν')_t + ε λ_t + β_t - belt     (3)  β_t where a point sticks
     β = (way of the point)/h - K ν' where the tree jumps, else - ½ K (ν + ν')         (4)
     open: λ = 0;  closed: w_n = 0;  sticks: w_t = 0;  slides: λ_t = -μ λ_n w_t/|w_t|  (5)
     stops of joints: K_n = s r along the joint, s = s r (q - l), β = 0, no tangents       (8)  contact/joint_stops.py
-    out of the ground: q' <- q' ⊕ H⁻¹ K_n y, (K_nᵀ H⁻¹ K_n + ε) y = ⅕ depth           (6)  contact/step.py
+    out of the ground: q' <- q' ⊕ H⁻¹ K_nᵀ y, (K_n H⁻¹ K_nᵀ + ε) y = ⅕ depth          (6)  contact/step.py
     v' <- p + σ (v' - p), σ² = 1 - gain/T                                             (7)  contact/energy_guard.py
+    loops and couplings: e(q') = 0, and the step is plain: q_m = q, ν = v, v' = ν'    (9)  contact/held_rows.py
 
-(1)-(6) are evaluated here in NumPy for many states at once; contact_step_derivatives.py differentiates them. The
-machine solves (4) by passes to a nanometre, here it is part of the equations.
-Refuses what has no such map; see `refuse_contact_step`.
+The machine solves (4) by passes to a nanometre, here it is part of the equations. This file holds the workspace of the
+map, its kernels and the modes of the contacts; contact_step_motion.py goes through (1), (2), contact_step_laws.py
+through (3)-(5), both with the derivatives of every quantity.
+Refuses what has no such map; see `refuse_contact_step` and `Refusal`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact.free_motion import GIVEN, KD, KP, POSITION, TORQUE, VELOCITY, V
-from setsu.contact.impulses import CREEP
-from setsu.contact.scene import STOP
-from setsu.dynamics import integrate, kinetic_energy, mass_matrix, potential_energy
+from setsu.contact.free_motion import KD, KP, POSITION, TORQUE, VELOCITY, Motion, V
+from setsu.contact.free_motion import V_END as V_UNSLOWED
+from setsu.contact.scene import STOP, Problem, Scene
+from setsu.contact.tree import Tree
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
-from setsu.mechanism import Mechanism
-from setsu.simulation.contact_step_momentum import TreeMomenta, cross, turning_of
+from setsu.mechanism import Free, Mechanism, Spherical
+from setsu.native.control_flow import part
+from setsu.native.lanes import LANES
+from setsu.simulation.joint_servo import single_coordinates
 
-__all__ = ["ContactStep", "Outcome", "refuse_contact_step"]
+__all__ = [
+    "END",
+    "MIDDLE",
+    "START",
+    "Refusal",
+    "StepMap",
+    "make_step_map",
+    "read_modes",
+    "refuse_contact_step",
+]
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Handle = NDArray[np.int64]
 
-# The machine's own thresholds (contact/flight.py, free_motion.py, step.py), by which the branches of a step are told.
-_STILL, _FAST, _TURNING, _TURNS, _TURNS_OF_TREES = 1e-7, 1e-5, 1e-4, 20, 3
-_INSIDE, _RECOVERY, _COMPLIANCE = 1e-8, 0.2, 5e-7
+# Configurations of a step.
+START, MIDDLE, END = 0, 1, 2
+# Rows of StepMap.vectors: velocities at the beginning, ν, those that the bias is taken at, ν', v', zero; the step's
+# displacement, half of the way; H⁻¹ of the loads: of the first look, without and with impulses; accelerations of both
+# looks; bias, applied torque, reciprocal roots of the pivots; p of (7), torques of potentials at both ends.
+VECTORS = 19
+V_START, NU, V_BIAS, NU_NEXT, V_END, NOTHING, DISPLACEMENT, HALF, FIRST, FREE, CHANGE = range(11)
+FIRST_RATE, RATE, BIAS, APPLIED, ROOT, RIGID, POTENTIAL_START, POTENTIAL_END = range(11, VECTORS)
+# Rows of StepMap.kernels.
+(
+    TO_MIDDLE, TO_END, PLACE_START, PLACE_MIDDLE, PLACE_END, MASS_MATRIX, BIAS_FIRST, BIAS_TORQUE, DERIVATIVES_FIRST,
+    DERIVATIVES, APART, WEIGH_START, WEIGH_END, ENERGY_START, ENERGY_END, SHIFTED_INERTIA, INERTIA_AT_REST, KERNELS,
+) = range(18)  # fmt: skip
+# Entries of StepMap.numbers.
+NUMBERS = 14
+(
+    STEP, SLOWEST, CREEP_DEPTH, GIVEN, COMPLIANCE, FAR, GAIN, ABOUT, SIGMA, MISSED, ENERGY_BEFORE, ENERGY_AFTER,
+    CHANGED, RESIDUAL,
+) = range(NUMBERS)  # fmt: skip
+# Entries of StepMap.counts: contacts listed, those closed, columns of impulses; whether the step is plain, keeps energy
+# by (7), was slowed, has contacts moved out, moves nothing; contact of a refusal; rows that are held; what to do next
+# (contact_step_derivatives.py); first column of impulses, a multiple of LANES; first and last block of
+# columns at work; contacts at a boundary.
+COUNTS = 15
+(
+    LISTED, CLOSED, IMPULSES, PLAIN, KEEPS, SLOWED, MOVED_OUT, STILL, WHICH, HELD, TASK, COLUMN, FROM, TO, BOUNDARIES,
+) = range(COUNTS)  # fmt: skip
+
+# The machine's own thresholds (contact/newton_solver.py, step.py, memory.py), by which its branches are recognised.
+_SOFTNESS = 5e-7
 _STICKING = 1e-7
-# rad: turns of a step that change by less no longer change it.
-_SETTLED = 1e-17
+_AT_LIMIT = 1e-7
+
+
+class Refusal(IntEnum):
+    """What the compiled map comes to."""
+
+    NONE = 0
+    BAD_NUMBERS = 1
+    PAIR = 2
+    BOUNCES = 3
+    SOFT = 4
+    TURNING = 5
+    RIM = 6
+    SPHERICAL = 7
+    ROOM = 8
+    SINGULAR = 9
+    ELSEWHERE = 10
+
+
+FINE, BAD_NUMBERS, PAIR, BOUNCES, SOFT, TURNING, RIM, SPHERICAL, ROOM, SINGULAR, ELSEWHERE = map(int, Refusal)
 
 
 def refuse_contact_step(settings: Any) -> None:
@@ -59,386 +120,305 @@ def refuse_contact_step(settings: Any) -> None:
     m = settings.mechanisms[0]
     for there, what in (
         (settings.contact_solver != "default", f"contact_solver={settings.contact_solver!r}"),
-        (any(each.loops or each.couplings for each in settings.mechanisms), "loops or couplings in an environment"),
         (settings.contacts, "surface contacts"),
         (settings.events, "events"),
-        (any(each.coulomb.any() for each in settings.mechanisms), "dry friction of joints in an environment"),
+        (any(map(_has_dry_friction, settings.mechanisms)), "dry friction of joints in an environment"),
     ):
         if there:
             raise InputError(
-                f"Simulator.derivatives: steps of {m.name} with {what} are not differentiated; expected a tree whose "
-                "contact points touch polygons, under a held torque or a JointServo"
+                f"Simulator.derivatives: steps of {m.name} with {what} are not differentiated; expected a mechanism "
+                "whose contact points touch polygons, under a held torque or a JointServo"
             )
 
 
-@dataclass
-class Outcome:
-    """What a batch of B steps comes to: q (B, nq), velocity v (B, nv) before (7), w (B, c, 3) and λ of closed contacts.
+def _has_dry_friction(m: Mechanism) -> bool:
+    return bool(m.coulomb.any()) or any(np.any(loop.joint.coulomb) for loop in m.loops)
 
-    p (B, nv), gain and T (B,): of (7).
+
+class StepMap(NamedTuple):
+    """Workspace of the map: C columns are derivatives by q, v, torque (nv each), then by the impulses of the step.
+
+    Fields that end in 4 are the same columns in blocks of LANES.
+    The last axis of blocks (6) is linear, angular; "of a velocity" means of the bodies that it moves, world axes about
+    the origin of their tree's first body. Joints that turn in space: free and spherical ones.
     """
 
-    q: Floats
-    v: Floats
-    w: Floats
-    p: Floats
-    gain: Floats
-    T: Floats
+    counts: Ints  # (COUNTS,)
+    numbers: Floats  # (NUMBERS,)
+    kernels: Handle  # (KERNELS, 7)
+    vectors: Floats  # (VECTORS, nv)
+    q: Floats  # (3, nq)
+    reached: Floats  # (1, nq) where the machine's step ends, and with which velocity (1, nv)
+    v_reached: Floats
+    unmoved: Floats  # (nq,) the end before (6)
+    apart: Floats  # (nv,) of q' and `reached`
+    energies: Floats  # (2,) potential energy at both ends
+    coordinate: Ints  # (nv,) single coordinate of each velocity, -1: none
+    parent: Ints  # (nv,) velocity before this one on the way to the world
+    above: Ints  # (nv,) the same, beyond the velocities of its own joint
+    link: Ints  # (nv,) joint of each velocity
+    chain: Ints  # (nv,) the velocity that the factors of H take as its parent
+    carries: Ints  # (nv,) body whose last velocity this is, -1: none
+    last: Ints  # (n_bodies,) last velocity of each body
+    dof_body: Ints  # (nv,)
+    reference: Ints  # (n_bodies,)
+    masses: Floats  # (n_bodies, 10)
+    damping: Floats  # (nv,)
+    stiffness: Floats  # (nv,)
+    armature: Floats  # (nv,)
+    gains: Floats  # (4, nv) kp, kd, position and velocity of the servo
+    turning: Ints  # (j, 2) first velocity and how many of joints that turn in space
+    jumps: Ints  # (n_bodies,) contact/tree.py
+    poses: Floats  # (3 n_bodies, 4, 4)
+    columns: Floats  # (3, 6, nv)
+    axes: Floats  # (3, nv, 6) motion of a velocity
+    inertias: Floats  # (3, n_bodies, 10)
+    twists: Floats  # (3, nv, 6) motion of the body beyond a velocity
+    whole: Floats  # (3, nv, 10) inertia of a velocity
+    momenta: Floats  # (3, nv, 6) momentum of a velocity
+    by_v: Floats  # (3, nv, 6) change of that momentum by the velocity, and by the coordinate
+    by_q: Floats  # (3, nv, 6)
+    way: Floats  # (2, nv, 6) motion of the bodies for ν and ν', in the middle
+    carried: Floats  # (2 j, 6, 6) charts of the middle, then of the end (dynamics/configuration_derivatives.py (1))
+    chart: Floats  # (2 j, 6, 6)
+    small: Floats  # (8, 6, 6) scratch
+    M: Floats  # (nv, nv) mass matrix; its factors with what is implicit
+    H: Floats  # (nv, nv)
+    first_q: Floats  # (nv, nv) derivatives of the inverse dynamics at the first look, and at the second
+    first_v: Floats
+    own_q: Floats
+    own_v: Floats
+    own_a: Floats
+    by_middle: Floats  # (nv, nv) change of the loads with q_m
+    row: Floats  # (8, nv) scratch
+    held: Floats  # (k, nv) rows that are held, in the middle
+    held_end: Floats  # (k, nv) the same at the end
+    held_error: Floats  # (k,) their errors at the end
+    held_impulse: Floats  # (k,) μ
+    held_q: Floats  # (nv, nv) change of what loops do to the load, by q and by v
+    held_v: Floats
+    held_inertia: Floats  # (nv, nv) what axes of loops add to H
+    held_load: Floats  # (nv,) and to the load
+    targets: Floats  # (roots, 6) momentum at the end, angular about the centre
+    before: Floats  # (roots, 9) centre, momentum, angular momentum at the beginning
+    d_targets: Floats  # (6 roots, C)
+    d_targets4: Floats
+    d_first: Floats  # (nv, C) of FIRST, and of the velocities that the bias is taken at
+    d_first4: Floats
+    d_next: Floats  # (nv, C) of ν'
+    d_next4: Floats
+    d_way: Floats  # (nv, C) of the displacement
+    d_way4: Floats
+    d_q: Floats  # (nv, C) of q', before (6) and after
+    d_q4: Floats
+    d_out: Floats
+    d_out4: Floats
+    d_v: Floats  # (nv, C) of v'
+    d_v4: Floats
+    d_rigid: Floats  # (nv, C) of p
+    d_rigid4: Floats
+    d_row: Floats  # (6, C) scratch
+    d_row4: Floats
+    deep: Floats  # (room, C) of what moves contacts out (6)
+    deep4: Floats
+    body: Ints  # (room,) of a listed contact: its body; velocity of a stop, -1; place among those closed, -1
+    stop: Ints
+    place: Ints
+    record: Ints  # its position in the machine's list
+    slides: Ints  # 1: it slides; sticks and follows its arc; recovers depth in part; its tree jumps; is moved out (6)
+    bends: Ints
+    pressed: Ints
+    jumping: Ints
+    out: Ints
+    boundary: Ints  # 1: opens or closes, 2: sticks or slides, 4: recovers its depth in full or in part
+    friction: Floats
+    radius: Floats
+    offset: Floats
+    scale: Floats
+    gap: Floats  # as the machine saw it; at the beginning and at the end of the map
+    gaps: Floats  # (room, 2)
+    at: Floats  # (room, 3) in its body
+    acts: Floats  # (room, 3) where it acts, in the middle, world
+    points: Floats  # (room, 6) where the point is at the beginning and at the end
+    E: Floats  # (room, 3, 3) its axes
+    surface: Floats  # (room, 3) m/s
+    impulse: Floats  # (room, 3) λ
+    w: Floats  # (room, 3)
+    K: Floats  # (3 room, nv)
+    laws: Floats  # (n, C) derivatives of the laws (5), their values, and the factors of those by the impulses
+    laws4: Floats
+    residual: Floats  # (n,)
+    correction: Floats  # (n, 1) of the impulses
+    correction4: Floats
+    factor: Floats  # (n, n)
+    pivots: Ints  # (n,)
+    results: Floats  # (6, nv, nv) of q', then of v', by q, v, torque
 
 
-@dataclass
-class _Flight:
-    """Work of one evaluation."""
+def make_step_map(
+    m: Mechanism, smooth: Mechanism, tree: Tree, chain: Ints, reached: tuple[Floats, Floats], room: int, held: int
+) -> tuple[StepMap, Any]:
+    """Return the workspace for so many listed contacts and held rows, and what has to be kept alive.
 
-    q: Floats
-    v: Floats
-    nu: Floats
-    next: Floats
-    start: tuple[Floats, Floats]
-    middle: tuple[Floats, Floats]
+    smooth: m without dry friction. chain: parents of the velocities that factors of H follow. reached: q (1, nq) and
+    v (1, nv) after the step.
+    """
+    t, nv, n = m.tables, m.nv, m.n_bodies
+    above = np.array(t.dof_parent, dtype=np.int64)
+    for d in range(nv):
+        while above[d] >= 0 and t.dof_link[above[d]] == t.dof_link[d]:
+            above[d] = t.dof_parent[above[d]]
+    spatial = [
+        (part.start, part.stop - part.start)
+        for body, part in zip(m.moving, m.v_slices, strict=True)
+        if isinstance(body.joint, Free | Spherical)
+    ]
+    turning = np.array(spatial, dtype=np.int64).reshape(-1, 2)
+    impulses = 3 * room + held
+    first = 3 * nv + -3 * nv % LANES
+    C, j, roots = first + impulses + -impulses % LANES, len(turning), len(tree.roots)
+
+    def zeros(*shape: int) -> Floats:
+        return np.zeros(shape)
+
+    def whole(*shape: int) -> Ints:
+        return np.zeros(shape, dtype=np.int64)
+
+    matrices = {
+        "d_targets": zeros(6 * roots, C), "d_first": zeros(nv, C), "d_next": zeros(nv, C), "d_way": zeros(nv, C),
+        "d_q": zeros(nv, C), "d_out": zeros(nv, C), "d_v": zeros(nv, C), "d_rigid": zeros(nv, C), "d_row": zeros(6, C),
+        "deep": zeros(room, C), "laws": zeros(impulses, C), "correction": zeros(impulses, LANES),
+    }  # fmt: skip
+    blocks = {f"{name}4": array.reshape(len(array), array.shape[1] // LANES, LANES) for name, array in matrices.items()}
+    w = StepMap(
+        **matrices, **blocks,
+        counts=whole(COUNTS), numbers=zeros(NUMBERS), kernels=whole(KERNELS, 7), vectors=zeros(VECTORS, nv),
+        q=zeros(3, m.nq), reached=reached[0], v_reached=reached[1], unmoved=zeros(m.nq),
+        apart=zeros(nv), energies=zeros(2),
+        coordinate=whole(nv), parent=np.ascontiguousarray(t.dof_parent, dtype=np.int64), above=above,
+        link=np.ascontiguousarray(t.dof_link, dtype=np.int64), chain=np.ascontiguousarray(chain, dtype=np.int64),
+        carries=tree.carries.copy(), last=tree.last.copy(), dof_body=tree.dof_body.copy(),
+        reference=tree.reference.copy(), masses=tree.masses.copy(), damping=np.array(m.damping, dtype=np.float64),
+        stiffness=np.array(t.stiffness, dtype=np.float64), armature=np.array(t.armature, dtype=np.float64),
+        gains=zeros(4, nv), turning=turning, jumps=whole(n), poses=zeros(3 * n, 4, 4), columns=zeros(3, 6, nv),
+        axes=zeros(3, nv, 6), inertias=zeros(3, n, 10), twists=zeros(3, nv, 6), whole=zeros(3, nv, 10),
+        momenta=zeros(3, nv, 6), by_v=zeros(3, nv, 6), by_q=zeros(3, nv, 6), way=zeros(2, nv, 6),
+        carried=zeros(2 * j, 6, 6), chart=zeros(2 * j, 6, 6), small=zeros(8, 6, 6), M=zeros(nv, nv), H=zeros(nv, nv),
+        first_q=zeros(nv, nv), first_v=zeros(nv, nv), own_q=zeros(nv, nv), own_v=zeros(nv, nv), own_a=zeros(nv, nv),
+        by_middle=zeros(nv, nv), row=zeros(8, nv), held=zeros(held, nv), held_end=zeros(held, nv),
+        held_error=zeros(held), held_impulse=zeros(held), held_q=zeros(nv, nv), held_v=zeros(nv, nv),
+        held_inertia=zeros(nv, nv), held_load=zeros(nv), targets=zeros(roots, 6), before=zeros(roots, 9),
+        body=whole(room), stop=whole(room), place=whole(room), record=whole(room), slides=whole(room),
+        bends=whole(room), pressed=whole(room), jumping=whole(room), out=whole(room), boundary=whole(room),
+        friction=zeros(room), radius=zeros(room), offset=zeros(room), scale=zeros(room), gap=zeros(room),
+        gaps=zeros(room, 2),
+        at=zeros(room, 3), acts=zeros(room, 3), points=zeros(room, 6), E=zeros(room, 3, 3), surface=zeros(room, 3),
+        impulse=zeros(room, 3), w=zeros(room, 3), K=zeros(3 * room, nv), residual=zeros(impulses),
+        factor=zeros(impulses, impulses), pivots=whole(impulses), results=zeros(6, nv, nv),
+    )  # fmt: skip
+    kept = _bound_kernels(m, smooth, w)
+    w.kernels[:] = [call.handle for call in kept]
+    w.coordinate[:] = single_coordinates(m)
+    w.counts[HELD], w.counts[COLUMN], w.counts[PLAIN] = held, first, int(held > 0)
+    return w, kept
 
 
-class ContactStep:
-    """The step that a ContactWorld has just taken, from q (nq,), v (nv,), with `before` = `motion` as it was then."""
+def _bound_kernels(m: Mechanism, smooth: Mechanism, w: StepMap) -> list[Any]:
+    """The kernels of the map on its arrays, in the order of their names above."""
+    n, a, springs = m.n_bodies, w.vectors, " springs" if m.has_force_elements else ""
+    bias, own = native_function(smooth, f"bias_torque{springs}"), f"inverse_dynamics_derivatives{springs}"
+    place, integrate = native_function(m, "poses_and_axes"), native_function(m, "integrate")
+    derivatives, energy = native_function(m, own), native_function(m, "potential_energy")
+    return [
+        integrate.bind([w.q[START], a[HALF]], [w.q[MIDDLE]]),
+        integrate.bind([w.q[START], a[DISPLACEMENT]], [w.q[END]]),
+        *(place.bind([w.q[k]], [w.poses[k * n : (k + 1) * n], w.columns[k]]) for k in (START, MIDDLE, END)),
+        native_function(m, "mass_matrix").bind([w.q[MIDDLE]], [w.M]),
+        bias.bind([w.q[MIDDLE], a[NU]], [a[BIAS]]),
+        bias.bind([w.q[MIDDLE], a[V_BIAS]], [a[BIAS]]),
+        derivatives.bind([w.q[MIDDLE], a[NU], a[FIRST_RATE]], [w.first_q, w.first_v, w.own_a]),
+        derivatives.bind([w.q[MIDDLE], a[V_BIAS], a[RATE]], [w.own_q, w.own_v, w.own_a]),
+        native_function(m, "difference").bind([w.q[END], w.reached[0]], [w.apart]),
+        bias.bind([w.q[START], a[NOTHING]], [a[POTENTIAL_START]]),
+        bias.bind([w.q[END], a[NOTHING]], [a[POTENTIAL_END]]),
+        energy.bind([w.q[START]], [w.energies[:1]]),
+        energy.bind([w.q[END]], [w.energies[1:]]),
+        derivatives.bind([w.q[MIDDLE], a[NOTHING], a[RIGID]], [w.first_q, w.first_v, w.own_a]),
+        derivatives.bind([w.q[MIDDLE], a[NOTHING], a[NOTHING]], [w.own_q, w.own_v, w.own_a]),
+    ]
 
-    def __init__(self, world: Any, q: Floats, v: Floats, before: dict[str, Floats]) -> None:
-        self.m: Mechanism = world.mechanism
-        m, motion, tree, problem = self.m, world.motion, world.tree, world.problem
-        self.h, self.tree = float(world.step), tree
-        self.poses_and_axes = native_function(m, "poses_and_axes").fast
-        self.bias_torque = native_function(m, "bias_torque springs" if m.has_force_elements else "bias_torque").fast
-        a = motion.vectors
-        self.gains = {
-            name: a[row].copy() for name, row in (("kp", KP), ("kd", KD), ("at", POSITION), ("rate", VELOCITY))
-        }
-        self.torque = a[TORQUE].copy()
-        self.single = motion.coordinate >= 0
-        self.coordinate = np.where(self.single, motion.coordinate, 0)
-        self.creep, self.given = CREEP * float(before["creep"][0]), float(before["energies"][GIVEN])
-        # The world goes on: what the step found is kept.
-        self.jumped, self.roots = tree.jumps.copy(), tree.roots.copy()
-        self.jumps = self.jumped[tree.reference[tree.dof_body]] == 1
-        self.far = self.h * float(np.abs(v).max(initial=0.0))
-        self.elastic = bool(motion.elastic[0])
-        self.weight, self.total_mass = float(motion.creep[1]), float(tree.total_mass[0])
-        parent = m.tables.dof_parent
-        self.moves = np.zeros((m.n_bodies, m.nv), dtype=bool)  # which velocities move a body
-        for body in range(m.n_bodies):
-            d = int(tree.last[body])
-            while d >= 0:
-                self.moves[body, d] = True
-                d = int(parent[d])
-        self.momenta = TreeMomenta(m, tree, self.roots, self.moves)
-        self._read_contacts(world, problem.contacts[: problem.counts[0]], world.scene.points)
-        self.keeps = False  # whether (8) of flight.py acts instead of (7)
-        self.still = self.far <= _STILL and self.h * float(np.abs(a[V].copy()).max(initial=0.0)) <= _STILL
-        self.out: Bools = np.zeros(len(self.listed), dtype=bool)  # contacts that (6) moves
 
-    def _read_contacts(self, world: Any, contacts: Any, points: Any) -> None:
-        """Modes of the contacts, and what stays the same of them."""
-        m = self.m
-        names = [*world.point_names]
-        for c in contacts:
-            if c["point"] < 0 and c["point"] != STOP and c["impulse"][0] > 0.0:
-                raise InputError(
-                    f"Simulator.derivatives: in this step of {m.name} bodies touch each other; expected contact points "
-                    "of the mechanism at polygons, and stops of joints"
-                )
-        listed = contacts[(contacts["point"] >= 0) | (contacts["point"] == STOP)].copy()
-        self.at_stop = listed["point"] == STOP
-        self.stops = world.scene.stops[listed["face"][self.at_stop]].copy()
-        self.stop_names = [f'the stop of "{_joint_at(m, int(stop["velocity"]))}"' for stop in self.stops]
-        self.stop_rows = np.zeros((len(self.stops), m.nv))
-        self.stop_rows[np.arange(len(self.stops)), self.stops["velocity"]] = self.stops["sign"] * self.stops["lever"]
-        for field_name, what in (("bounces", "bounces"), ("soft", "is soft")):
-            if (listed[field_name] > 0).any():
-                name = names[int(listed["point"][np.argmax(listed[field_name] > 0)])]
-                raise InputError(
-                    f"Simulator.derivatives: contact point {name} {what}; such steps are not differentiated"
-                )
-        if (np.abs(listed["couple"]) > 0.0).any():
-            raise InputError("Simulator.derivatives: torsional and rolling friction are not differentiated")
-        touching = listed[~self.at_stop]
-        if len(touching) and (points["radius"][touching["point"]] > 0.0).any():
-            flat = np.abs(touching["axes"][:, 0] - world.scene.polygons["normal"][touching["face"]]).max(initial=0.0)
-            if flat > 1e-12:
-                raise InputError("Simulator.derivatives: a ball on the rim of a polygon is not differentiated")
-        ends = iter(self.stop_names)
-        self.listed = listed
-        self.names = [names[int(k)] if k >= 0 else next(ends) for k in listed["point"]]
-        # A stop has neither a place nor a direction in space: zeros stand for them.
-        self.body, self.radius = np.zeros(len(listed), dtype=np.int64), np.zeros(len(listed))
-        self.at, self.E, self.offset = np.zeros((len(listed), 3)), listed["axes"].copy(), listed["offset"].copy()
-        p = points[touching["point"]]
-        self.body[~self.at_stop], self.radius[~self.at_stop] = p["body"], p["radius"]
-        self.at[~self.at_stop] = p["position"]
-        self.body[self.at_stop] = self.tree.dof_body[self.stops["velocity"]]
-        self.E[self.at_stop], self.offset[self.at_stop] = 0.0, 0.0
-        self.closed = listed["impulse"][:, 0] > 0.0
-        rubbing = np.linalg.norm(listed["impulse"][:, 1:], axis=1)
-        # Penetration recovery, which knows no friction, leaves its own coefficients and velocities behind.
-        self.friction = np.where(listed["slides"] == 1, listed["kinetic_friction"], listed["static_friction"])
-        velocity = listed["rest" if (listed["friction"] != self.friction).any() else "velocity"]
-        limit = self.friction * listed["impulse"][:, 0]
-        self.slides = self.closed & (rubbing >= limit * (1.0 - 1e-7))
-        self.bends_along = self.closed & (self.radius == 0.0) & ~self.at_stop & (
-            np.linalg.norm(velocity[:, 1:], axis=1) <= _STICKING
-        )  # fmt: skip
-        self.pressed = listed["gap"] <= -self.creep  # recovery of depth is limited there
-        self.eps = _COMPLIANCE * float(np.mean(1.0 / listed["scale"])) if len(listed) else 0.0
-        self.jumping = self.jumped[self.tree.reference[self.body]] == 1
-        self.lam = listed["impulse"][self.closed].copy()
-
-    # Evaluation ----------------------------------------------------------------------------------------------------
-
-    def evaluate(self, q: Floats, v: Floats, torque: Floats, lam: Floats) -> Outcome:
-        """Go through (1)-(6) from q (B, nq), v (B, nv) under torque (B, nv) and impulses lam (B, c, 3)."""
-        m, h = self.m, self.h
-        moving = self.far > _STILL
-        q_m = integrate(m, q, 0.5 * h * v, 1.0) if moving else q
-        f = _Flight(q, v, v.copy(), v, self._placed(q), self._placed(q_m))
-        if moving:
-            for r in self.roots:
-                for o in self._triples(r):
-                    f.nu[:, o] = _turn(f.start[0][:, r["body"], :3, :3], f.middle[0][:, r["body"], :3, :3], v[:, o])
-        H, applied, change = self._free_change(f, q_m, torque)
-        acts = self._points(f.middle[0]) - self.radius[:, None] * self.E[:, 0]
-        K = self._jacobian(f.middle, acts)
-        pull = np.einsum("bckd,bck->bd", K[:, self.closed], lam)
-        f.next = f.nu + change + np.linalg.solve(H, pull[..., None])[..., 0]
-        displacement = self._displacement(f)
-        target = self._targets(f, applied, lam, acts)
-        q_next = self._ended(f, displacement, target)
-        if self.far > _TURNING:
-            alone = len(self.roots) == len(self.tree.reference)
-            for _ in range(_TURNS if alone else _TURNS_OF_TREES):
-                v_end, settled = self._end_velocity(f, q_next, target), True
-                for r in self.roots:
-                    if r["exact"]:
-                        w, part = turning_of(r), 0.0 if self.jumped[r["body"]] else 0.5
-                        turned = h * (part * v[:, w] + (1.0 - part) * v_end[:, w])
-                        settled = settled and bool(np.abs(turned - displacement[:, w]).max() <= _SETTLED)
-                        displacement[:, w] = turned
-                q_next = self._ended(f, displacement, target)
-                if settled:
-                    break  # what further turns change is rounding
-        w = self._velocities(f, K, q_next, lam)
-        if self.out.any():
-            q_next = self._moved_out(f, H, K, displacement, q_next)
-        v_end = self._end_velocity(f, q_next, target)
-        p, gain, T = self._energies(f, q_next, v_end, applied, lam, target)
-        return Outcome(q_next, v_end, w, p, gain, T)
-
-    def _placed(self, q: Floats) -> tuple[Floats, Floats]:
-        """Poses (B, n, 4, 4) and joint axes (B, 6, nv)."""
-        poses, columns = self.poses_and_axes(q)
-        return poses, columns
-
-    def _free_change(self, f: _Flight, q_m: Floats, torque: Floats) -> tuple[Floats, Floats, Floats]:
-        """H (B, nv, nv), applied torques and ν' - ν without contacts (B, nv)."""
-        m, h, g, nu = self.m, self.h, self.gains, f.nu
-        D, k = m.damping, m.tables.stiffness
-        now = np.where(self.single, f.q[:, self.coordinate], 0.0)
-        then = np.where(self.single, q_m[:, self.coordinate], 0.0)
-        u = torque + g["kd"] * (g["rate"] - nu) + np.where(self.single, g["kp"] * (g["at"] - now), 0.0)
-        H = mass_matrix(m, q_m) + np.diag(h * (g["kd"] + D) + h * h * (g["kp"] + k))
-        middle, change = nu, np.zeros_like(nu)
-        for again in range(2):
-            known = D * (middle - nu) + np.where(self.single, k * (then - now), 0.0)
-            load = h * (u - self.bias_torque(q_m, middle) + known - h * (g["kp"] + k) * nu)
-            change = np.linalg.solve(H, load[..., None])[..., 0]
-            for r in self.roots:
-                if r["free"]:
-                    o = slice(r["velocity"], r["velocity"] + 3)
-                    turn = slice(r["velocity"] + 3, r["velocity"] + 6)
-                    change[:, o] += h * cross(middle[:, turn], middle[:, o])
-            if again or self.far <= _FAST:
-                break
-            middle = nu + 0.5 * change
-        return H, u, change
-
-    def _points(self, poses: Floats) -> Floats:
-        T = poses[:, self.body]
-        return np.einsum("bcij,cj->bci", T[..., :3, :3], self.at) + T[..., :3, 3]
-
-    def _jacobian(self, placed: tuple[Floats, Floats], acts: Floats) -> Floats:
-        """K (B, c, 3, nv) along the axes of the contacts, which act there (B, c, 3)."""
-        poses, columns = placed
-        origins = poses[:, self.tree.dof_body][..., :3, 3]  # (B, nv, 3)
-        arm = acts[:, :, None] - origins[:, None]
-        linear, angular = np.swapaxes(columns[:, :3], 1, 2), np.swapaxes(columns[:, 3:], 1, 2)
-        moved = linear[:, None] + cross(angular[:, None], arm)
-        moved *= self.moves[self.body][None, :, :, None]
-        K = np.einsum("cki,bcdi->bckd", self.E, moved)
-        K[:, self.at_stop, 0] = self.stop_rows  # (8)
-        return K
-
-    def _triples(self, r: Any) -> list[slice]:
-        """Velocities of a root that turn with its axes: angular, and linear ones of free joints."""
-        found = [turning_of(r)]
-        if r["free"]:
-            found.append(slice(int(r["velocity"]), int(r["velocity"]) + 3))
-        return found
-
-    def _displacement(self, f: _Flight) -> Floats:
-        """Flight.py (2), (3), in the axes of the beginning."""
-        h = self.h
-        x = np.where(self.jumps, h * f.next, 0.5 * h * (f.nu + f.next))
-        for r in self.roots:
-            R, middle = f.start[0][:, r["body"], :3, :3], f.middle[0][:, r["body"], :3, :3]
-            w = turning_of(r)
-            turn = x[:, w] = _turn(middle, R, x[:, w])
-            if r["free"]:
-                o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
-                way = _turn(middle, R, x[:, o])
-                across = cross(turn, way)
-                x[:, o] = way - 0.5 * across + cross(turn, across) / 12.0
-        return x
-
-    def _targets(self, f: _Flight, applied: Floats, lam: Floats, acts: Floats) -> list[Any]:
-        """Per root: centre and momentum at the beginning, momentum at the end, flight.py (5)."""
-        h, g, found = self.h, self.tree.gravity, []
-        twists = self.momenta.twists(f.start, f.v)
-        force = np.einsum("cki,bck->bci", self.E[self.closed], lam)
-        for r in self.roots:
-            if not r["exact"]:
-                found.append(None)
-                continue
-            if not r["free"]:
-                raise InputError(
-                    "Simulator.derivatives: mechanisms on a spherical joint of the world are not differentiated"
-                )
-            center, P, L, _ = self.momenta.momentum(r, f.q, f.v, f.start[0], twists)
-            T = f.middle[0][:, r["body"]]
-            about = self.momenta.center(r, f.middle[0])
-            o = slice(int(r["velocity"]), int(r["velocity"]) + 3)
-            push = h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, o])
-            P1 = P + h * r["mass"] * g + push
-            L1 = L + h * np.einsum("bij,bj->bi", T[:, :3, :3], applied[:, turning_of(r)])
-            L1 = L1 + cross(T[:, :3, 3] - about, push)
-            mine = self.tree.reference[self.body[self.closed]] == r["body"]
-            P1 = P1 + force[:, mine].sum(axis=1)
-            L1 = L1 + cross(acts[:, self.closed][:, mine] - about[:, None], force[:, mine]).sum(axis=1)
-            found.append((center, P, P1, L1))
-        return found
-
-    def _ended(self, f: _Flight, displacement: Floats, target: list[Any]) -> Floats:
-        """Configuration at the end, centres of mass as flight.py (6)."""
-        q = integrate(self.m, f.q, displacement, 1.0)
-        poses = self._placed(q)[0]
-        for r, goal in zip(self.roots, target, strict=True):
-            if goal is None:
-                continue
-            center, P, P1, _ = goal
-            rate = P1 if self.jumped[r["body"]] else 0.5 * (P + P1)
-            shift = center + self.h / r["mass"] * rate - self.momenta.center(r, poses)
-            o = int(r["coordinate"])
-            q[:, o : o + 3] += shift @ r["axes"]
-        return q
-
-    def _end_velocity(self, f: _Flight, q: Floats, target: list[Any]) -> Floats:
-        """Flight.py (1) with the momentum of (5)."""
-        v = f.next.copy()
-        if self.still:
-            return v
-        placed = self._placed(q)
-        for r in self.roots:
-            R, middle = placed[0][:, r["body"], :3, :3], f.middle[0][:, r["body"], :3, :3]
-            for o in self._triples(r):
-                v[:, o] = _turn(middle, R, f.next[:, o])
-        twists = self.momenta.twists(placed, v)
-        for r, goal in zip(self.roots, target, strict=True):
-            if goal is None:
-                continue
-            _, _, P1, L1 = goal
-            center, P, L, inertia = self.momenta.momentum(r, q, v, placed[0], twists)
-            R = placed[0][:, r["body"], :3, :3]
-            turn = np.linalg.solve(inertia, (L1 - L)[..., None])[..., 0]
-            way = (P1 - P) / r["mass"] + cross(turn, placed[0][:, r["body"], :3, 3] - center)
-            o = int(r["velocity"])
-            v[:, o : o + 3] += np.einsum("bji,bj->bi", R, way)
-            v[:, o + 3 : o + 6] += np.einsum("bji,bj->bi", R, turn)
-        return v
-
-    def _velocities(self, f: _Flight, K: Floats, q_next: Floats, lam: Floats) -> Floats:
-        """W of closed contacts (3), (4)."""
-        closed, h = self.closed, self.h
-        if not closed.any():
-            return np.zeros((len(f.q), 0, 3))
-        after = np.einsum("bckd,bd->bck", K[:, closed], f.next)
-        before = np.einsum("bckd,bd->bck", K[:, closed], f.nu)
-        x0 = self._points(f.start[0])[:, closed]
-        way = np.einsum("cki,bci->bck", self.E[closed], self._points(self._placed(q_next)[0])[:, closed] - x0)
-        straight = np.where(self.jumping[closed, None], after, 0.5 * (before + after))
-        bend = (way / h - straight) * ~self.at_stop[closed, None]
-        bend[..., 1:] *= self.bends_along[closed, None]
-        gap = np.einsum("ci,bci->bc", self.E[closed, 0], x0) - (self.offset + self.radius)[closed]
-        gap[:, self.at_stop[closed]] = self._stop_gaps(f.q)[:, closed[self.at_stop]]
-        w = after + self.eps * lam + bend - self.listed["surface"][closed]
-        w[..., 0] += np.where(self.pressed[closed], -self.creep, gap) / h
-        return w
-
-    def gaps(self, q: Floats) -> Floats:
-        """Gaps (B, c) of all listed contacts."""
-        found = np.einsum("ci,bci->bc", self.E[:, 0], self._points(self._placed(q)[0])) - self.offset - self.radius
-        found[:, self.at_stop] = self._stop_gaps(q)
-        return found
-
-    def _stop_gaps(self, q: Floats) -> Floats:
-        """Gaps (B, stops) of the listed stops (8)."""
-        s = self.stops
-        return s["sign"] * s["lever"] * (q[:, s["coordinate"]] - s["limit"])
-
-    def _moved_out(self, f: _Flight, H: Floats, K: Floats, displacement: Floats, q_next: Floats) -> Floats:
-        """(6)."""
-        N = K[:, self.out, 0]  # (B, a, nv)
-        answer = np.linalg.solve(H, np.swapaxes(N, 1, 2))
-        W = N @ answer + self.eps * np.eye(int(self.out.sum()))
-        y = np.linalg.solve(W, -_RECOVERY * self.gaps(q_next)[:, self.out, None])
-        return integrate(self.m, f.q, displacement + (answer @ y)[..., 0], 1.0)
-
-    def _energies(
-        self, f: _Flight, q: Floats, v: Floats, applied: Floats, lam: Floats, target: list[Any]
-    ) -> tuple[Floats, Floats, Floats]:
-        """What (7) needs: p (B, nv), the energy gained and T (B,), of the motion about p."""
-        m, h = self.m, self.h
-        # The torque of the step's end acts, as a servo follows what it moves.
-        acting = applied - self.gains["kd"] * (f.next - f.nu)
-        acting = acting - np.where(self.single, h * self.gains["kp"] * f.next, 0.0)
-        way = np.where(self.jumps, f.next, 0.5 * (f.nu + f.next))
-        work = h * (acting * way).sum(axis=1)
-        work = work + np.einsum("bck,ck->b", lam[..., 1:], self.listed["surface"][self.closed][:, 1:])
-        T = kinetic_energy(m, q, v)
-        gain = T + potential_energy(m, q) - kinetic_energy(m, f.q, f.v) - potential_energy(m, f.q) - work
-        if self.keeps:
-            lost = -h * (m.damping * v * 0.5 * (f.nu + v)).sum(axis=1)
-            gain = gain - np.minimum(0.0, lost)
+@part
+def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+    """Modes of the contacts of the step just taken, and what stays the same of them; a Refusal, of contact WHICH."""
+    n, closed, softness, other = 0, 0, 0.0, 0
+    for body in range(len(w.jumps)):
+        w.jumps[body] = tree.jumps[body]
+    for index in range(problem.counts[0]):
+        c = problem.contacts[index]
+        if c.point < 0 and c.point != STOP:
+            if c.impulse[0] > 0.0:
+                return PAIR
+            continue
+        if n == len(w.body):
+            return ROOM
+        w.counts[WHICH] = c.point
+        if c.bounces > 0:
+            return BOUNCES
+        if c.soft > 0.0:
+            return SOFT
+        if c.couple[0] != 0.0 or c.couple[1] != 0.0 or c.couple[2] != 0.0:
+            return TURNING
+        w.record[n], w.boundary[n], w.out[n], w.stop[n] = index, 0, 0, -1
+        w.radius[n] = w.offset[n] = 0.0
+        if c.point == STOP:
+            s = scene.stops[c.face]
+            w.stop[n], w.body[n] = s.velocity, tree.dof_body[s.velocity]
         else:
-            gain = gain - self.given
-        p, placed = np.zeros_like(v), self._placed(q)
-        twists, rest = self.momenta.twists(placed, v), T
-        for r, goal in zip(self.roots, target, strict=True):
-            if not r["free"]:
-                continue
-            o, R = int(r["velocity"]), placed[0][:, r["body"], :3, :3]
-            center, P, _, inertia = self.momenta.momentum(r, q, v, placed[0], twists)
-            velocity = P / r["mass"]
-            rest = rest - 0.5 * (P * P).sum(axis=1) / r["mass"]
-            if self.keeps:
-                L = goal[3]
-                turn = np.linalg.solve(inertia, L[..., None])[..., 0]
-                rest = rest - 0.5 * (turn * L).sum(axis=1)
-                velocity = velocity + cross(turn, placed[0][:, r["body"], :3, 3] - center)
-                p[:, o + 3 : o + 6] = np.einsum("bji,bj->bi", R, turn)
-            p[:, o : o + 3] = np.einsum("bji,bj->bi", R, velocity)
-        return p, gain, rest
-
-
-def _joint_at(m: Mechanism, velocity: int) -> str:
-    """Name of the joint of a velocity."""
-    return next(name for name, part in zip(m.joint_names, m.v_slices, strict=True) if velocity < part.stop)
-
-
-def _turn(A: Floats, B: Floats, v: Floats) -> Floats:
-    """Vectors v (B, 3) in the axes A, in the axes B."""
-    return (np.swapaxes(B, -1, -2) @ (A @ v[..., None]))[..., 0]
+            p = scene.points[c.point]
+            w.body[n], w.radius[n], w.offset[n] = p.body, p.radius, c.offset
+            normal = scene.polygons[c.face].normal
+            for i in range(3):
+                w.at[n, i] = p.position[i]
+                if p.radius > 0.0 and abs(c.axes[0, i] - normal[i]) > 1e-12:
+                    return RIM
+        for i in range(3):
+            # A stop has neither a place nor a direction in space: zeros stand for them.
+            if c.point == STOP:
+                w.at[n, i] = 0.0
+            w.surface[n, i], w.impulse[n, i] = c.surface[i], c.impulse[i]
+            for k in range(3):
+                w.E[n, i, k] = 0.0 if c.point == STOP else c.axes[i, k]
+        w.friction[n] = c.kinetic_friction if c.slides == 1 else c.static_friction
+        if c.friction != w.friction[n]:
+            other = 1
+        w.place[n] = -1
+        if c.impulse[0] > 0.0:
+            w.place[n] = closed
+            closed += 1
+        w.scale[n], w.gap[n] = c.scale, c.gap
+        softness += 1.0 / c.scale
+        w.pressed[n] = 1 if c.gap <= -w.numbers[CREEP_DEPTH] else 0
+        w.jumping[n] = 1 if w.counts[PLAIN] == 1 else tree.jumps[tree.reference[w.body[n]]]
+        n += 1
+    w.counts[LISTED], w.counts[CLOSED] = n, closed
+    w.counts[IMPULSES] = 3 * closed + len(w.held)
+    w.counts[FROM], w.counts[TO] = 0, (w.counts[COLUMN] + w.counts[IMPULSES] + LANES - 1) // LANES
+    w.numbers[COMPLIANCE] = _SOFTNESS * softness / n if n > 0 else 0.0
+    for k in range(n):
+        c = problem.contacts[w.record[k]]
+        # Penetration recovery, which knows no friction, leaves its own coefficients and velocities behind.
+        v = c.rest if other == 1 else c.velocity
+        rubbing = math.sqrt(c.impulse[1] * c.impulse[1] + c.impulse[2] * c.impulse[2])
+        limit = w.friction[k] * c.impulse[0]
+        w.slides[k] = 1 if w.place[k] >= 0 and rubbing >= limit * (1.0 - _AT_LIMIT) else 0
+        slow = math.sqrt(v[1] * v[1] + v[2] * v[2]) <= _STICKING
+        w.bends[k] = 1 if w.place[k] >= 0 and w.radius[k] == 0.0 and w.stop[k] < 0 and slow else 0
+    w.counts[SLOWED] = 0
+    for d in range(len(w.parent)):
+        a = motion.vectors
+        if a[V, d] != a[V_UNSLOWED, d]:
+            w.counts[SLOWED] = 1
+        w.vectors[APPLIED, d] = a[TORQUE, d]
+        w.gains[0, d], w.gains[1, d], w.gains[2, d], w.gains[3, d] = a[KP, d], a[KD, d], a[POSITION, d], a[VELOCITY, d]
+    return FINE

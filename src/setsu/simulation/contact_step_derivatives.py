@@ -1,243 +1,462 @@
 """Derivatives of one step in an environment: the implicit function theorem at the solution of its contact problem.
 
-With z = (q, v, τ) in tangent coordinates, λ the impulses of the closed contacts, y = (q', v') and the laws R(z, λ) = 0
-of contact_step.py (5), in the modes that the step was solved in,
+With z = (q, v, τ) in tangent coordinates, λ the impulses of the closed contacts and of held rows, y = (q', v') and the
+laws R(z, λ) = 0 of contact_step.py (5), (9), in the modes that the step was solved in,
 
     dλ/dz = -(∂R/∂λ)⁻¹ ∂R/∂z,   dy/dz = ∂y/∂z + ∂y/∂λ dλ/dz                           (1)
-    slides: ∂R_t = ∂λ_t + μ û ∂λ_n + μ λ_n (1 - û ûᵀ)/|w_t| ∂w_t,   û = w_t/|w_t|      (2)
-    v' = p + σ (v - p),  ∂σ = -(∂gain - gain ∂T/T) / (2 σ T)                           (3)
 
-∂y and ∂w are central differences of the fourth order of the smooth map, all in one batch; the laws, whose curvature has
-the scale of the contacts' velocities, are differentiated by hand (2), (3). λ is brought to rounding first, by Newton's
-method from the machine's impulses. ε, the compliance of the impulses, counts as constant.
-Accuracy: 1e-10 of the largest entry, or rounding of the way of a contact over its step, 1e-16 m / h.
-Cost: one batch of 4 (3 nv + 3 c) evaluations of the map, one of 12 c, and a few single ones.
+λ is brought to rounding first, by Newton's method from the machine's impulses. ε, the compliance of the impulses,
+counts as constant. The step is taken by a world of its own, a twin of the one asked for, which stays as it is.
+Accuracy: rounding, 1e-10 of the largest entry at most. Cost: that of a few steps.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.dynamics import difference, integrate, mass_matrix
+from setsu.contact.free_motion import GIVEN as GIVEN_ENERGY
+from setsu.contact.free_motion import Motion
+from setsu.contact.impulses import CREEP
+from setsu.contact.scene import STOP, Problem, Scene
+from setsu.contact.tree import Tree
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
-from setsu.simulation.contact_step import ContactStep, Outcome
+from setsu.native.array_book import Book
+from setsu.native.builtin import address_of
+from setsu.native.compiled_code import entry
+from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.lanes import LANES
+from setsu.simulation.block import Arrays, Failure
+from setsu.simulation.clock import Ask
+from setsu.simulation.contact_step import (
+    APART,
+    BAD_NUMBERS,
+    BOUNDARIES,
+    CHANGED,
+    CLOSED,
+    COLUMN,
+    CREEP_DEPTH,
+    ELSEWHERE,
+    FINE,
+    FROM,
+    GIVEN,
+    HELD,
+    IMPULSES,
+    LISTED,
+    MISSED,
+    MOVED_OUT,
+    SINGULAR,
+    SLOWEST,
+    START,
+    STEP,
+    TASK,
+    V_END,
+    V_START,
+    WHICH,
+    Refusal,
+    StepMap,
+    make_step_map,
+    read_modes,
+)
+from setsu.simulation.contact_step_end import set_end_velocity
+from setsu.simulation.contact_step_energy import keeps_energy, slow_down
+from setsu.simulation.contact_step_laws import (
+    begin_contacts,
+    differentiate_laws,
+    factor_laws,
+    set_laws,
+    set_load_changes,
+    solve_laws,
+)
+from setsu.simulation.contact_step_loops import HeldStep
+from setsu.simulation.contact_step_motion import begin_motion, go_through
+from setsu.simulation.contact_step_out import move_out
+from setsu.simulation.contact_step_space import subtract_products
+from setsu.simulation.contact_world import ContactWorld
 
-__all__ = ["contact_step_derivatives"]
+__all__ = ["ContactStepDerivatives"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
-# Fourth-order central differences: offsets and weights.
-_OFFSETS = np.array([-2.0, -1.0, 1.0, 2.0])
-_WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12.0
-_SHIFT = 1e-3  # rad or m; and m/s or rad/s, times the largest velocity beyond 1
-_ROUNDS = 8
-_DEEP = 1e-8  # m: deeper points are moved out (contact/step.py)
+# Tasks: all of a tree's step; or one after the other, where Python fills the rows that are held.
+ALL, BEGIN, EVALUATE, LINEARISE, FINISH = range(5)
+
+ROUNDS = 8
+# What to evaluate: the step, its columns by the impulses, all columns.
+_VALUES, _IMPULSES, _WHOLE = range(3)
+# Part of the velocities: what no derivative sees.
+_UNSEEN = 1e-11
 # m: how far the smooth map may end from the machine's step, which is solved to a nanometre.
 _SAME = 1e-8
 # Parts of the friction limit, m/s, m: nearer to the boundary of a mode is at it.
 _LIMIT, _SLOW, _NEAR = 1e-6, 1e-6, 1e-10
+# Numbers of StepMap.boundary.
+_OPENS, _STICKS, _RECOVERS = 1, 2, 4
 
 
-def contact_step_derivatives(
-    world: Any, q: Floats, v: Floats, before: dict[str, Floats], reached: tuple[Floats, Floats]
-) -> tuple[Floats, Floats, tuple[str, ...]]:
-    """Return dq, dv (nv, 3 nv) by q, v, torque, and what is at a boundary, of the step that a world has just taken.
+# Compiled -------------------------------------------------------------------------------------------------------------
 
-    q (nq,), v (nv,): where it began; before: `creep` and `energies` of the world then; reached: (nq,), (nv,).
+
+class _World(NamedTuple):
+    """What one world takes over from another one for a step."""
+
+    arena: Ints
+    q: Floats  # (1, nq)
+    v: Floats  # (1, nv)
+    t: Floats
+    t0: Floats
+    k: Ints
+    start: Floats
+    phase: Ints
+    stage: Ints
+    order: Ints
+    events: Ints  # (2,) how many are noted
+
+
+@compiled
+def copy_world(source: _World, target: _World, w: StepMap, motion: Motion):
+    """Let a world stand where another one does, whose motion this is; and the map begin there."""
+    for i in range(len(target.arena)):
+        target.arena[i] = source.arena[i]
+    for i in range(source.q.shape[1]):
+        target.q[0, i] = w.q[START, i] = source.q[0, i]
+    for d in range(source.v.shape[1]):
+        target.v[0, d] = w.vectors[V_START, d] = source.v[0, d]
+    target.t[0], target.t0[0], target.k[0], target.start[0] = source.t[0], source.t0[0], source.k[0], source.start[0]
+    target.phase[0], target.stage[0], target.order[0] = source.phase[0], -1, 1
+    target.events[0] = target.events[1] = 0
+    w.numbers[GIVEN], w.numbers[CREEP_DEPTH] = motion.energies[GIVEN_ENERGY], CREEP * motion.creep[0]
+    return 0
+
+
+@part
+def _begin(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+    status = read_modes(w, scene, tree, problem, motion)
+    if status != FINE:
+        return status
+    keeps_energy(w, tree, motion.creep[1], motion.elastic[0] == 1)
+    status = begin_motion(w, tree)
+    if status == FINE:
+        begin_contacts(w, scene, problem)
+    return status
+
+
+@part
+def _go(w: StepMap, scene: Scene, tree: Tree, problem: Problem, how):
+    """The step and its laws under the impulses at hand, with the columns asked for and their factors."""
+    w.counts[FROM] = 0 if how == _WHOLE else w.counts[COLUMN] // LANES
+    if how == _WHOLE:
+        set_load_changes(w)
+    status = go_through(w, tree, how != _VALUES)
+    if status != FINE:
+        return status
+    set_laws(w, scene, problem)
+    if how == _VALUES:
+        return FINE
+    differentiate_laws(w, tree)
+    return FINE if factor_laws(w) else SINGULAR
+
+
+def _is_rounding(effect: float, last: float, slow: float) -> bool:
+    """Whether the next correction would no longer count, going by the last two, or corrections no longer fall.
+
+    slow: m/s, of the slowest sliding, by which directions change. last: at first, the same.
     """
-    step = ContactStep(world, q, v, before)
-    return _Linearisation(step, q, v, reached).derivatives()
+    predicted = effect * effect / last if effect < 0.1 * last else effect
+    return predicted <= _UNSEEN * slow or (effect <= 1e-9 and effect > 0.1 * last)
 
 
-class _Linearisation:
-    def __init__(self, step: ContactStep, q: Floats, v: Floats, reached: tuple[Floats, Floats]) -> None:
-        self.step, self.q, self.v, self.reached = step, q, v, reached
-        self.m: Mechanism = step.m
-        self.friction = step.friction[step.closed]
-        self.slides = step.slides[step.closed]
+is_rounding = part(_is_rounding)
 
-    def derivatives(self) -> tuple[Floats, Floats, tuple[str, ...]]:
-        """(1)-(3)."""
-        step, nv = self.step, self.m.nv
-        step.keeps = self._keeps_energy()
-        lam, answer = self._solved(step.lam.copy())
-        if self._find_way_out(answer, lam):
-            answer = self._one(lam)
-        slowed = self._slows(answer)
-        by_z, by_lam = self._linearised(lam, answer)
-        self._require_same(answer, slowed)
-        R_z = self._law(answer, lam, by_z, torque=True)
-        dlam = -np.linalg.solve(self._law(answer, lam, by_lam), R_z)
-        dq, dv = by_z.q + by_lam.q @ dlam, by_z.v + by_lam.v @ dlam
-        if slowed:
-            p, gain, T = answer.p[0], float(answer.gain[0]), float(answer.T[0])
-            dp, dgain, dT = (getattr(by_z, k) + getattr(by_lam, k) @ dlam for k in ("p", "gain", "T"))
-            sigma = np.sqrt(1.0 - gain / T)
-            dsigma = -(dgain - gain / T * dT) / (2.0 * sigma * T)
-            dv = dp + sigma * (dv - dp) + np.outer(answer.v[0] - p, dsigma)
-        assert dq.shape == (nv, 3 * nv)
-        return dq, dv, self._boundaries(answer, lam)
 
-    def _solved(self, lam: Floats) -> tuple[Floats, Outcome]:
-        """The impulses to rounding, by Newton's method, and what the step comes to."""
-        answer = self._one(lam)
-        if lam.size == 0:
-            return lam, answer
-        _, by_lam = self._linearised(lam, answer, impulses_only=True)
-        last = np.inf
-        for _ in range(_ROUNDS):
-            change = np.linalg.solve(self._law(answer, lam, by_lam), self._residual(answer, lam))
-            # Impulses that redundant contacts share without effect may stay rounding apart; what they do may not.
-            effect = float(np.abs(by_lam.v @ change).max(initial=0.0))
-            size = 1.0 + float(np.abs(self.v).max(initial=0.0))
-            lam = lam - change.reshape(lam.shape)
-            answer = self._one(lam)
-            if effect <= 1e-13 * size or (effect <= 1e-9 * size and effect > 0.1 * last):
-                break  # it no longer falls: rounding
-            last = effect
-        return lam, answer
+@part
+def _slowest(w: StepMap):
+    """Of the sliding, at most 1 m/s."""
+    slow = 1.0
+    for k in range(w.counts[LISTED]):
+        if w.slides[k] == 1 and w.friction[k] > 0.0:
+            slow = min(slow, max(_SLOW, abs(w.w[k, 1]) + abs(w.w[k, 2])))
+    return slow
 
-    # The map and its differences -----------------------------------------------------------------------------------
 
-    def _one(self, lam: Floats) -> Outcome:
-        return self.step.evaluate(self.q[None], self.v[None], self.step.torque[None], lam[None])
+@part
+def _find_correction(w: StepMap):
+    """Newton's change of the impulses, with the factors at hand; return what it does to the velocities."""
+    column, n, effect = w.counts[COLUMN], w.counts[IMPULSES], 0.0
+    for i in range(n):
+        w.correction[i, 0] = w.residual[i]
+    solve_laws(w, w.correction4, 0, 1)
+    for d in range(len(w.parent)):
+        # Impulses that redundant contacts share without effect may stay rounding apart; what they do may not.
+        total = 0.0
+        for i in range(n):
+            total += w.d_next[d, column + i] * w.correction[i, 0]
+        effect = max(effect, abs(total))
+    return effect
 
-    def _linearised(self, lam: Floats, answer: Outcome, impulses_only: bool = False) -> tuple[Outcome, Outcome]:
-        """Derivatives of the outcome (n, 3 nv) by z and (n, 3 c) by λ, q' in tangent coordinates.
 
-        impulses_only: those by z are left out, as no columns.
-        """
-        step, m, nv, n = self.step, self.m, self.m.nv, lam.size
-        speed = _SHIFT * max(1.0, float(np.abs(self.v).max(initial=0.0)))
-        pulls = self._pulls(speed)
-        count = 3 * nv + n
-        sizes = np.concatenate([np.full(nv, _SHIFT), np.full(nv, speed), pulls])
-        # Shifts (4, count, count), one at a time.
-        first = 3 * nv if impulses_only else 0
-        moved = (_OFFSETS[:, None, None] * np.diag(sizes)[first:]).reshape(-1, count)
-        q = integrate(m, np.broadcast_to(self.q, (len(moved), m.nq)).copy(), moved[:, :nv], 1.0)
-        found = step.evaluate(
-            q,
-            self.v + moved[:, nv : 2 * nv],
-            step.torque + moved[:, 2 * nv : 3 * nv],
-            lam + moved[:, 3 * nv :].reshape(len(moved), *lam.shape),
+@part
+def _correct(w: StepMap):
+    for k in range(w.counts[LISTED]):
+        if w.place[k] >= 0:
+            for i in range(3):
+                w.impulse[k, i] -= w.correction[3 * w.place[k] + i, 0]
+    for r in range(w.counts[HELD]):
+        w.held_impulse[r] -= w.correction[3 * w.counts[CLOSED] + r, 0]
+
+
+@part
+def _finish(w: StepMap, scene: Scene, tree: Tree, problem: Problem):
+    """Everything after the impulses, and the derivatives (1)."""
+    nv, n, column = len(w.parent), w.counts[IMPULSES], w.counts[COLUMN]
+    w.counts[MOVED_OUT] = 0
+    if w.counts[HELD] == 0 and not move_out(w, tree, scene, problem):
+        return BAD_NUMBERS
+    moved = w.d_q4
+    if w.counts[MOVED_OUT] == 1:
+        moved = w.d_out4
+    set_end_velocity(w, tree, moved, True)
+    if not slow_down(w, tree, moved):
+        return BAD_NUMBERS
+    if not _is_same(w):
+        return ELSEWHERE
+    _see_boundaries(w)
+    if w.counts[MOVED_OUT] == 1 and not factor_laws(w):
+        return SINGULAR
+    stop = column // LANES
+    solve_laws(w, w.laws4, 0, stop)
+    flat = w.d_q
+    if w.counts[MOVED_OUT] == 1:
+        flat = w.d_out
+    for d in range(nv):
+        subtract_products(moved, d, flat[d, column:], w.laws4, n, stop)
+        subtract_products(w.d_v4, d, w.d_v[d, column:], w.laws4, n, stop)
+        for k in range(3):
+            for j in range(nv):
+                w.results[k, d, j], w.results[3 + k, d, j] = flat[d, k * nv + j], w.d_v[d, k * nv + j]
+    return FINE
+
+
+@part
+def _is_same(w: StepMap):
+    """Whether the map ends where the machine's step does."""
+    if run_bound(w.kernels[APART]) >= 0:
+        return False
+    size, apart, rate = 1.0, 0.0, 0.0
+    for d in range(len(w.parent)):
+        v = w.vectors[V_END, d]
+        size = max(size, 1.0 + abs(v))
+        apart, rate = max(apart, abs(w.apart[d])), max(rate, abs(v - w.v_reached[0, d]))
+    w.numbers[MISSED] = max(apart, w.numbers[STEP] * rate / size)
+    return w.numbers[MISSED] < _SAME
+
+
+@part
+def _see_boundaries(w: StepMap):
+    """Contacts at the boundary of their modes: there the derivative is one-sided."""
+    w.counts[BOUNDARIES] = 0
+    for k in range(w.counts[LISTED]):
+        w.boundary[k] = 0
+        if w.place[k] < 0:
+            if w.gaps[k, 1] < _NEAR:
+                w.boundary[k] = _OPENS
+                w.counts[BOUNDARIES] += 1
+            continue
+        f, u, mu = w.impulse[k], w.w[k], w.friction[k]
+        rubbing, limit, speed = f[1] * f[1] + f[2] * f[2], mu * f[0] * (1.0 - _LIMIT), u[1] * u[1] + u[2] * u[2]
+        if f[0] < _SLOW * w.scale[k] * w.numbers[STEP]:
+            w.boundary[k] = _OPENS
+        elif mu > 0.0 and (speed < _SLOW * _SLOW if w.slides[k] == 1 else rubbing > limit * limit):
+            w.boundary[k] = _STICKS
+        if abs(w.gap[k] + w.numbers[CREEP_DEPTH]) < 1e-15:
+            w.boundary[k] += _RECOVERS
+        if w.boundary[k] > 0:
+            w.counts[BOUNDARIES] += 1
+
+
+@compiled
+def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+    """Do the task at hand for the step just taken; a Refusal."""
+    task, status = w.counts[TASK], FINE
+    if task in (ALL, BEGIN):
+        status = _begin(w, scene, tree, problem, motion)
+    if status != FINE or task == BEGIN:
+        return status
+    last, solved = 0.0, task == FINISH or w.counts[IMPULSES] == 0
+    # The impulses by a chord method, then all columns: one call in the source, for its code is long.
+    for k in range(ROUNDS + 1):
+        how = _WHOLE if solved else (_VALUES if task == EVALUATE or k > 0 else _IMPULSES)
+        status = _go(w, scene, tree, problem, how)
+        if status != FINE or task == EVALUATE:
+            return status
+        if solved:
+            break
+        effect = _find_correction(w)
+        _correct(w)
+        w.numbers[CHANGED] = effect
+        if k == 0:
+            last = w.numbers[SLOWEST] = _slowest(w)
+        if task == LINEARISE:
+            return FINE
+        solved = k == ROUNDS - 1 or is_rounding(effect, last, w.numbers[SLOWEST])
+        last = effect
+    return _finish(w, scene, tree, problem)
+
+
+# Python ---------------------------------------------------------------------------------------------------------------
+
+
+class ContactStepDerivatives:
+    """Derivatives of steps of worlds of one mechanism and one environment."""
+
+    def __init__(self, mechanism: Mechanism, settings: Any) -> None:
+        m = mechanism
+        self.mechanism = m
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # all was said when the world itself was made
+            twin = self.twin = ContactWorld(m, Arrays(1, m.nq, m.nv), 0, settings, lambda t, q, v: np.zeros(m.nv))
+        self._loops = HeldStep(m) if m.loops or m.couplings else None
+        # Workspaces of shapes and of their log come last; they hold nothing where there are no pairs of shapes.
+        places = (address_of(x) - address_of(twin._arena) for x in twin.shapes if x.size)
+        first = min(place for place in places if 0 <= place < len(twin._arena))
+        self._bytes = len(twin._arena) if len(twin.pairs.names) else first
+        self._make(4)
+
+    def _make(self, room: int) -> None:
+        """Make room for so many contacts."""
+        world, held = self.twin, self._loops
+        self._room, a = room, world.arrays
+        self.map, self._kept = make_step_map(
+            self.mechanism, world._smooth, world.tree, world.scene.parent, (a.q, a.v), room, held.count if held else 0
         )
-        reached = np.broadcast_to(answer.q, found.q.shape).copy()
-        values = [difference(m, reached, found.q), *(getattr(found, k) for k in ("v", "w", "p", "gain", "T"))]
-        slopes = []
-        for value in values:
-            by = np.einsum("o,ocn->nc", _WEIGHTS, value.reshape(len(_OFFSETS), count - first, value[0].size))
-            slopes.append(by / sizes[first:])
-        slopes[4:] = [slope[0] for slope in slopes[4:]]
-        by_z = Outcome(*(slope[..., : 3 * nv - first] for slope in slopes))
-        by_lam = Outcome(*(slope[..., 3 * nv - first :] for slope in slopes))
-        return by_z, by_lam
+        self.map.numbers[STEP] = world.step
+        self._book = Book(self.map)
+        books = [Book(pages) for pages in (world.scene, world.tree, world.problem, world.motion)]
+        self._run = entry(differentiate_step, self._book, *books)
+        self._copies: dict[int, tuple[ContactWorld, Any]] = {}
 
-    def _pulls(self, speed: float) -> Floats:
-        """Shifts of torques and impulses that change velocities by about `speed`."""
-        step = self.step
-        mobility = np.abs(np.linalg.inv(mass_matrix(self.m, self.q))).max(initial=1e-12)
-        impulse = step.listed["scale"][step.closed]
-        return np.concatenate([np.full(self.m.nv, speed / (step.h * mobility)), np.repeat(speed * impulse, 3)])
+    def _copy_of(self, world: ContactWorld) -> Any:
+        """A callable that lets the twin stand where a world does."""
+        books = Book(self._parts(world)), Book(self._parts(self.twin)), self._book, Book(world.motion)
+        copy = entry(copy_world, *books)
+        self._copies[id(world)] = world, copy
+        return copy
 
-    # Laws ----------------------------------------------------------------------------------------------------------
+    def _parts(self, world: ContactWorld) -> _World:
+        a, c = world.arrays, world.clock
+        arena = world._arena[: self._bytes].view(np.int64)
+        return _World(
+            arena, a.q, a.v, a.t, a.t0, a.k, world.rows.start, c.phase, c.stage, c.order, world.records.counts
+        )
 
-    def _residual(self, answer: Outcome, lam: Floats) -> Floats:
-        R = answer.w[0].copy()
-        for k in np.flatnonzero(self.slides):
-            speed = np.linalg.norm(R[k, 1:])
-            R[k, 1:] = lam[k, 1:] + (self.friction[k] * lam[k, 0] / speed * R[k, 1:] if speed > 0.0 else 0.0)
-        return R.ravel()
+    def derivatives(self, world: ContactWorld, torque: Floats) -> tuple[Floats, Floats, Floats, list[str]]:
+        """Return those of a world's next step under a torque (nv,): (6, nv, nv) of q', then of v', by q, v, torque;
+        q and v reached, and what is at a boundary."""
+        a = self.twin.arrays
+        while True:
+            known = self._copies.get(id(world))
+            (known[1] if known is not None and known[0] is world else self._copy_of(world))()
+            a.held[0] = torque
+            self._step()
+            status = self._differentiated()
+            if status != Refusal.ROOM:
+                break
+            self._make(2 * self._room)
+        if status != Refusal.NONE:
+            self._refuse(Refusal(status))
+        w = self.map
+        return w.results.copy(), a.q[0].copy(), a.v[0].copy(), self._boundaries() if w.counts[BOUNDARIES] else []
 
-    def _law(self, answer: Outcome, lam: Floats, by: Outcome, torque: bool = False) -> Floats:
-        """Derivative (3 c, n) of the laws, from that of w; `torque`: by z, which leaves λ as it is."""
-        c = len(lam)
-        dw = by.w.reshape(c, 3, by.w.shape[-1]).copy()
-        own = np.zeros((c, 3, c, 3))
-        for k in np.flatnonzero(self.slides):
-            w, mu = answer.w[0, k, 1:], self.friction[k]
-            speed = np.linalg.norm(w)
-            u = w / speed if speed > 0.0 else np.zeros(2)
-            across = (np.eye(2) - np.outer(u, u)) / speed if speed > 0.0 else np.zeros((2, 2))
-            dw[k, 1:] = mu * lam[k, 0] * across @ dw[k, 1:]
-            own[k, 1:, k, 1:], own[k, 1:, k, 0] = np.eye(2), mu * u
-        flat = dw.reshape(3 * c, by.w.shape[-1])
-        return flat if torque else flat + own.reshape(3 * c, 3 * c)
+    def _step(self) -> None:
+        """Let the twin take the step."""
+        twin = self.twin
+        if twin._is_plain and twin.run() == Ask.DONE:
+            return
+        ask = twin.go(1)
+        while ask is Ask.NEED_TORQUE:
+            twin.clock.answered[0] = 1
+            ask = twin.call()
+        if ask is not Ask.DONE:
+            try:
+                twin.answer_failure()
+            except Failure as failure:
+                raise InputError(f"Simulator.derivatives: the step of {self.mechanism.name} fails: {failure}") from None
 
-    # Branches of the step ------------------------------------------------------------------------------------------
+    def _differentiated(self) -> int:
+        """Let compiled code differentiate the step; loops and couplings are evaluated between its tasks."""
+        if self._loops is None:
+            return self._do(ALL)
+        w, held = self.map, self._loops
+        held.begin(w)
+        status, last = self._do(BEGIN), 0.0
+        for _ in range(ROUNDS if status == Refusal.NONE else 0):
+            if status := self._do(EVALUATE):
+                return status
+            held.set_end(w)
+            if status := self._do(LINEARISE):
+                return status
+            changed, slow = float(w.numbers[CHANGED]), float(w.numbers[SLOWEST])
+            if _is_rounding(changed, last or slow, slow):
+                break
+            last = changed
+        if status := status or self._do(EVALUATE):
+            return status
+        held.set_end(w)
+        held.set_changes(w)
+        return self._do(FINISH)
 
-    def _keeps_energy(self) -> bool:
-        """Whether nothing presses or drives, so that joints take up what the energy misses (flight.py (8))."""
-        step = self.step
-        driven = np.abs(step.torque).sum() > 1e-6 * (step.weight + step.total_mass)
-        exact = all(r["exact"] and r["free"] for r in step.roots)
-        servo = step.gains["kp"].any() or step.gains["kd"].any()
-        return not (step.closed.any() or driven or servo or step.elastic) and exact
+    def _do(self, task: int) -> int:
+        self.map.counts[TASK] = task
+        return self._run()
 
-    def _find_way_out(self, answer: Outcome, lam: Floats) -> bool:
-        """Find the contacts that penetration recovery moves; whether the machine took it."""
-        step = self.step
-        if not len(step.listed):
-            return False
-        gaps = step.gaps(answer.q)[0]
-        if gaps.min() >= -_DEEP:
-            return False
-        step.out = gaps < 0.0
-        other = self._one(lam)
-        if np.abs(self._apart(other.q)).max() > np.abs(self._apart(answer.q)).max():
-            step.out[:] = False  # there was no energy to do so
-        return bool(step.out.any())
-
-    def _slows(self, answer: Outcome) -> bool:
-        """Whether the velocity at the end was scaled (3)."""
-        gain, T = float(answer.gain[0]), float(answer.T[0])
-        limit = 0.01 if self.step.keeps else 0.5
-        if not (T > 0.0 and abs(gain) < limit * T) or (gain <= 0.0 and not self.step.keeps):
-            return False
-        plain = np.abs(answer.v[0] - self.reached[1]).max(initial=0.0)
-        return bool(np.abs(self._slower(answer) - self.reached[1]).max(initial=0.0) < plain)
-
-    @staticmethod
-    def _slower(answer: Outcome) -> Floats:
-        p = answer.p[0]
-        return p + np.sqrt(1.0 - answer.gain[0] / answer.T[0]) * (answer.v[0] - p)
-
-    def _apart(self, q: Floats) -> Floats:
-        return difference(self.m, q, self.reached[0][None])[0]
-
-    def _require_same(self, answer: Outcome, slowed: bool) -> None:
-        """Refuse a step that did not end where its modes lead."""
-        v = self._slower(answer) if slowed else answer.v[0]
-        size = 1.0 + float(np.abs(v).max(initial=0.0))
-        apart = float(np.abs(self._apart(answer.q)).max(initial=0.0))
-        apart = max(apart, self.step.h * float(np.abs(v - self.reached[1]).max(initial=0.0)) / size)
-        if not apart < _SAME:
-            raise InputError(
-                f"Simulator.derivatives: this step of {self.m.name} is not one smooth map in the modes of its contacts "
-                f"(an impact within it, energy that had to be taken out): the map ends {apart:.3g} m away; expected a "
-                "state off such a boundary, or a shorter step"
+    def _refuse(self, why: Refusal) -> None:
+        m, w = self.mechanism, self.map
+        point = int(w.counts[WHICH])
+        name = f"contact point {self.twin.point_names[point]}" if point >= 0 else "a stop"
+        if why is Refusal.ELSEWHERE:
+            text = (
+                f"this step of {m.name} is not one smooth map in the modes of its contacts (an impact within it, "
+                f"energy that had to be taken out): the map ends {w.numbers[MISSED]:.3g} m away; expected a state off "
+                "such a boundary, or a shorter step"
             )
+        else:
+            text = {
+                Refusal.PAIR: f"in this step of {m.name} bodies touch each other; expected contact points of the "
+                "mechanism at polygons, and stops of joints",
+                Refusal.BOUNCES: f"{name} bounces; such steps are not differentiated",
+                Refusal.SOFT: f"{name} is soft; such steps are not differentiated",
+                Refusal.TURNING: "torsional and rolling friction are not differentiated",
+                Refusal.RIM: "a ball on the rim of a polygon is not differentiated",
+                Refusal.SPHERICAL: "mechanisms on a spherical joint of the world are not differentiated",
+                Refusal.SINGULAR: f"the contacts of this step of {m.name} do not determine their impulses",
+                Refusal.BAD_NUMBERS: f"numbers of this step of {m.name} are not finite",
+            }[why]
+        raise InputError(f"Simulator.derivatives: {text}")
 
-    def _boundaries(self, answer: Outcome, lam: Floats) -> tuple[str, ...]:
-        """Contacts at the boundary of their modes: there the derivative is one-sided."""
-        step, found = self.step, []
-        after = step.gaps(answer.q)[0] if len(step.listed) else np.zeros(0)
-        closed = np.flatnonzero(step.closed)
-        for k in np.flatnonzero(~step.closed):
-            if after[k] < _NEAR:
-                found.append(f"{step.names[k]} opens or closes")
-        for k, f, w, slides, mu in zip(closed, lam, answer.w[0], self.slides, self.friction, strict=True):
-            rubbing, limit = float(np.linalg.norm(f[1:])), float(mu * f[0])
-            if f[0] < _SLOW * step.listed["scale"][k] * step.h:
-                found.append(f"{step.names[k]} opens or closes")
-            elif mu > 0.0 and (
-                (slides and np.linalg.norm(w[1:]) < _SLOW) or (not slides and rubbing > limit * (1.0 - _LIMIT))
+    def _boundaries(self) -> list[str]:
+        """What is at the boundary of its mode, in words."""
+        w, contacts, stops, found = self.map, self.twin.problem.contacts, self.twin.scene.stops, []
+        for k in range(int(w.counts[LISTED])):
+            c = contacts[w.record[k]]
+            if c["point"] == STOP:
+                name = f'the stop of "{_joint_at(self.mechanism, int(stops[c["face"]]["velocity"]))}"'
+            else:
+                name = self.twin.point_names[int(c["point"])]
+            for flag, text in (
+                (_OPENS, "opens or closes"),
+                (_STICKS, "sticks or slides"),
+                (_RECOVERS, "recovers its depth in full or in part"),
             ):
-                found.append(f"{step.names[k]} sticks or slides")
-            if abs(step.listed["gap"][k] + step.creep) < 1e-15:
-                found.append(f"{step.names[k]} recovers its depth in full or in part")
-        return tuple(found)
+                if w.boundary[k] & flag:
+                    found.append(f"{name} {text}")
+        return found
+
+
+def _joint_at(m: Mechanism, velocity: int) -> str:
+    """Name of the joint of a velocity."""
+    return next(name for name, part in zip(m.joint_names, m.v_slices, strict=True) if velocity < part.stop)

@@ -32,7 +32,12 @@ from setsu.simulation.recording_set import make_recording, recorded_times, refus
 from setsu.simulation.saved_simulators import read_simulator, simulator_kind, write_simulator
 from setsu.simulation.setting_up import Settings, make_blocks, positive
 from setsu.simulation.stability import unstable_loop
-from setsu.simulation.step_derivatives import StepDerivatives, contact_marks, next_step_derivatives, refuse_derivatives
+from setsu.simulation.step_derivatives import (
+    StepDerivatives,
+    environment_derivatives,
+    refuse_derivatives,
+    step_derivatives,
+)
 from setsu.simulation.torques import Source, TorqueInput, law_name
 
 __all__ = ["Simulator"]
@@ -107,6 +112,9 @@ class Simulator:
         self._crew = Crew(self._blocks, self._arrays, threads, self._batched, self._source)
         self._present: Recording | None = None
         self._pushing = self._started = False
+        # Workspaces of `derivatives`, and the source whose steps are known to have some.
+        self._differentiated: dict[Any, Any] = {}
+        self._differentiable: Source | None = None
         self._use(self._source)
 
     # State ---------------------------------------------------------------------------------------------------------
@@ -198,10 +206,7 @@ class Simulator:
         if torque is None:
             held[...] = self._source.constant
         else:
-            given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
-            if given.shape not in self._torque_shapes:
-                raise InputError(f"Simulator.step: torque: expected shape {self._torque_shapes[0]}, got {given.shape}")
-            np.add(self._source.constant, given, held)
+            np.add(self._source.constant, self._checked_torque(torque), held)
         if type(steps) is not int or steps < 1:
             raise InputError(f"Simulator.step: steps: expected a whole number, at least 1, got {steps!r}")
         for block in self._blocks:
@@ -232,7 +237,7 @@ class Simulator:
 
         In tangent coordinates, (nv, nv) or (count, nv, nv): dq_dq, dq_dv, dq_dtau, dv_dq, dv_dv, dv_dtau of the state
         after the step by the present one and the torque. For every integrator of fixed step, through trees, loops
-        (along motions that keep them) and couplings; of trees in an environment through contact points at polygons.
+        (along motions that keep them) and couplings; in an environment through contact points at polygons too.
 
         Raises:
             InputError: surface contacts, joint stops, torque functions, pushes, adaptive steps, bodies that touch each
@@ -245,14 +250,24 @@ class Simulator:
         [[0.01]]
         """
         self._require_state("derivatives")
-        refuse_derivatives(self.settings, self._source, self._pushing, self._crew.stops)
-        a, kept, marks = self._arrays, self.save(), contact_marks(self._blocks)
-        before = a.q.copy(), a.v.copy()
+        if self._pushing or self._crew.stops or self._differentiable is not self._source:
+            refuse_derivatives(self.settings, self._source, self._pushing, self._crew.stops)
+            self._differentiable = self._source
+        if self.settings.environment is not None:
+            torques = self._source.constant if torque is None else self._source.constant + self._checked_torque(torque)
+            return environment_derivatives(self.settings, self._blocks, torques, self._differentiated, self._batched)
+        a, kept, before = self._arrays, self.save(), (self._arrays.q.copy(), self._arrays.v.copy())
         try:
             self.step(torque)
-            return next_step_derivatives(self.settings, self._blocks, marks, before, a, self._batched)
+            return step_derivatives(self.settings, before, a, self._batched)
         finally:
             self.restore(kept)
+
+    def _checked_torque(self, torque: ArrayLike) -> Floats:
+        given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
+        if given.shape not in self._torque_shapes:
+            raise InputError(f"Simulator.step: torque: expected shape {self._torque_shapes[0]}, got {given.shape}")
+        return given
 
     def run(
         self,

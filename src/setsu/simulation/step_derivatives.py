@@ -44,15 +44,14 @@ from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism
 from setsu.mechanism.loop_constraints import refuse_loop_constraints
 from setsu.simulation.contact_step import refuse_contact_step
-from setsu.simulation.contact_step_derivatives import contact_step_derivatives
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.joint_servo import JointServo, ServoRun
 
 __all__ = [
     "StepDerivatives",
-    "contact_marks",
-    "next_step_derivatives",
+    "environment_derivatives",
     "refuse_derivatives",
+    "step_derivatives",
 ]
 
 Floats = NDArray[np.float64]
@@ -109,25 +108,9 @@ def refuse_derivatives(settings: Any, source: Any, pushed: bool, stopped: Any) -
         refuse_loop_constraints(each, "Simulator.derivatives")
 
 
-def next_step_derivatives(
-    settings: Any,
-    blocks: Any,
-    marks: list[dict[str, Floats]],
-    before: tuple[Floats, Floats],
-    arrays: Any,
-    batched: bool,
-) -> StepDerivatives:
-    """Return the derivatives of the step that blocks have just taken from `before`; its end stands in `arrays`."""
-    reached = arrays.q.copy(), arrays.v.copy()
-    if settings.environment is not None:
-        return _environment_derivatives(blocks, marks, *before, reached, batched)
-    return _step_derivatives(settings, *before, arrays.held.copy(), reached, batched)
-
-
-def _step_derivatives(
-    settings: Any, q: Floats, v: Floats, tau: Floats, reached: tuple[Floats, Floats], batched: bool
-) -> StepDerivatives:
-    """Return the derivatives of a step from q (N, nq), v (N, nv) under tau (N, nv) that the machine has `reached`."""
+def step_derivatives(settings: Any, before: tuple[Floats, Floats], arrays: Any, batched: bool) -> StepDerivatives:
+    """Return the derivatives of a step from `before` = q (N, nq), v (N, nv) whose end stands in `arrays`."""
+    (q, v), tau, reached = before, arrays.held.copy(), (arrays.q.copy(), arrays.v.copy())
     mechanisms, h = settings.mechanisms, settings.step
     same = len(mechanisms) == 1
     groups = [(mechanisms[0], slice(None))] if same else [(m, slice(k, k + 1)) for k, m in enumerate(mechanisms)]
@@ -143,28 +126,34 @@ def _step_derivatives(
     return StepDerivatives(*(field if batched else field[0] for field in fields))
 
 
-def contact_marks(blocks: Any) -> list[dict[str, Floats]]:
-    """What worlds with an environment remember of the steps before, for `next_step_derivatives`."""
-    return [
-        {"creep": block.motion.creep.copy(), "energies": block.motion.energies.copy()}
-        for block in blocks
-        if hasattr(block, "environment")
-    ]
-
-
-def _environment_derivatives(
-    blocks: Any, marks: list[dict[str, Floats]], q: Floats, v: Floats, reached: tuple[Floats, Floats], batched: bool
+def environment_derivatives(
+    settings: Any, worlds: Any, torque: Floats, known: dict[Any, Any], batched: bool
 ) -> StepDerivatives:
-    """Return the derivatives of the step that worlds with an environment have just taken from q (N, nq), v (N, nv)."""
-    found, boundaries = [], []
-    for k, (block, mark) in enumerate(zip(blocks, marks, strict=True)):
-        dq, dv, there = contact_step_derivatives(block, q[k], v[k], mark, (reached[0][k], reached[1][k]))
-        found.append((dq, dv))
-        boundaries += [f"world {k}: {text}" for text in there] if batched else there
-    nv = v.shape[1]
-    parts = [np.stack([pair[i] for pair in found])[..., k * nv : (k + 1) * nv] for i in range(2) for k in range(3)]
-    fields = [part.copy() if batched else part[0].copy() for part in (*parts, *reached)]
-    return StepDerivatives(*fields, boundaries=tuple(boundaries))
+    """Return the derivatives of the next step of worlds with an environment under torques (N, nv).
+
+    known: what was made for earlier ones, by mechanism.
+    """
+    if not batched:
+        blocks, q, v, there = _differentiator(settings, worlds[0], known).derivatives(worlds[0], torque[0])
+        fields = [*blocks, q, v, tuple(there)]
+        return StepDerivatives(*fields)
+    found = [
+        _differentiator(settings, world, known).derivatives(world, row)
+        for world, row in zip(worlds, torque, strict=True)
+    ]
+    blocks, q, v = (np.stack([each[k] for each in found]) for k in range(3))
+    boundaries = [f"world {k}: {text}" for k, each in enumerate(found) for text in each[3]]
+    fields = [*(blocks[:, k].copy() for k in range(6)), q, v, tuple(boundaries)]
+    return StepDerivatives(*fields)
+
+
+def _differentiator(settings: Any, world: Any, known: dict[Any, Any]) -> Any:
+    made = known.get(id(world.mechanism))
+    if made is None:
+        from setsu.simulation.contact_step_derivatives import ContactStepDerivatives
+
+        made = known[id(world.mechanism)] = ContactStepDerivatives(world.mechanism, settings)
+    return made
 
 
 def _require_same(m: Mechanism, found: StepResult, q: Floats, v: Floats, before: Floats) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 import setsu
 
-__all__ = ["FIRST_CALLS", "run_family", "warm_up"]
+__all__ = ["FIRST_CALLS", "OWN", "run_family", "warm_up"]
 
 
 def tree() -> setsu.Recording:
@@ -71,6 +71,16 @@ def derivatives() -> setsu.ConstrainedDynamicsDerivatives:
     return setsu.constrained_dynamics_derivatives(m, setsu.close_loops(m, m.neutral()), zero, zero)
 
 
+def contact_derivatives() -> object:
+    """Derivatives of a step of a box on the floor."""
+    m = setsu.sample_mechanisms.floating_box()
+    q = m.neutral()
+    q[2] = 0.1
+    sim = setsu.Simulator(m, environment=setsu.Environment.floor())
+    sim.reset(q, np.zeros(m.nv))
+    return sim.derivatives()
+
+
 def inverse_kinematics() -> setsu.InverseKinematics:
     """A posture of an arm."""
     m = setsu.sample_mechanisms.puma560()
@@ -83,8 +93,11 @@ FIRST_CALLS: dict[str, Callable[[], object]] = {
     "loop": loop,
     "contact": contact,
     "derivatives": derivatives,
+    "contact_derivatives": contact_derivatives,
     "inverse_kinematics": inverse_kinematics,
 }
+# Where the functions of a family are, if its call needs those of others too.
+OWN = {"contact_derivatives": "setsu.simulation.contact_step_"}
 # What else calls compiled functions of a family.
 _OTHERS: dict[str, tuple[Callable[[], object], ...]] = {"constrained": (rolling,), "loop": (friction,)}
 

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from setsu.native.shipped_code import describe_family, families, is_stale
-from setsu.warming.first_calls import FIRST_CALLS, run_family
+from setsu.warming.first_calls import FIRST_CALLS, OWN, run_family
 
 __all__ = ["main"]
 
@@ -66,7 +66,8 @@ def make(name: str) -> None:
 
     start = time.monotonic()
     run_family(name)
-    asked = [(function, signature) for function, signature in requests if function.name.startswith("setsu.")]
+    own = OWN.get(name, "setsu.")
+    asked = [(function, signature) for function, signature in requests if function.name.startswith(own)]
     bitcode = optimised(lower(asked), lambda symbol: symbol.startswith("enter"))
     write_family(name, asked, bitcode)
     size = (FOLDER / f"{name}.bc.xz").stat().st_size

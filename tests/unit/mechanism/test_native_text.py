@@ -156,7 +156,8 @@ stiffness = 1.0
         "r.toml:15: body 'c' parent: \"d\" stands later in the file; parents come first",
         'r.toml:18: body "d" mass: expected a finite number, got nan',
         'r.toml:21: Revolute joint "e_joint" axis: expected a non-zero direction, got (0, 0, 0)',
-        "r.toml:22: body 'e' visuals 1: Shape kind: expected one of box, sphere, cylinder, capsule, ellipsoid, mesh, got 'cone'",
+        "r.toml:22: body 'e' visuals 1: Shape kind: expected one of "
+        "box, sphere, cylinder, capsule, ellipsoid, mesh, got 'cone'",
         'r.toml:28: spring "s" body_a: expected a body added before, got \'wrld\' (did you mean "world"?)',
     )
 
