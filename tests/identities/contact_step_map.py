@@ -14,8 +14,8 @@ from identities.contact_step_momentum import TreeMomenta, cross, turning_of
 from numpy.typing import NDArray
 
 from setsu.contact.free_motion import GIVEN, KD, KP, POSITION, TORQUE, VELOCITY, V
-from setsu.contact.impulses import CREEP
-from setsu.contact.scene import STOP
+from setsu.contact.impulses import RECOVERY_DEPTH
+from setsu.contact.scene import N_CONTACTS, STOP
 from setsu.dynamics import integrate, kinetic_energy, mass_matrix, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
@@ -77,13 +77,16 @@ class ContactStep:
         self.torque = a[TORQUE].copy()
         self.single = motion.coordinate >= 0
         self.coordinate = np.where(self.single, motion.coordinate, 0)
-        self.creep, self.given = CREEP * float(before["creep"][0]), float(before["energies"][GIVEN])
+        self.recovery, self.given = (
+            RECOVERY_DEPTH * float(before["recovery_share"][0]),
+            float(before["energies"][GIVEN]),
+        )
         # The world goes on: what the step found is kept.
         self.jumped, self.roots = tree.jumps.copy(), tree.roots.copy()
         self.jumps = self.jumped[tree.reference[tree.dof_body]] == 1
         self.far = self.h * float(np.abs(v).max(initial=0.0))
         self.elastic = bool(motion.elastic[0])
-        self.weight, self.total_mass = float(motion.creep[1]), float(tree.total_mass[0])
+        self.weight, self.total_mass = float(motion.weight[0]), float(tree.total_mass[0])
         parent = m.tables.dof_parent
         self.moves = np.zeros((m.n_bodies, m.nv), dtype=bool)  # which velocities move a body
         for body in range(m.n_bodies):
@@ -92,7 +95,7 @@ class ContactStep:
                 self.moves[body, d] = True
                 d = int(parent[d])
         self.momenta = TreeMomenta(m, tree, self.roots, self.moves)
-        self._read_contacts(world, problem.contacts[: problem.counts[0]], world.scene.points)
+        self._read_contacts(world, problem.contacts[: problem.counts[N_CONTACTS]], world.scene.points)
         self.keeps = False  # whether (8) of flight.py acts instead of (7)
         self.still = self.far <= _STILL and self.h * float(np.abs(a[V].copy()).max(initial=0.0)) <= _STILL
         self.out: Bools = np.zeros(len(self.listed), dtype=bool)  # contacts that (6) moves
@@ -147,7 +150,7 @@ class ContactStep:
         self.bends_along = self.closed & (self.radius == 0.0) & ~self.at_stop & (
             np.linalg.norm(velocity[:, 1:], axis=1) <= _STICKING
         )  # fmt: skip
-        self.pressed = listed["gap"] <= -self.creep  # recovery of depth is limited there
+        self.pressed = listed["gap"] <= -self.recovery  # recovery of depth is limited there
         self.eps = _COMPLIANCE * float(np.mean(1.0 / listed["scale"])) if len(listed) else 0.0
         self.jumping = self.jumped[self.tree.reference[self.body]] == 1
         self.lam = listed["impulse"][self.closed].copy()
@@ -338,7 +341,7 @@ class ContactStep:
         gap = np.einsum("ci,bci->bc", self.E[closed, 0], x0) - (self.offset + self.radius)[closed]
         gap[:, self.at_stop[closed]] = self._stop_gaps(f.q)[:, closed[self.at_stop]]
         w = after + self.eps * lam + bend - self.listed["surface"][closed]
-        w[..., 0] += np.where(self.pressed[closed], -self.creep, gap) / h
+        w[..., 0] += np.where(self.pressed[closed], -self.recovery, gap) / h
         return w
 
     def gaps(self, q: Floats) -> Floats:

@@ -73,7 +73,7 @@ class SolvedStep:
 
     def __init__(self, sim: setsu.Simulator, tau: np.ndarray) -> None:
         block, kept = sim._blocks[0], sim.save()
-        before = {"creep": block.motion.creep.copy(), "energies": block.motion.energies.copy()}
+        before = {"recovery_share": block.motion.recovery_share.copy(), "energies": block.motion.energies.copy()}
         q, v = sim.q, sim.v
         sim.step(tau)
         self.step = ContactStep(block, q, v, before)

@@ -11,7 +11,7 @@ from unit.native.test_cos_sin import exact_cos_sin
 
 from setsu.elementary import LARGEST_ANGLE, arctan2, cos_sin, exp, length, matmul, reduced_angle, solve_positive
 from setsu.native import compiled_elementary
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import jit
 
 
 def angles() -> list[float]:
@@ -47,7 +47,7 @@ def test_exponential() -> None:
         assert exp(x) == pytest.approx(math.exp(x), rel=2.0 * EPSILON)
 
 
-@compiled
+@jit
 def _all(x, y, out):
     out[0], out[1] = compiled_elementary.cos_sin(x)
     out[2] = compiled_elementary.arctan2(y, x)

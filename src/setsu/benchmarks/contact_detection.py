@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 import setsu
-from setsu.native.array_book import Book
+from setsu.contact.scene import N_CONTACTS
+from setsu.native.workspace import Workspace
 
 __all__ = ["DetectionRow", "measure_detection"]
 
@@ -34,19 +35,19 @@ class DetectionRow:
 def measure_detection(repeats: int) -> list[DetectionRow]:
     """Measure with few and with all boxes at the ground."""
     from setsu.contact import detection
-    from setsu.native.control_flow import compiled
+    from setsu.native.control_flow import jit
 
     find_near, gap_of, inside, world = (
         detection.find_near, detection._gap, detection._inside, detection.point_in_world,
     )  # fmt: skip
 
-    @compiled
+    @jit
     def with_tree(scene, problem, poses, count):
         for _ in range(count):
             find_near(scene, problem, poses, 5e-5, 5e-3)
-        return problem.counts[0]
+        return problem.counts[N_CONTACTS]
 
-    @compiled
+    @jit
     def every_pair(scene, problem, poses, count):
         found = 0
         for _ in range(count):
@@ -63,7 +64,7 @@ def measure_detection(repeats: int) -> list[DetectionRow]:
     rows = []
     for near, low in (("2 of 16 boxes", 2), ("all boxes", 16)):
         run = _scene(low)
-        scene, problem, poses = Book(run.scene), Book(run.problem), run.motion.poses
+        scene, problem, poses = Workspace(run.scene), Workspace(run.problem), run.motion.poses
         times = []
         for function in (with_tree, every_pair):
             found = function(scene, problem, poses, 1)

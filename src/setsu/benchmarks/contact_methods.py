@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import setsu
-from setsu.native.array_book import Book
+from setsu.contact.scene import N_CONTACTS
+from setsu.native.workspace import Workspace
 
 __all__ = ["MethodRow", "measure_methods"]
 
@@ -83,7 +84,7 @@ def _record(m: setsu.Mechanism, q: Floats, v: Floats, torque: Any, step: int) ->
     run: Any = sim._blocks[0]
     state, points = sim.q, run.scene.points.copy()
     sim.step()
-    contacts = run.problem.contacts[: run.problem.counts[0]]
+    contacts = run.problem.contacts[: run.problem.counts[N_CONTACTS]]
     inertia = run.tree.joint_inertia
     H = setsu.mass_matrix(m, state) + np.diag(inertia[1] - inertia[0])
     poses = setsu.body_poses(m, state)
@@ -120,7 +121,7 @@ def _solve(solver: Any, problem: dict[str, Any], method: str, start: str, repeat
         if method == "newton":
             run = problem["run"]
             run.problem.contacts["impulse"][: len(begin) // 3] = begin.reshape(-1, 3)
-            tree, contacts = Book(run.tree), Book(run.problem)
+            tree, contacts = Workspace(run.tree), Workspace(run.problem)
             t = time.perf_counter()
             residual, rounds, _ = solver(tree, contacts)
         else:
@@ -135,11 +136,11 @@ def _compiled() -> dict[str, Any]:
     import numba
 
     from setsu.contact import newton_solver
-    from setsu.native.control_flow import compiled
+    from setsu.native.control_flow import jit
 
     solve_contacts = newton_solver.solve
 
-    @compiled
+    @jit
     def newton(tree, problem):
         return solve_contacts(tree, problem)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import setsu
 from setsu.benchmarks.timing import processor_seconds
+from setsu.contact.scene import N_CONTACTS
 
 __all__ = ["StackRow", "measure_stack"]
 
@@ -72,7 +73,7 @@ def measure_stack(rounds: int) -> StackRow:
     assert kept.contact_log is not None
     return StackRow(
         BOXES,
-        int(world.problem.counts[0]),
+        int(world.problem.counts[N_CONTACTS]),
         1e6 * ours,
         1e6 * coal if by_coal else None,
         None if peer is None else 1e6 * theirs,

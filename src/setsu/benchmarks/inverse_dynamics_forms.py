@@ -21,7 +21,7 @@ from setsu.model_files.load import load
 from setsu.native.function import NativeFunction
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
-from setsu.native.straight import Trace, trace
+from setsu.native.specialised import Trace, trace
 
 __all__ = ["forms", "main"]
 
@@ -31,7 +31,7 @@ _STATES = 1024
 def forms(m: Mechanism) -> dict[str, NativeFunction]:
     """Return inverse dynamics compiled in three ways, by name."""
     t = m.tables
-    kernel = inverse_dynamics_link(straight=True)
+    kernel = inverse_dynamics_link(specialised=True)
     write = partial(inverse_dynamics_program, t, t.regrouped, tree_drives(t))
     traces = {"traced kernel": trace(kernel, t, m.nq)}
     for name, program in (("compile's program", write(shortest=False)), ("shortest program", write())):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from setsu.code_generation.program_text import Notation, assignments
 from setsu.errors import InputError
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 from setsu.symbolic import Op, OperationCount
 
 __all__ = ["DOUBLE", "SINGLE", "Signature", "c_header", "c_source", "c_test", "number_text", "read_inputs"]

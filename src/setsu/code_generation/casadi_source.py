@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from setsu.code_generation.c_source import DOUBLE, Signature
 from setsu.code_generation.program_text import assignments
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 from setsu.symbolic import Expression, Graph, Op, OperationCount, Scalar, differentiate, gradient
 
 __all__ = ["source_for_casadi"]

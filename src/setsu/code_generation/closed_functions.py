@@ -31,7 +31,7 @@ from setsu.mechanism.tables import Inertias
 from setsu.minimum_parameters import MinimumParameters
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import Drives, Inputs
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 from setsu.symbolic import Graph, Scalar, differentiate
 from setsu.symbolic.simplification import simplified
 from setsu.symbolic.substitution import substituted

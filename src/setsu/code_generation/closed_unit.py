@@ -24,7 +24,7 @@ from setsu.mechanism import Mechanism
 from setsu.minimum_parameters import minimum_parameters
 from setsu.minimum_parameters.assembly_branch import reference_configuration
 from setsu.native.linear_coordinates import Drives
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 from setsu.symbolic import Graph
 from setsu.symbolic.simplification import simplified
 from setsu.symbolic.substitution import taken_over

@@ -26,7 +26,7 @@ from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.mechanism.velocity_names import coordinate_names, position_names
 from setsu.minimum_parameters.assembly_branch import free_velocities, reference_configuration
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 from setsu.symbolic import Graph
 from setsu.symbolic.substitution import substituted, taken_over
 

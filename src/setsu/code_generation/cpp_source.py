@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from setsu.code_generation.c_source import DOUBLE, SINGLE, number_text, read_inputs
 from setsu.code_generation.cpp_class import JointMotion, Method
 from setsu.code_generation.program_text import Notation, assignments
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 from setsu.symbolic import Op
 
 __all__ = ["CppClass", "cmake_lists", "cpp_header", "cpp_test"]

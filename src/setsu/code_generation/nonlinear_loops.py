@@ -43,7 +43,7 @@ from setsu.mechanism import Mechanism
 from setsu.minimum_parameters.assembly_branch import branch_points, free_velocities
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 from setsu.symbolic import Expression, Graph, Scalar, directional
 from setsu.symbolic.simplification import simplified
 from setsu.symbolic.substitution import substituted, taken_over

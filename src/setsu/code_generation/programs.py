@@ -23,7 +23,7 @@ from setsu.minimum_parameters import minimum_parameters
 from setsu.minimum_parameters.assembly_branch import reference_configuration
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
-from setsu.native.straight import Trace, trace
+from setsu.native.specialised import Trace, trace
 from setsu.symbolic import evaluate
 from setsu.symbolic.substitution import substituted
 

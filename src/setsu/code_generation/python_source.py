@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from setsu.code_generation.c_source import Signature
 from setsu.code_generation.program_text import Notation, assignments
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 from setsu.symbolic import Op
 
 __all__ = ["python_source"]

@@ -143,7 +143,7 @@ def close_loops(
         state = int(np.argmin(closed))
         _refuse(system, result[state], batch, state, search.limits_in_the_way(guess.reshape(-1, m.nq)[state]))
     result = search.look_around(start, search.slide_towards(start, result), seed)
-    result = search.polish(search.settle(start, result))
+    result = search.polish(search.move_nearer(start, result))
     error = system.position_error(result)
     worst = int(np.argmax(np.where(search.judged.kept, 0.0, np.abs(error)).max(axis=-1, initial=0.0)))
     warn_of_left_out(system, error[worst], "close_loops", 2)
@@ -272,7 +272,7 @@ class _Search:
         inverse = np.asarray(np.linalg.pinv(G, rcond=1e-10), dtype=np.float64)
         return wish - times(inverse, times(G, wish))
 
-    def settle(self, start: Floats, q: Floats) -> Floats:
+    def move_nearer(self, start: Floats, q: Floats) -> Floats:
         """Repeat (2) while what the loops still allow of the way becomes shorter: the distance itself is flat there."""
         if self.limited:
             return q

@@ -31,7 +31,7 @@ def all_bearing_limits(
     t = system.loops
     tree = bearing_limits(system.mechanism, joint_wrenches)
     factor, preload, axis = bearing_factors([loop.joint for loop in system.mechanism.loops])
-    turned = times(rows.places.rotation_a[..., t.free_loop, :, :], axis)
+    turned = times(rows.loop_poses.rotation_a[..., t.free_loop, :, :], axis)
     load = across(loop_wrench[..., t.free_loop, :3], turned) + preload
     return np.concatenate([tree, factor * load], axis=-1)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from setsu.constraints.compiled_inverse import invert
 from setsu.constraints.compiled_vectors import back_product, cross, dot, minus, plus, product, turned, turned_back
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 from setsu.native.lanes import LANES, gather, load, load_at, spread, store, store_at
 
 __all__ = ["BAD", "DONE", "OPEN", "SINGULAR", "differentiate_states"]
@@ -29,12 +29,12 @@ _OPEN = 1e-6
 # What kernels wrote, as lanes ----------------------------------------------------------------------------------------
 
 
-@part
+@inline
 def _spread3(array, row):
     return spread(array[row, 0]), spread(array[row, 1]), spread(array[row, 2])
 
 
-@part
+@inline
 def _spread_matrix(array, row):
     return (
         spread(array[row, 0, 0]), spread(array[row, 0, 1]), spread(array[row, 0, 2]),
@@ -43,7 +43,7 @@ def _spread_matrix(array, row):
     )  # fmt: skip
 
 
-@part
+@inline
 def _pose(poses, body):
     zero, one = spread(0.0), spread(1.0)
     if body < 0:
@@ -56,7 +56,7 @@ def _pose(poses, body):
     ), (gather(poses, k + 3), gather(poses, k + 7), gather(poses, k + 11))  # fmt: skip
 
 
-@part
+@inline
 def _motion(array, body, world):
     """Linear and angular part of a body's motion; world: what stands for body -1, (3,) and zero rotation."""
     if body < 0:
@@ -69,7 +69,7 @@ def _motion(array, body, world):
     )
 
 
-@part
+@inline
 def _column(array, d, nv):
     """Column d of an array (6, nv)."""
     return (
@@ -78,28 +78,28 @@ def _column(array, d, nv):
     )
 
 
-@part
+@inline
 def _cross_motion(a, b):
     """Motion a x b; both (linear, angular)."""
     return plus(cross(a[1], b[0]), cross(a[0], b[1])), cross(a[1], b[1])
 
 
-@part
+@inline
 def _sum(a, b):
     return plus(a[0], b[0]), plus(a[1], b[1])
 
 
-@part
+@inline
 def _times3(a, s):
     return a[0] * s, a[1] * s, a[2] * s
 
 
-@part
+@inline
 def _load3(array, row, first):
     return load_at(array, row, first), load_at(array, row, first + 1), load_at(array, row, first + 2)
 
 
-@part
+@inline
 def _store3(array, row, first, x):
     store_at(array, row, first, x[0])
     store_at(array, row, first + 1, x[1])
@@ -109,7 +109,7 @@ def _store3(array, row, first, x):
 # Rows, their velocity terms and errors -------------------------------------------------------------------------------
 
 
-@part
+@inline
 def _loop_rows(t, c, w, loop):
     """Rows, velocity terms and errors of one loop: compiled_loops.py in world axes."""
     a, b, nv = t.body_a[loop], t.body_b[loop], w.a.shape[0]
@@ -166,7 +166,7 @@ def _loop_rows(t, c, w, loop):
                 store_at(w.H, k, d, dot(_load3(w.wrench, k, 0), along) + dot(_load3(w.wrench, k, 3), turn))
 
 
-@part
+@inline
 def _coupling_rows(t, w):
     """Linear couplings."""
     first, nv = len(t.row_kind), w.a.shape[0]
@@ -184,7 +184,7 @@ def _coupling_rows(t, w):
             store(w.gamma, k, spread(0.0))
 
 
-@part
+@inline
 def _closed(t, w):
     """Tell whether all loops and couplings are closed in all lanes."""
     for row in range(len(t.place)):
@@ -203,7 +203,7 @@ def _closed(t, w):
 # Motion (1) ---------------------------------------------------------------------------------------------------------
 
 
-@part
+@inline
 def _move(w):
     """Accelerations and multipliers (1), the rows' remainder taken up once more."""
     nv, n = w.a.shape[0], w.H.shape[0]
@@ -243,7 +243,7 @@ def _move(w):
 # Changes at held accelerations and forces ----------------------------------------------------------------------------
 
 
-@part
+@inline
 def _loop_changes(t, c, w, loop):
     """Changes of a loop's rows, row_derivatives.py (1) and (2), and of its joint forces."""
     a, b, nv = t.body_a[loop], t.body_b[loop], w.a.shape[0]
@@ -332,7 +332,7 @@ def _loop_changes(t, c, w, loop):
             store_at(w.changes, d, e, load_at(w.changes, d, e) - sign * total)
 
 
-@part
+@inline
 def _products(w):
     """Change of accelerations and multipliers by (1), four columns at a time."""
     nv, n = w.a.shape[0], w.H.shape[0]
@@ -358,7 +358,7 @@ def _products(w):
             store_at(w.answer, i, first + 3, x3)
 
 
-@part
+@inline
 def _write(t, c, w, out, state, count):
     """Write the results of a tile whose first `count` lanes are states of their own."""
     nv = w.a.shape[0]
@@ -416,7 +416,7 @@ def _write(t, c, w, out, state, count):
                     out.coupling_dtau[state + lane, j, e] = -w.Q[k, e, lane]
 
 
-@part
+@inline
 def _tile(t, c, w):
     """Derivatives of the states in w.q, w.v, w.tau."""
     nv = w.a.shape[0]
@@ -444,7 +444,7 @@ def _tile(t, c, w):
     return DONE
 
 
-@compiled
+@jit
 def differentiate_states(t, c, w, given, out):
     """Derivatives of all states of `given` (q, v, tau) into `out`; one outcome for all states of a tile."""
     total = given.q.shape[0]

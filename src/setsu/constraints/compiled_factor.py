@@ -29,9 +29,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
-__all__ = ["Factor", "acceleration", "cut_rank", "factor", "factor_space", "multipliers", "nearest", "pushed"]
+__all__ = ["Factor", "acceleration", "cut_rank", "factor", "factor_space", "multipliers", "nearest", "solve_L"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,7 +80,7 @@ def factor_space(nv: int, most: int) -> Factor:
     )
 
 
-@part
+@inline
 def _cholesky(M, L, diagonal):
     n = len(diagonal)
     for i in range(n):
@@ -98,8 +98,8 @@ def _cholesky(M, L, diagonal):
     return True
 
 
-@part
-def pushed(F: Factor, x: Floats) -> None:
+@inline
+def solve_L(F: Factor, x: Floats) -> None:
     """Replace x (nv,) by L⁻¹ x."""
     for i in range(len(F.diagonal)):
         total = x[i]
@@ -108,8 +108,8 @@ def pushed(F: Factor, x: Floats) -> None:
         x[i] = total * F.diagonal[i]
 
 
-@part
-def _pulled(F, x):
+@inline
+def _solve_Lt(F, x):
     """Replace x by L⁻ᵀ x."""
     n = len(F.diagonal)
     for i in range(n - 1, -1, -1):
@@ -118,7 +118,7 @@ def _pulled(F, x):
             x[k] -= F.L[i, k] * x[i]
 
 
-@part
+@inline
 def _reflect(B, weight, i, x):
     """Apply reflection i to x (nv,)."""
     nv = B.shape[1]
@@ -131,7 +131,7 @@ def _reflect(B, weight, i, x):
         x[d] -= total * B[i, d]
 
 
-@part
+@inline
 def _orthogonalise(F, k, most, cut):
     """Householder reflections with the largest remaining column first; the rank."""
     B, nv = F.B, F.B.shape[1]
@@ -163,7 +163,7 @@ def _orthogonalise(F, k, most, cut):
     return min(k, nv)
 
 
-@part
+@inline
 def _prepare_least_norm(F):
     """Z and the Cholesky factor of 1 + ZᵀZ, where rows are redundant."""
     k, r = F.size[0], F.size[1]
@@ -183,7 +183,7 @@ def _prepare_least_norm(F):
             F.gram[a, b] = math.sqrt(total) if a == b else total / F.gram[b, b]
 
 
-@part
+@inline
 def factor(F: Factor, M: Floats, k: int, most: int, cut: float) -> bool:
     """Factor M (nv, nv; may be overwritten) and the k rows in F.G, scaled by F.given.
 
@@ -214,7 +214,7 @@ def factor(F: Factor, M: Floats, k: int, most: int, cut: float) -> bool:
     return True
 
 
-@part
+@inline
 def cut_rank(F: Factor, cut: float) -> bool:
     """Leave out the rows whose pivots are below a larger cut than they were factored with; tells whether there are."""
     rank = F.size[1]
@@ -228,7 +228,7 @@ def cut_rank(F: Factor, cut: float) -> bool:
     return True
 
 
-@part
+@inline
 def _push_rows(F, k):
     """B = L⁻¹ Gᵀ S."""
     nv, largest = len(F.diagonal), 0.0
@@ -237,7 +237,7 @@ def _push_rows(F, k):
         F.t[i] = 0.0
         for d in range(nv):
             F.B[i, d] = F.G[i, d]
-        pushed(F, F.B[i])
+        solve_L(F, F.B[i])
         for d in range(nv):
             F.t[i] += F.B[i, d] * F.B[i, d]
         F.t[i] = math.sqrt(F.t[i])
@@ -249,7 +249,7 @@ def _push_rows(F, k):
             F.B[i, d] *= F.scale[i]
 
 
-@part
+@inline
 def _held_part(F, e, u):
     """u = R1⁻ᵀ e_P."""
     for i in range(F.size[1]):
@@ -259,9 +259,9 @@ def _held_part(F, e, u):
         u[i] = total / F.B[i, i]
 
 
-@part
+@inline
 def multipliers(F: Factor, y: Floats, gamma: Floats, result: Floats) -> None:
-    """Write λ (k,) of a pushed force y (nv,) into result (2)."""
+    """Write λ (k,) of a force y = L⁻¹ f (nv,) into result (2)."""
     k, r, nv = F.size[0], F.size[1], len(F.diagonal)
     t, u = F.t, F.u
     for d in range(nv):
@@ -297,9 +297,9 @@ def multipliers(F: Factor, y: Floats, gamma: Floats, result: Floats) -> None:
         result[F.order[r + a]] = t[a] * F.scale[F.order[r + a]]
 
 
-@part
+@inline
 def acceleration(F: Factor, y: Floats, gamma: Floats, result: Floats) -> None:
-    """Write a (nv,) of a pushed force y (nv,) into result (1)."""
+    """Write a (nv,) of a force y = L⁻¹ f (nv,) into result (1)."""
     r = F.size[1]
     for d in range(len(F.diagonal)):
         result[d] = y[d]
@@ -310,10 +310,10 @@ def acceleration(F: Factor, y: Floats, gamma: Floats, result: Floats) -> None:
         result[i] = -F.u[i]
     for i in range(r - 1, -1, -1):
         _reflect(F.B, F.weight, i, result)
-    _pulled(F, result)
+    _solve_Lt(F, result)
 
 
-@part
+@inline
 def nearest(F: Factor, e: Floats, result: Floats) -> None:
     """Write the x (nv,) nearest to zero with G x = e into result (3)."""
     r = F.size[1]
@@ -322,4 +322,4 @@ def nearest(F: Factor, e: Floats, result: Floats) -> None:
         result[d] = F.u[d] if d < r else 0.0
     for i in range(r - 1, -1, -1):
         _reflect(F.B, F.weight, i, result)
-    _pulled(F, result)
+    _solve_Lt(F, result)

@@ -11,7 +11,7 @@ Cost: nv² n + nv n². Refuses, by its result, motions without mass and rows tha
 
 from __future__ import annotations
 
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 from setsu.native.lanes import LANES, gather, load_at, root, spread, store, store_at
 
 __all__ = ["invert"]
@@ -21,7 +21,7 @@ _SMALLEST_PIVOT = 1e-7
 _SMALLEST_MASS = 1e-12
 
 
-@part
+@inline
 def _large_enough(w, pivot, size, least):
     """Tell whether a pivot is at least a part of what it was, in all lanes."""
     store(w.pivot, 0, pivot - size * spread(least))
@@ -31,7 +31,7 @@ def _large_enough(w, pivot, size, least):
     return large
 
 
-@part
+@inline
 def _factor_mass(c, w):
     """L of M = Lᵀ L in w.L, along the tree; diagonals inverted. Tells whether every motion moves mass."""
     nv = w.a.shape[0]
@@ -60,7 +60,7 @@ def _factor_mass(c, w):
     return True
 
 
-@part
+@inline
 def _solve_transposed(c, w, x, row):
     """x[row] = L⁻ᵀ x[row]."""
     for i in range(w.a.shape[0] - 1, -1, -1):
@@ -72,7 +72,7 @@ def _solve_transposed(c, w, x, row):
             j = c.parent[j]
 
 
-@part
+@inline
 def _solve_plain(c, w, x, row):
     """x[row] = L⁻¹ x[row]."""
     for i in range(w.a.shape[0]):
@@ -83,7 +83,7 @@ def _solve_plain(c, w, x, row):
         store_at(x, row, i, value * load_at(w.L, i, i))
 
 
-@part
+@inline
 def _scalar_product(x, i, y, j, first, stop):
     """Σ x[i] y[j] over some columns."""
     total = spread(0.0)
@@ -92,14 +92,14 @@ def _scalar_product(x, i, y, j, first, stop):
     return total
 
 
-@part
+@inline
 def _take_off(x, row, factor, other, count):
     """x[row] -= factor x[other], and what that leaves."""
     for k in range(count):
         store_at(x, row, k, load_at(x, row, k) - factor * load_at(x, other, k))
 
 
-@part
+@inline
 def invert(c, w):
     """P, Q (by rows) and E of (2) from M and H; tells whether rows are independent enough."""
     nv, n = w.a.shape[0], w.H.shape[0]
@@ -141,7 +141,7 @@ def invert(c, w):
     return True
 
 
-@part
+@inline
 def _free_inverse(c, w):
     """P = L⁻¹ L⁻ᵀ - T Tᵀ, T by rows in w.Q."""
     nv, n = w.a.shape[0], w.H.shape[0]
@@ -172,7 +172,7 @@ def _free_inverse(c, w):
             store_at(w.P, j, i, total)
 
 
-@part
+@inline
 def _row_inverse(w):
     """E = C⁻ᵀ C⁻¹."""
     n = w.H.shape[0]

@@ -38,18 +38,18 @@ from setsu.constraints.row_tables import (
 )
 from setsu.constraints.varying_rows import varying_change, varying_row
 from setsu.native.compiled_elementary import arctan2
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["loop_errors", "loop_pose", "loop_rates", "loop_rows"]
 
 
-@part
+@inline
 def _sines(R):
     """Axis of a rotation times twice the sine of its angle."""
     return R[7] - R[5], R[2] - R[6], R[3] - R[1]
 
 
-@part
+@inline
 def _angle(sine, cosine):
     """arctan2 for numbers on the unit circle, quick where the angle is small."""
     if abs(sine) < 0.01 and cosine > 0.0:
@@ -59,19 +59,19 @@ def _angle(sine, cosine):
     return arctan2(sine, cosine)
 
 
-@part
+@inline
 def _turn_about(axis, R):
     return arctan2(0.5 * dot(axis, _sines(R)), 0.5 * (R[0] + R[4] + R[8] - 1.0))
 
 
-@part
+@inline
 def _angle_about(axis, start, end):
     first = minus(start, scaled(axis, dot(axis, start)))
     second = minus(end, scaled(axis, dot(axis, end)))
     return arctan2(dot(axis, cross(first, second)), dot(first, second))
 
 
-@part
+@inline
 def _axis_error(axis, normal, turned):
     """Rotation vector of the smallest turn from the axis to where it has gone."""
     x = cross(axis, turned)
@@ -81,7 +81,7 @@ def _axis_error(axis, normal, turned):
     return scaled(x, _angle(sine, cosine) / sine) if sine > 0.0 else x
 
 
-@part
+@inline
 def _rotation_vector(R):
     sines = scaled(_sines(R), 0.5)
     sine, cosine = length(sines), 0.5 * (R[0] + R[4] + R[8] - 1.0)
@@ -101,7 +101,7 @@ def _rotation_vector(R):
     return scaled(sines, angle / sine) if sine > 0.0 else sines
 
 
-@part
+@inline
 def _cross_direction(first, second, normal):
     """Unit vector normal to both axes of a universal joint, its sine; any normal where the axes are in line."""
     both = cross(first, second)
@@ -111,7 +111,7 @@ def _cross_direction(first, second, normal):
     return scaled(both, 1.0 / sine), sine
 
 
-@part
+@inline
 def _free_rows(t, loop, j, R, p):
     """Row (linear, angular) of a free axis in axes of A, and the coordinate of that axis."""
     kind, axis = t.free_kind[j], vector(t.axis, loop)
@@ -141,7 +141,7 @@ def _free_rows(t, loop, j, R, p):
     return linear, scaled(minus(second, scaled(axis, cosine)), 1.0 / square), _angle_about(a2, back, axis)
 
 
-@part
+@inline
 def loop_pose(t, s, loop):
     """Axes of the joint's frame A, axes of B seen from A, travel in axes of A, place in the world, arms of a and b."""
     R_a, x_a = body_pose(s.poses, t.body_a[loop])
@@ -155,7 +155,7 @@ def loop_pose(t, s, loop):
     return R_A, R, p, pin, arm_a, arm_b
 
 
-@part
+@inline
 def loop_errors(t, s, loop, R, p):
     axis, normal = vector(t.axis, loop), vector(t.normal, loop)
     epsilon = (0.0, 0.0, 0.0)
@@ -179,7 +179,7 @@ def loop_errors(t, s, loop, R, p):
             s.error[row] = dot(vector(t.row_wrench, row), p) + dot(second_vector(t.row_wrench, row), epsilon)
 
 
-@part
+@inline
 def _row_wrench(t, s, loop, row, R, p):
     """Force and moment of a row in axes of A."""
     kind = t.row_kind[row]
@@ -193,7 +193,7 @@ def _row_wrench(t, s, loop, row, R, p):
     return vector(t.row_wrench, row), second_vector(t.row_wrench, row)
 
 
-@part
+@inline
 def _loop_directions(t, s, loop, pin):
     """Motion of body b against body a at the joint by each velocity of the path, into s.column."""
     for place in range(t.path_start[loop], t.path_start[loop + 1]):
@@ -207,7 +207,7 @@ def _loop_directions(t, s, loop, pin):
         s.column[3, d], s.column[4, d], s.column[5, d] = sign * turn[0], sign * turn[1], sign * turn[2]
 
 
-@part
+@inline
 def _along_path(t, s, loop, force, moment, row):
     """Write the rates of a wrench along the path into row (nv,)."""
     for place in range(t.path_start[loop], t.path_start[loop + 1]):
@@ -217,7 +217,7 @@ def _along_path(t, s, loop, force, moment, row):
         row[d] = linear + angular
 
 
-@part
+@inline
 def loop_rows(t, s, loop):
     """Errors, rows and wrenches of a loop: all that depends on positions alone; rows that are not kept stay zero."""
     R_A, R, p, pin, _, _ = loop_pose(t, s, loop)
@@ -240,7 +240,7 @@ def loop_rows(t, s, loop):
         _along_path(t, s, loop, force, moment, s.free[j])
 
 
-@part
+@inline
 def loop_rates(t, s, loop):
     """Velocity terms of a loop's rows, rates of its free axes."""
     a, b = t.body_a[loop], t.body_b[loop]

@@ -22,7 +22,7 @@ from setsu.constraints.compiled_vectors import (
     vector,
 )
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 
 __all__ = ["BAD_STATE", "fill_errors", "fill_positions", "fill_positions_and_mass", "fill_rates", "fill_rows"]
 
@@ -30,7 +30,7 @@ BAD_STATE = 1_000_000
 """What `fill_rows` returns when the kinematics meet numbers that are not finite."""
 
 
-@part
+@inline
 def _contact_row(t, s, k, row):
     """Row of a contact's normal; tells whether the surface has one."""
     body = t.contact_body[k]
@@ -69,7 +69,7 @@ def _contact_row(t, s, k, row):
     return True
 
 
-@part
+@inline
 def _coupling_errors(t, s):
     row = len(t.row_kind)
     for c in range(len(t.coupling_offset)):
@@ -82,7 +82,7 @@ def _coupling_errors(t, s):
         s.error[row + c] = total - value
 
 
-@part
+@inline
 def _coupling_polynomial(t, s, c):
     """P, P' and P'' of a coupling, by Horner's rule; zeros for linear ones."""
     value, slope, curvature = 0.0, 0.0, 0.0
@@ -100,7 +100,7 @@ def _coupling_polynomial(t, s, c):
     return value, slope, curvature
 
 
-@part
+@inline
 def _coupling_rates(t, s):
     """Velocity terms of couplings that are not linear."""
     row = len(t.row_kind)
@@ -113,7 +113,7 @@ def _coupling_rates(t, s):
             s.gamma[row + c] = t.coupling_acceleration[c] - curvature * rate * rate
 
 
-@part
+@inline
 def fill_rows(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill all rows of the state in s.q and s.v; -1, the number of a contact without normal, or BAD_STATE."""
     status = fill_positions(t, s, kernels)
@@ -129,7 +129,7 @@ def fill_rows(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     return -1
 
 
-@part
+@inline
 def fill_positions(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill errors and rows of loops and couplings, without what depends on velocities; -1 or BAD_STATE."""
     if run_bound(kernels.places) >= 0:
@@ -138,7 +138,7 @@ def fill_positions(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     return -1
 
 
-@part
+@inline
 def fill_positions_and_mass(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """The same, and the mass matrix without drives in loop joints."""
     if run_bound(kernels.places_and_mass) >= 0:
@@ -147,7 +147,7 @@ def fill_positions_and_mass(t: RowTables, s: RowState, kernels: BoundKernels) ->
     return -1
 
 
-@part
+@inline
 def _held_rows(t, s):
     """Errors and rows of loops and couplings, from poses and directions."""
     for loop in range(len(t.body_a)):
@@ -161,7 +161,7 @@ def _held_rows(t, s):
     _coupling_errors(t, s)
 
 
-@part
+@inline
 def fill_errors(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill poses and errors of loops and couplings alone; -1 or BAD_STATE."""
     if run_bound(kernels.poses) >= 0:
@@ -173,7 +173,7 @@ def fill_errors(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     return -1
 
 
-@part
+@inline
 def fill_rates(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill what depends on velocities, for loops and couplings whose positions are filled; -1 or BAD_STATE.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from setsu.constraints.compiled_vectors import dot, length, minus, scaled
 from setsu.constraints.surface_code import CYLINDER, PLANE, SPHERE
-from setsu.native.control_flow import part, run_code
+from setsu.native.control_flow import inline, run_code
 
 __all__ = ["surface_at"]
 
 
-@part
+@inline
 def surface_at(numbers, code, point, out, r):
     """Fill out (13) with C, ∂C/∂r and ∂²C/∂r∂r at r; numbers (SURFACE_NUMBERS) and code as in surface_code.py.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = [
     "back_product",
@@ -25,42 +25,42 @@ __all__ = [
 ]
 
 
-@part
+@inline
 def cross(a, b):
     """a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@part
+@inline
 def dot(a, b):
     """a·b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@part
+@inline
 def plus(a, b):
     """a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@part
+@inline
 def minus(a, b):
     """a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@part
+@inline
 def scaled(a, s):
     """a s."""
     return a[0] * s, a[1] * s, a[2] * s
 
 
-@part
+@inline
 def length(a):
     return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
-@part
+@inline
 def turned(R, a):
     """R a for a rotation given row by row."""
     return (
@@ -70,7 +70,7 @@ def turned(R, a):
     )
 
 
-@part
+@inline
 def turned_back(R, a):
     return (
         R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
@@ -79,7 +79,7 @@ def turned_back(R, a):
     )
 
 
-@part
+@inline
 def product(A, B):
     x = turned(A, (B[0], B[3], B[6]))
     y = turned(A, (B[1], B[4], B[7]))
@@ -87,7 +87,7 @@ def product(A, B):
     return x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]
 
 
-@part
+@inline
 def back_product(A, B):
     """Aᵀ B."""
     x = turned_back(A, (B[0], B[3], B[6]))
@@ -96,17 +96,17 @@ def back_product(A, B):
     return x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]
 
 
-@part
+@inline
 def vector(array, row):
     return array[row, 0], array[row, 1], array[row, 2]
 
 
-@part
+@inline
 def second_vector(array, row):
     return array[row, 3], array[row, 4], array[row, 5]
 
 
-@part
+@inline
 def matrix(array, row):
     return (
         array[row, 0, 0], array[row, 0, 1], array[row, 0, 2],
@@ -115,7 +115,7 @@ def matrix(array, row):
     )  # fmt: skip
 
 
-@part
+@inline
 def body_pose(poses, body):
     """Rotation, row by row, and origin of a body; -1 is the world."""
     if body < 0:
@@ -127,7 +127,7 @@ def body_pose(poses, body):
     ), (poses[body, 3], poses[body, 7], poses[body, 11])  # fmt: skip
 
 
-@part
+@inline
 def body_motion(motion, body):
     if body < 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

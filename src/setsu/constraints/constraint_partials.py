@@ -49,7 +49,7 @@ class ConstraintPartials:
         self.poses = body_poses(system.mechanism, q)
         self.origins = np.concatenate([self.poses[..., :3, 3], np.zeros((len(q), 1, 3))], axis=1)
         t = system.loops
-        self.pins = self.origins[:, t.body_b] + self.rows.places.arm_b
+        self.pins = self.origins[:, t.body_b] + self.rows.loop_poses.arm_b
         # A velocity feels a loop's wrench where it moves one of the two bodies.
         self.felt = self.motion.moves[t.body_b] - self.motion.moves[t.body_a]
 

@@ -12,7 +12,7 @@ A f_n = a - dᵀτ with A = B_nn - K B_n·d.
 
 | step | what it does | for |
 |---|---|---|
-| contact_settling | modes are guessed and corrected | nearly all states, many at once |
+| contact_modes_solve | modes are guessed and corrected | nearly all states, many at once |
 | contact_sweeps | one contact at a time leads to a better guess | guesses that go round in circles |
 | contact_pivoting | Lemke's method on polygons of friction leads to one | contacts at rest: a solution exists |
 | contact_search | tries all modes, or rules out all of them | contacts that slide: there may be no solution |
@@ -31,20 +31,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setsu.constraints.contact_pivoting import pivot_contacts
-from setsu.constraints.contact_problem import Booleans, ContactProblem
-from setsu.constraints.contact_search import Choice, search_contacts
-from setsu.constraints.contact_settling import (
+from setsu.constraints.contact_modes_solve import (
     OPEN,
     SLIDING,
     STARTING,
     STICKING,
     Guess,
     Modes,
-    SettledGuess,
+    SolvedGuess,
     guess_from,
-    settle,
+    solve_modes,
 )
+from setsu.constraints.contact_pivoting import pivot_contacts
+from setsu.constraints.contact_problem import Booleans, ContactProblem
+from setsu.constraints.contact_search import Choice, search_contacts
 from setsu.constraints.contact_sweeps import sweep_contacts
 from setsu.constraints.stacked import Floats
 
@@ -77,7 +77,7 @@ def solve_contacts(B: Floats, b: Floats, friction: Floats, bilateral: Booleans, 
         moving: (N, c) whether the contact slides now.
     """
     problem = ContactProblem(B, b, friction, bilateral, moving | (friction == 0.0))
-    first = settle(problem, _first_guess(problem))
+    first = solve_modes(problem, _first_guess(problem))
     solution = ContactSolution(first.force, first.mode, first.settled, np.zeros(len(b), dtype=bool))
     for sweeps in _SWEEPS:
         left = np.flatnonzero(~solution.settled)
@@ -85,7 +85,7 @@ def solve_contacts(B: Floats, b: Floats, friction: Floats, bilateral: Booleans, 
             break
         # Guesses that went astray begin again from where sweeps lead.
         some = problem.at(left)
-        again = settle(some, guess_from(some, sweep_contacts(some, sweeps)))
+        again = solve_modes(some, guess_from(some, sweep_contacts(some, sweeps)))
         solution.force[left], solution.mode[left] = again.force, again.mode
         solution.settled[left] = again.settled
     for state in np.flatnonzero(~solution.settled):
@@ -104,17 +104,17 @@ def _first_guess(problem: ContactProblem) -> Guess:
     return Guess(mode, np.tile([1.0, 0.0], (count, c, 1)), np.ones((count, c)))
 
 
-def _found(problem: ContactProblem) -> tuple[SettledGuess | None, bool]:
+def _found(problem: ContactProblem) -> tuple[SolvedGuess | None, bool]:
     """Return the solution of one state, or None, and whether none exists."""
     few_slide = problem.slides.any() and problem.slides.shape[1] <= _FEW
     if not few_slide:
         for start in _pivoted(problem):
-            found = settle(problem, start)
+            found = solve_modes(problem, start)
             if found.settled[0]:
                 return found, False
 
-    def settled(choice: Choice) -> SettledGuess | None:
-        found = settle(problem, _guess_of(problem, choice))
+    def settled(choice: Choice) -> SolvedGuess | None:
+        found = solve_modes(problem, _guess_of(problem, choice))
         return found if found.settled[0] else None
 
     proven = 2 ** len(_either_side(problem)) <= _MOST_SIGNS

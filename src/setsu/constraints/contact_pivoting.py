@@ -14,7 +14,7 @@ may be none.
 Source: R. W. Cottle, J.-S. Pang, R. E. Stone, The Linear Complementarity Problem, 1992, algorithm 4.4.5; (1)-(3) after
 D. E. Stewart, J. C. Trinkle, Int. J. Numer. Meth. Eng. 39 (1996), at the level of accelerations.
 Cost: a few times n exchanges of n² operations each, n = (m + 2) c, one state at a time: for states that quicker ways
-could not settle. Bilateral contacts are one-sided here, to the side that `sign` says.
+could not solve. Bilateral contacts are one-sided here, to the side that `sign` says.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.contact_modes_solve import OPEN, SLIDING, STARTING, STICKING
 from setsu.constraints.contact_problem import ContactProblem
-from setsu.constraints.contact_settling import OPEN, SLIDING, STARTING, STICKING
 from setsu.constraints.least_distance import shortest_vector
 from setsu.constraints.stacked import Floats
 
@@ -74,13 +74,13 @@ class Choice:
 
 
 def search_contacts(
-    problem: ContactProblem, sign: Floats, settle: Callable[[Choice], Solution | None]
+    problem: ContactProblem, sign: Floats, solve_modes: Callable[[Choice], Solution | None]
 ) -> tuple[Solution | None, bool]:
-    """Return what `settle` made of a choice of modes in the first state, or None, and whether there is provably none.
+    """Return what `solve_modes` made of a choice of modes in the first state, or None; and whether none can be.
 
     Args:
         sign: (c,) -1 for a bilateral contact that pulls.
-        settle: makes a solution out of a choice in which all is decided, or returns None.
+        solve_modes: makes a solution out of a choice in which all is decided, or returns None.
     """
     conditions = _Conditions(problem, sign)
     c = len(sign)
@@ -97,7 +97,7 @@ def search_contacts(
             waiting.extend(reversed(conditions.branches(choice)))
             continue
         if choice.is_decided:
-            solution = settle(choice)
+            solution = solve_modes(choice)
             if solution is not None:
                 return solution, False
         k = int(np.argmax(choice.half))

@@ -85,7 +85,7 @@ def loop_joint_forces(system: ConstraintSystem, rows: Linearisation) -> Floats:
     if not t.has_joint_forces:
         return np.zeros(rows.motion.free_rate.shape)
     rate = rows.motion.free_rate
-    stretch = system.loop_coordinates(rows.places) - t.spring_rest
+    stretch = system.loop_coordinates(rows.loop_poses) - t.spring_rest
     return -t.damping * rate - t.coulomb * np.sign(rate) - t.stiffness * stretch
 
 
@@ -161,7 +161,7 @@ class DenseMotion:
 
     def solve(self, stick_speed: float, at_rest: NDArray[np.bool_] | None, frame: str) -> dict[str, NDArray]:
         system, held, rows = self.system, self.held, self.rows
-        pushed = held.push(self.force)
+        pushed = held.solve_L(self.force)
         z = held.free_part(pushed[..., None])[..., 0] + held.forced_part
         force, mode, z_contact, pushed_contact = self._contacts(z, stick_speed, at_rest)
         z = z + z_contact
@@ -223,10 +223,10 @@ class DenseMotion:
         F = np.swapaxes(self.free_jacobian, -1, -2)
         columns = np.concatenate([np.broadcast_to(np.eye(nv), (len(F), nv, nv)), F], axis=-1)[..., axes]
         bias = np.concatenate([np.zeros((len(F), nv)), self.rows.motion.free_velocity_term], axis=-1)[:, axes]
-        Y = held.push(columns)
+        Y = held.solve_L(columns)
         Z = held.free_part(Y)
         A, size = np.swapaxes(Z, -1, -2) @ Z, (Y * Y).sum(-2)
-        z = held.free_part(held.push(self.force)[..., None])[..., 0] + held.forced_part
+        z = held.free_part(held.solve_L(self.force)[..., None])[..., 0] + held.forced_part
         force = np.zeros(resting.shape)
         for _ in range(_ROUNDS if self.changing.size else 1):
             # Contacts answer to friction, and friction to contacts: in turn, until neither changes.
@@ -263,7 +263,7 @@ class DenseMotion:
         if at_rest is not None:
             moving = ~at_rest[:, which] & (length_of(velocity) > 0.0)
         J = (basis @ self.contact_jacobian[:, which]).reshape(count, 3 * c, system.mechanism.nv)
-        Y = held.push(np.swapaxes(J, -1, -2))
+        Y = held.solve_L(np.swapaxes(J, -1, -2))
         Z = held.free_part(Y)
         # Directions that loops hold already: what is left of them is rounding, and no compliance.
         size, left = (np.sqrt((columns * columns).sum(-2)) for columns in (Y, Z))

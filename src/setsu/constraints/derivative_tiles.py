@@ -175,11 +175,11 @@ class _Tiles:
     """Of one constraint system, four states at a time."""
 
     def __init__(self, system: ConstraintSystem) -> None:
-        from setsu.native.array_book import Book
+        from setsu.native.workspace import Workspace
 
         self.system = system
         work, self._kept = _work(system)
-        self._books = tuple(map(Book, (row_tables(system), _constants(system), work)))
+        self._workspaces = tuple(map(Workspace, (row_tables(system), _constants(system), work)))
         # Compiled code runs without Python's own lock, and its work space is one.
         self._lock = threading.Lock()
 
@@ -188,8 +188,8 @@ class _Tiles:
         """One state, its outcome, its results as one block, and the compiled code for them: kept, for making
         them takes longer."""
         from setsu.constraints.compiled_derivatives import differentiate_states
-        from setsu.native.array_book import Book
         from setsu.native.compiled_code import entry
+        from setsu.native.workspace import Workspace
 
         m = self.system.mechanism
         state = np.zeros(m.nq + 2 * m.nv)
@@ -197,7 +197,7 @@ class _Tiles:
         ends = np.cumsum([0, *(block.shape[1] for block in _room(self.system, 1)[:-1])])
         block, outcome = np.zeros((int(ends[-1]), m.nv)), np.zeros(1, dtype=np.int64)
         found = TileDerivatives(*(block[first:stop][None] for first, stop in pairwise(ends)), outcome=outcome)
-        return state, outcome, block, entry(differentiate_states, *self._books, Book(given), Book(found))
+        return state, outcome, block, entry(differentiate_states, *self._workspaces, Workspace(given), Workspace(found))
 
     def one(self, state: Floats) -> Floats | None:
         given, outcome, block, run = self._one
@@ -208,10 +208,10 @@ class _Tiles:
 
     def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
         from setsu.constraints.compiled_derivatives import differentiate_states
-        from setsu.native.array_book import Book
+        from setsu.native.workspace import Workspace
 
         found = _room(self.system, len(q))
-        arguments: Any = (*self._books, Book(_Given(q, v, tau)), Book(found))
+        arguments: Any = (*self._workspaces, Workspace(_Given(q, v, tau)), Workspace(found))
         with self._lock:
             differentiate_states(*arguments)
         return found

@@ -95,12 +95,12 @@ def _push_to_limits(M: Floats, c: Floats, x: Floats, side: Floats) -> None:
         values, vectors = np.linalg.eigh(M[np.ix_(inside, inside)])
         if values[0] > 1e-11 * values[-1]:
             return
-        idle = vectors[:, 0] * (1.0 if vectors[:, 0].sum() >= 0.0 else -1.0)
+        null = vectors[:, 0] * (1.0 if vectors[:, 0].sum() >= 0.0 else -1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            way = np.where(np.abs(idle) > 1e-12, (np.sign(idle) * c[inside] - x[inside]) / idle, np.inf)
+            way = np.where(np.abs(null) > 1e-12, (np.sign(null) * c[inside] - x[inside]) / null, np.inf)
         first = int(np.argmin(way))
-        x[inside] += way[first] * idle
-        side[inside[first]] = 1.0 if idle[first] > 0.0 else -1.0
+        x[inside] += way[first] * null
+        side[inside[first]] = 1.0 if null[first] > 0.0 else -1.0
 
 
 def _solved(M: Floats, r: Floats) -> Floats:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.stacked import Floats, solve, times, transposed_times
-from setsu.dynamics.massless import idle_velocities, massless_motion
+from setsu.dynamics.massless import massless_motion, massless_velocities
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 
@@ -46,7 +46,7 @@ class HeldMotion:
     gamma: Floats  # (..., n)
     shift: Floats  # (..., nv) what (5) adds to every force
 
-    def push(self, force: Floats) -> Floats:
+    def solve_L(self, force: Floats) -> Floats:
         """Return L⁻¹ f for forces (..., nv) or (..., nv, k) as columns of the same leading axes."""
         if force.ndim == self.L.ndim:
             return solve(self.L, force)
@@ -131,9 +131,9 @@ def _with_mass_everywhere(
     M = M + rho[..., None, None] * (np.swapaxes(G_s, -1, -2) @ G_s)
     shift = -rho[..., None] * transposed_times(G_s, gamma_s)
     for where in np.argwhere(_poorly_definite(M)):
-        idle = idle_velocities(M[tuple(where)])
-        if idle:
-            raise InputError(f"{function}: {massless_motion(mechanism, idle, ', and no constraint holds it')}")
+        massless = massless_velocities(M[tuple(where)])
+        if massless:
+            raise InputError(f"{function}: {massless_motion(mechanism, massless, ', and no constraint holds it')}")
     return M, shift
 
 

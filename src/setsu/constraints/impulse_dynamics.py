@@ -111,7 +111,7 @@ def impulse_dynamics(
         normal, velocity = rows.normal[:, changing], rows.contact_velocity[:, changing]
         basis, _ = contact_basis(normal, velocity, 0.0)
         J = (basis @ rows.contact_jacobian[:, changing]).reshape(count, 3 * c, m.nv)
-        Y = held.push(np.swapaxes(J, -1, -2))
+        Y = held.solve_L(np.swapaxes(J, -1, -2))
         Z = held.free_part(Y)
         gives = (Z * Z).sum(-2) > _RIGID**2 * (Y * Y).sum(-2)
         Z = Z * gives[..., None, :]

@@ -57,9 +57,9 @@ def divide_internal_forces(
     nv, N = m.nv, len(partials.q)
     left = np.setdiff1d(np.arange(system.n_held), kept)
     combined = inverse[:, nv : nv + len(kept), :nv] @ np.swapaxes(rows.jacobian[:, left], -1, -2)
-    idle = np.zeros((N, system.n_held, len(left)))
-    idle[:, left, np.arange(len(left))] = 1.0
-    idle[:, kept] = combined
+    choice = np.zeros((N, system.n_held, len(left)))
+    choice[:, left, np.arange(len(left))] = 1.0
+    choice[:, kept] = combined
 
     # The measure: which joint carries how much of each loop's wrench, the joints' middles and their spread.
     below = subtrees(system)
@@ -93,7 +93,7 @@ def divide_internal_forces(
     # The columns P N, and twists that stand for Pᵀ m.
     c = at_points(rows.loop_wrench, partials.pins[:, t.row_loop])
     onto = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
-    per_loop = np.einsum("lr,nrx,nrk->nlkx", onto, c, idle[:, :k], optimize=True)
+    per_loop = np.einsum("lr,nrx,nrk->nlkx", onto, c, choice[:, :k], optimize=True)
     per_joint = np.einsum("jl,nlkx->njkx", share, per_loop, optimize=True)
     columns = _measure(per_joint, middles[:, :, None], length[:, None])
     moment = present[..., 3:] / length[:, None, None]
@@ -111,11 +111,11 @@ def divide_internal_forces(
     turned[..., :nv] -= _row_turning(partials, eta)
 
     right = np.einsum("njkx,njdx->nkd", columns, dm, optimize=True)
-    right[..., : 2 * nv] += np.swapaxes(idle, -1, -2) @ turned
+    right[..., : 2 * nv] += np.swapaxes(choice, -1, -2) @ turned
     flat = np.moveaxis(columns, 2, 3).reshape(N, -1, len(left))
     gram = np.swapaxes(flat, -1, -2) @ flat
     back = np.asarray(np.linalg.pinv(gram, rcond=1e-13, hermitian=True), dtype=np.float64)
-    return dlambda - idle @ (back @ right)
+    return dlambda - choice @ (back @ right)
 
 
 def _measure(wrench: Floats, middles: Floats, length: Floats) -> Floats:

@@ -22,9 +22,9 @@ from setsu.dynamics import body_poses
 
 __all__ = [
     "gather_loop_wrenches",
-    "idle_rows_matter",
     "joint_middles",
     "least_internal_forces",
+    "left_out_rows_matter",
     "open_directions",
     "subtrees",
 ]
@@ -77,18 +77,18 @@ def least_internal_forces(
     return multipliers - times(open_rows, times(inverse, transposed_times(columns, present)))
 
 
-def idle_rows_matter(
+def left_out_rows_matter(
     system: ConstraintSystem,
     rows: Linearisation | ForceGeometry,
     q: Floats,
-    idle: Bools,
+    left_out: Bools,
     loop_wrench: Floats,
     wrenches: Floats,
 ) -> Bools:
     """Tell where rows that move nothing could take a share of what the joints carry, (N,): where (1) is not least.
 
     Args:
-        q: (N, nq). idle: (N, loop rows) those rows, whose multipliers are zero so far.
+        q: (N, nq). left_out: (N, loop rows) those rows, whose multipliers are zero so far.
         loop_wrench, wrenches: as in `least_internal_forces`.
     """
     t = system.loops
@@ -98,7 +98,7 @@ def idle_rows_matter(
     below = subtrees(system)
     own = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
     share = np.concatenate([below[:, t.body_a[t.row_loop]] - below[:, t.body_b[t.row_loop]], own])
-    joint, row = np.nonzero(share * idle.any(axis=0))
+    joint, row = np.nonzero(share * left_out.any(axis=0))
     force = rows.loop_wrench[:, row, :3]
     arm = _pins(system, rows, poses)[:, t.row_loop[row]] - middles[:, joint]
     moment = rows.loop_wrench[:, row, 3:] + cross(arm, force)
@@ -109,7 +109,7 @@ def idle_rows_matter(
     slope = (share[joint, row] * along) @ (row[:, None] == np.arange(len(t.row_loop))).astype(np.float64)
     size = np.sqrt((wrench[..., :3] ** 2).sum(axis=(1, 2)) + (carried**2).sum(axis=(1, 2)) / square[:, 0])
     reach = 1.0 + np.sqrt((arm**2).sum(axis=-1).max(axis=-1, initial=0.0) / square[:, 0])
-    return np.any(idle & (np.abs(slope) > 1e-10 * (size * reach)[:, None]), axis=-1)
+    return np.any(left_out & (np.abs(slope) > 1e-10 * (size * reach)[:, None]), axis=-1)
 
 
 def open_directions(held: HeldMotion, left_out: Floats, places: Ints, others: Ints, count: int) -> Floats:
@@ -131,7 +131,7 @@ def open_directions(held: HeldMotion, left_out: Floats, places: Ints, others: In
     for k, row in enumerate(others):
         # A redundant row is some combination of the kept ones: one unit of it, less that.
         result[:, row, most + k] = 1.0
-        result[:, places, most + k] = -held.multipliers(held.push(left_out[..., k, :]))[:, :ours]
+        result[:, places, most + k] = -held.multipliers(held.solve_L(left_out[..., k, :]))[:, :ours]
     return result
 
 
@@ -139,7 +139,7 @@ def joint_middles(
     system: ConstraintSystem, rows: Linearisation | ForceGeometry, q: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Middles of all joints (N, joints, 3), the arms from them to body origins and to loop joints, and the poses."""
-    m, places = system.mechanism, rows.places
+    m, places = system.mechanism, rows.loop_poses
     poses = body_poses(m, q)
     origins = poses[..., :3, 3]
     sockets = np.empty(origins.shape)
@@ -156,7 +156,7 @@ def joint_middles(
 def _pins(system: ConstraintSystem, rows: Linearisation | ForceGeometry, poses: Floats) -> Floats:
     """Places of the loop joints in the world, (N, n_loops, 3)."""
     with_world = np.concatenate([poses[..., :3, 3], np.zeros((len(poses), 1, 3))], axis=1)
-    return with_world[:, system.loops.body_b] + rows.places.arm_b
+    return with_world[:, system.loops.body_b] + rows.loop_poses.arm_b
 
 
 def _row_measures(

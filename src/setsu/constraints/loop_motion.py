@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from setsu.constraints.loop_joints import LoopTables
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 
-__all__ = ["LoopMotion", "LoopPlaces", "loop_motion", "loop_places"]
+__all__ = ["LoopMotion", "LoopPoses", "loop_motion", "loop_poses"]
 
 
 @dataclass(frozen=True)
-class LoopPlaces:
+class LoopPoses:
     """Geometry of n loops with k rows and f free axes."""
 
     rotation_a: Floats  # (..., n, 3, 3) frame A in the world
@@ -60,7 +60,7 @@ class LoopMotion:
     free_velocity_term: Floats  # (..., f) what their accelerations are when all joint accelerations are zero
 
 
-def loop_places(t: LoopTables, poses: Floats) -> LoopPlaces:
+def loop_poses(t: LoopTables, poses: Floats) -> LoopPoses:
     """Return the geometry; poses (..., n_bodies + 1, 4, 4) with the world as last body."""
     pose_a, pose_b = poses[..., t.body_a, :, :], poses[..., t.body_b, :, :]
     R_A = pose_a[..., :3, :3] @ t.rotation_a
@@ -95,43 +95,43 @@ def loop_places(t: LoopTables, poses: Floats) -> LoopPlaces:
         for k in range(3):
             # ω in axes of B: rows of Rᵀ.
             free[..., t.spherical_free + k, 3:] = turned[..., k]
-    return LoopPlaces(R_A, R, p, arm_a, arm_b, error, wrench, free)
+    return LoopPoses(R_A, R, p, arm_a, arm_b, error, wrench, free)
 
 
-def loop_motion(t: LoopTables, places: LoopPlaces, velocities: Floats, accelerations: Floats) -> LoopMotion:
+def loop_motion(t: LoopTables, ends: LoopPoses, velocities: Floats, accelerations: Floats) -> LoopMotion:
     """Return rates and velocity terms; velocities and accelerations (..., n_bodies + 1, 6), the world last."""
     V_a, V_b = velocities[..., t.body_a, :], velocities[..., t.body_b, :]
     A_a, A_b = accelerations[..., t.body_a, :], accelerations[..., t.body_b, :]
     w_a, w_b = V_a[..., 3:], V_b[..., 3:]
-    tip = cross(w_b, places.arm_b)
+    tip = cross(w_b, ends.arm_b)
     dr = V_b[..., :3] + tip - V_a[..., :3]
-    v = dr - cross(w_a, places.arm_a)
+    v = dr - cross(w_a, ends.arm_a)
     w = w_b - w_a
-    tip_acceleration = A_b[..., :3] + cross(A_b[..., 3:], places.arm_b) + cross(w_b, tip)
-    dv = tip_acceleration - A_a[..., :3] - cross(A_a[..., 3:], places.arm_a) - cross(w_a, dr + v)  # (4)
+    tip_acceleration = A_b[..., :3] + cross(A_b[..., 3:], ends.arm_b) + cross(w_b, tip)
+    dv = tip_acceleration - A_a[..., :3] - cross(A_a[..., 3:], ends.arm_a) - cross(w_a, dr + v)  # (4)
     dw = A_b[..., 3:] - A_a[..., 3:] - cross(w_a, w)
-    R_A = places.rotation_a
+    R_A = ends.rotation_a
     motion = np.concatenate([transposed_times(R_A, v), transposed_times(R_A, w)], axis=-1)
     change = np.concatenate([transposed_times(R_A, dv), transposed_times(R_A, dw)], axis=-1)
-    rate = dot(places.wrench, motion[..., t.row_loop, :])
-    gamma = dot(places.wrench, change[..., t.row_loop, :])  # (5)
-    free_rate = dot(places.free, motion[..., t.free_loop, :])
-    free_gamma = dot(places.free, change[..., t.free_loop, :])
+    rate = dot(ends.wrench, motion[..., t.row_loop, :])
+    gamma = dot(ends.wrench, change[..., t.row_loop, :])  # (5)
+    free_rate = dot(ends.free, motion[..., t.free_loop, :])
+    free_gamma = dot(ends.free, change[..., t.free_loop, :])
     if t.varying_rows.size:
         from setsu.constraints.varying_rows import varying_rates
 
         which = t.varying_loops
         gamma[..., t.varying_rows] += varying_rates(
-            t.varying_kind, t.varying_numbers, t.varying_code, places.travel[..., which, :],
-            places.turn[..., which, :, :], motion[..., which, :],
+            t.varying_kind, t.varying_numbers, t.varying_code, ends.travel[..., which, :],
+            ends.turn[..., which, :, :], motion[..., which, :],
         )  # fmt: skip
     if t.universal_rows.size:
         loops = t.universal_loops
-        second = times(places.turn[..., loops, :, :], t.second_axis[loops])
+        second = times(ends.turn[..., loops, :, :], t.second_axis[loops])
         spin = motion[..., loops, 3:]
         swing = cross(spin, second)
         moved = cross(t.axis[loops], swing)
-        c = places.wrench[..., t.universal_rows, 3:]
+        c = ends.wrench[..., t.universal_rows, 3:]
         length = length_of(cross(t.axis[loops], second))
         dc = (moved - c * dot(c, moved)[..., None]) / np.maximum(length, 1e-9)[..., None]  # (3)
         gamma[..., t.universal_rows] += dot(dc, spin)
@@ -139,13 +139,13 @@ def loop_motion(t: LoopTables, places: LoopPlaces, velocities: Floats, accelerat
         carried = swing * free_rate[..., t.universal_free + 1, None]
         for k in range(2):
             axis = t.universal_free + k
-            free_gamma[..., axis] -= dot(places.free[..., axis, 3:], carried)
+            free_gamma[..., axis] -= dot(ends.free[..., axis, 3:], carried)
     return LoopMotion(rate, gamma, free_rate, free_gamma)
 
 
-def loop_coordinates(t: LoopTables, places: LoopPlaces) -> Floats:
+def loop_coordinates(t: LoopTables, ends: LoopPoses) -> Floats:
     """Return the loop joints' own coordinates (..., f): travel in m, angles in (-pi, pi]; 0 for spherical joints."""
-    R, p = places.turn, places.travel
+    R, p = ends.turn, ends.travel
     turn = _turn_about(t.axis, R)[..., t.free_loop]
     along = dot(t.free_wrench[:, :3], p[..., t.free_loop, :])
     rotates = np.abs(t.free_wrench[:, 3:]).max(axis=-1, initial=0.0) > 0.0

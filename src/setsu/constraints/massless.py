@@ -1,7 +1,7 @@
 """Motions without mass that no constraint holds; what loops and couplings hold needs no mass of its own.
 
-Rows G a = -γ may be added to the mass matrix, M + ρ GᵀG, without any change of the motion: what is idle then is idle
-under the constraints too (dynamics/massless).
+Rows G a = -γ may be added to the mass matrix, M + ρ GᵀG, without any change of the motion: what is massless then is
+massless under the constraints too (dynamics/massless).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from setsu.constraints.stacked import Floats
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
-from setsu.dynamics.massless import idle_velocities, massless_motion
+from setsu.dynamics.massless import massless_motion, massless_velocities
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 
@@ -20,13 +20,13 @@ __all__ = ["refuse_unheld", "refuse_unheld_motion"]
 
 def refuse_unheld_motion(mechanism: Mechanism, function: str, M: Floats, G: Floats) -> None:
     """Raise an InputError when, under rows G (n, nv), a motion of a mass matrix M (nv, nv) moves no mass."""
-    if not idle_velocities(M):
+    if not massless_velocities(M):
         return
     G = G / np.maximum(np.linalg.norm(G, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    idle = idle_velocities(M + (float(np.abs(np.diagonal(M)).max(initial=0.0)) or 1.0) * (G.T @ G))
-    if idle:
+    massless = massless_velocities(M + (float(np.abs(np.diagonal(M)).max(initial=0.0)) or 1.0) * (G.T @ G))
+    if massless:
         held = ", and no constraint holds it"
-        raise InputError(f"{function}: {massless_motion(mechanism, idle, held)}")
+        raise InputError(f"{function}: {massless_motion(mechanism, massless, held)}")
 
 
 def refuse_unheld(mechanism: Mechanism, function: str, q: Floats) -> None:

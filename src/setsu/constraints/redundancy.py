@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.loop_joints import loop_paths
-from setsu.constraints.loop_motion import loop_places
+from setsu.constraints.loop_motion import loop_poses
 from setsu.constraints.prescribed import DrivenCoupling
 from setsu.constraints.ranks import EXACT, WEAK
 from setsu.constraints.stacked import Floats, cross, times, transposed_times
@@ -217,7 +217,7 @@ class _Judge:
         poses, directions = native_function(system.mechanism, "world_places").fast(q)
         world = np.broadcast_to(np.eye(4), (len(q), 1, 4, 4))
         poses = np.concatenate([poses, world], axis=1)
-        places = loop_places(t, poses)
+        places = loop_poses(t, poses)
         pins = poses[:, t.body_b][..., :3, 3] + places.arm_b
         columns = []
         for loop, (path, sign) in enumerate(zip(self.paths, self.signs, strict=False)):

@@ -112,10 +112,10 @@ def _own_turning(
             # ν' = w x ν does no work against w, and its change with the row neither.
             swing[:, k + first + axis] = cross(w[:, loop], nu)[:, 0]
             dswing[:, k + first + axis] = cross(dw[:, loop], nu) + cross(w[:, loop], own[:, k + first + axis])
-    R_A = rows.places.rotation_a
+    R_A = rows.loop_poses.rotation_a
     for row, loop, first in zip(t.universal_rows, t.universal_loops, t.universal_free, strict=True):
         A1 = times(R_A[:, loop], t.axis[loop])[:, None]
-        B2 = times(R_A[:, loop], times(rows.places.turn[:, loop], t.second_axis[loop]))[:, None]
+        B2 = times(R_A[:, loop], times(rows.loop_poses.turn[:, loop], t.second_axis[loop]))[:, None]
         normal = cross(A1, B2)
         s = np.maximum(np.sqrt(dot(normal, normal)), 1e-9)[..., None]
         n, c = normal / s, dot(A1, B2)[..., None]

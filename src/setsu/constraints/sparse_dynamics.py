@@ -68,14 +68,14 @@ class SparseSolver:
     """The sparse solve of one constraint system without contacts."""
 
     def __init__(self, system: ConstraintSystem, specialised: bool) -> None:
-        from setsu.native.array_book import Book
+        from setsu.native.workspace import Workspace
 
         self.system = system
         tables, state = row_tables(system), row_state(system)
         kernels, kept = bound_kernels(system, state, specialised)
         network = loop_network(system, tables)
         work, more = _work(system, state, kernels.b, specialised)
-        self._books = tuple(map(Book, (tables, state, kernels, network, sparse_factor_space(network), work)))
+        self._workspaces = tuple(map(Workspace, (tables, state, kernels, network, sparse_factor_space(network), work)))
         self._kept = (*kept, *more)
         # Compiled code runs without Python's own lock, and its work space is one.
         self._lock = threading.Lock()
@@ -84,15 +84,15 @@ class SparseSolver:
     def _one(self) -> tuple[_Given, Found, Callable[[], int]]:
         """Arrays of one state, and the compiled code for them: kept, for making them takes longer."""
         from setsu.constraints.sparse_solve import solve_states
-        from setsu.native.array_book import Book
         from setsu.native.compiled_code import entry
+        from setsu.native.workspace import Workspace
 
         m = self.system.mechanism
         axes = len(self.system.loops.free_loop)
         q, v, tau, torque = (np.zeros((1, n)) for n in (m.nq, m.nv, m.nv, axes))
         given = _Given(q, v, tau, torque, np.zeros((1, m.n_bodies, 6)))
         found = _room(self.system, 1)
-        return given, found, entry(solve_states, *self._books, Book(given), Book(found))
+        return given, found, entry(solve_states, *self._workspaces, Workspace(given), Workspace(found))
 
     def solve_one(self, q: Floats, v: Floats, tau: Floats) -> Found | None:
         """Solve one state q (nq,), v, tau (nv,) without other forces, results without the axis of states.
@@ -108,13 +108,13 @@ class SparseSolver:
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
         """Solve states q (N, nq), v, tau (N, nv), axis torques (N, f), wrenches on bodies (N, n_bodies, 6)."""
         from setsu.constraints.sparse_solve import solve_states
-        from setsu.native.array_book import Book
+        from setsu.native.workspace import Workspace
 
         m, count = self.system.mechanism, len(q)
         if external is None:
             external = np.zeros((count, m.n_bodies, 6))
         found = _room(self.system, count)
-        arguments: Any = (*self._books, Book(_Given(q, v, tau, axis_torque, external)), Book(found))
+        arguments: Any = (*self._workspaces, Workspace(_Given(q, v, tau, axis_torque, external)), Workspace(found))
         with self._lock:
             solve_states(*arguments)
         return found

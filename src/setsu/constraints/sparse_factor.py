@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.sparse_inertia import factor_inertia, packed_inertia, solve_inertia
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["factor_rows", "hold_rows", "least_motion", "rest_of", "solve_rows"]
 
@@ -28,7 +28,7 @@ _ROUNDING = 6e-16
 _MOST_REPEATS = 5
 
 
-@part
+@inline
 def _spread(c, s, u, g):
     """Y D^-1/2 of a group: rows of G on its support, then (1)."""
     first = c.support_start[g]
@@ -47,7 +47,7 @@ def _spread(c, s, u, g):
                 y[p] *= u.root[d]
 
 
-@part
+@inline
 def _fill_blocks(c, u):
     for g in range(len(c.group_loop)):
         columns, first = c.group_rows[g + 1] - c.group_rows[g], c.group_rows[g]
@@ -62,7 +62,7 @@ def _fill_blocks(c, u):
                     u.W[place + a * columns + b] = total
 
 
-@part
+@inline
 def _eliminate(c, u, limit):
     """Factor W in place (2): unit lower blocks and reciprocal pivots; False when a pivot is below its limit."""
     for g in range(len(c.group_loop)):
@@ -111,7 +111,7 @@ def _eliminate(c, u, limit):
     return True
 
 
-@part
+@inline
 def factor_rows(c, s, u, limit):
     """Factor the state whose rows and directions are in s: M into u.H, W into u.W; tells whether it could be done.
 
@@ -130,7 +130,7 @@ def factor_rows(c, s, u, limit):
     return _eliminate(c, u, limit)
 
 
-@part
+@inline
 def solve_rows(c, u, x):
     """Replace x, rows in the order of elimination, by W⁻¹ x."""
     groups = len(c.group_loop)
@@ -160,7 +160,7 @@ def solve_rows(c, u, x):
                 x[first + a] -= u.W[place + b * columns + a] * x[first + b]
 
 
-@part
+@inline
 def least_motion(c, s, u):
     """Leave M⁻¹ Gᵀ x in u.force for x in u.left, rows in the order of elimination (3)."""
     for d in range(len(u.force)):
@@ -173,7 +173,7 @@ def least_motion(c, s, u):
     solve_inertia(c, u, u.force)
 
 
-@part
+@inline
 def rest_of(c, s, u, x, offset):
     """u.left = -(G x + offset[row]), rows in the order of elimination; the largest, in parts of its row's terms."""
     largest = 0.0
@@ -193,7 +193,7 @@ def rest_of(c, s, u, x, offset):
     return largest
 
 
-@part
+@inline
 def hold_rows(c, s, u, x, offset):
     """Change x (nv,) by the least motion that makes G x + offset zero; multipliers of it in u.total."""
     for k in range(len(u.total)):

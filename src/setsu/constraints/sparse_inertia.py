@@ -17,12 +17,12 @@ Source: Walker and Orin 1982; Featherstone 2008, ch. 6.2 and 8.5. Cost: the sum 
 from __future__ import annotations
 
 from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["factor_inertia", "packed_inertia", "solve_inertia"]
 
 
-@part
+@inline
 def _gather_bodies(c, s, w):
     """Composite mass, first and second moments of every body (1), into w.body (n_bodies, 10)."""
     for b in range(len(c.mass)):
@@ -58,7 +58,7 @@ def _gather_bodies(c, s, w):
                 place += 1
 
 
-@part
+@inline
 def packed_inertia(c, s, w):
     """Fill w.H with the mass matrix, drives included (2), (3)."""
     _gather_bodies(c, s, w)
@@ -90,7 +90,7 @@ def packed_inertia(c, s, w):
         w.H[c.ancestor_start[d]] += c.armature[d]
 
 
-@part
+@inline
 def factor_inertia(c, w):
     """Replace w.H by the factors L and D (4); False when a velocity moves no mass."""
     for k in range(len(c.velocity_body) - 1, -1, -1):
@@ -109,7 +109,7 @@ def factor_inertia(c, w):
     return True
 
 
-@part
+@inline
 def solve_inertia(c, w, x):
     """Replace x (nv,) by M⁻¹ x."""
     n = len(c.velocity_body)

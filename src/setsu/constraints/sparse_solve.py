@@ -16,7 +16,7 @@ from setsu.constraints.compiled_rows import fill_rows
 from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
 from setsu.constraints.sparse_factor import factor_rows, hold_rows
 from setsu.constraints.sparse_inertia import solve_inertia
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 
 __all__ = ["BAD", "DENSE", "DONE", "solve_states"]
 
@@ -27,7 +27,7 @@ _SMALLEST_PIVOT = 1e-10
 """Part of a typical pivot below which the dense solve takes over."""
 
 
-@part
+@inline
 def _solve(t, s, kernels, c, u, w):
     """One state: acceleration in w.a, multipliers in w.multiplier; DONE, DENSE or BAD."""
     status = fill_rows(t, s, kernels)
@@ -55,7 +55,7 @@ def _solve(t, s, kernels, c, u, w):
     return DONE
 
 
-@part
+@inline
 def _wrenches(t, s, w, loop_wrench, body_wrench):
     """Wrenches of all loops on body b at the joint, and on the bodies at their origins."""
     for b in range(body_wrench.shape[0]):
@@ -93,7 +93,7 @@ def _wrenches(t, s, w, loop_wrench, body_wrench):
                 body_wrench[a, 3 + i] -= f[3 + i] + turning[i]
 
 
-@part
+@inline
 def _left_out_rows_matter(t, s, c, w, loop_wrench):
     """Tell whether rows that are left out could take a share of what the joints carry.
 
@@ -144,7 +144,7 @@ def _left_out_rows_matter(t, s, c, w, loop_wrench):
     return False
 
 
-@part
+@inline
 def _residual(c, s, a):
     """The largest |G a + γ| of all rows."""
     largest = 0.0
@@ -159,7 +159,7 @@ def _residual(c, s, a):
     return largest
 
 
-@compiled
+@jit
 def solve_states(t, s, kernels, c, u, w, given, found):
     """Solve all states of `given` (q, v, tau, axis torques, wrenches on bodies) into `found`; one outcome per state."""
     for state in range(given.q.shape[0]):

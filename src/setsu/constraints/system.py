@@ -28,7 +28,7 @@ from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.constraints.contact_rows import ContactRows
 from setsu.constraints.coupling_rows import CouplingRows
 from setsu.constraints.loop_joints import LoopTables, loop_tables
-from setsu.constraints.loop_motion import LoopMotion, LoopPlaces, loop_coordinates, loop_motion, loop_places
+from setsu.constraints.loop_motion import LoopMotion, LoopPoses, loop_coordinates, loop_motion, loop_poses
 from setsu.constraints.stacked import Floats, cross, length_of, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
@@ -56,7 +56,7 @@ class Linearisation:
     jacobian: Floats  # (..., n, nv)
     velocity_term: Floats  # (..., n)
     error: Floats  # (..., n)
-    places: LoopPlaces
+    loop_poses: LoopPoses
     motion: LoopMotion
     loop_wrench: Floats  # (..., k, 6) loop rows on body_b at the joint, world axes
     free_jacobian: Floats  # (..., f, nv) rates of the loop joints' own coordinates
@@ -72,7 +72,7 @@ class Linearisation:
 class ForceGeometry(NamedTuple):
     """What turns multipliers into forces: where loops and contacts act and along which directions."""
 
-    places: LoopPlaces
+    loop_poses: LoopPoses
     loop_wrench: Floats  # (..., k, 6)
     free_wrench: Floats  # (..., f, 6)
     normal: Floats  # (..., c, 3)
@@ -123,14 +123,14 @@ class ConstraintSystem:
     def position_error(self, q: Floats) -> Floats:
         """Return the position error of all rows, (..., n), for checked coordinates (..., nq)."""
         poses = self._poses(q)
-        return self._join(q, loop_places(self.loops, poses).error, self.contact_rows.distances(poses))
+        return self._join(q, loop_poses(self.loops, poses).error, self.contact_rows.distances(poses))
 
     def jacobian_and_error(self, q: Floats) -> tuple[Floats, Floats]:
         """Return G (..., n, nv) and the position error (..., n): what a projection needs, without velocities."""
         poses = self._poses(q)
-        places = loop_places(self.loops, poses)
+        ends = loop_poses(self.loops, poses)
         J = self._body_jacobians(q)
-        parts = [self._loop_jacobian(places, self.loop_row_wrenches(places), self.loops.row_loop, J)]
+        parts = [self._loop_jacobian(ends, self.loop_row_wrenches(ends), self.loops.row_loop, J)]
         if self.mechanism.couplings:
             parts.append(self._coupling_jacobian(q))
         distance = np.zeros((*q.shape[:-1], 0))
@@ -139,7 +139,7 @@ class ConstraintSystem:
             distance, normal, _ = self.contact_rows.surfaces(points)
             J_p = self.contact_rows.jacobian(arms, self._of_contact_bodies(J))
             parts.append(transposed_times(J_p, normal))
-        return np.concatenate(parts, axis=-2), self._join(q, places.error, distance)
+        return np.concatenate(parts, axis=-2), self._join(q, ends.error, distance)
 
     def placed_jacobian_and_error(self, q: Floats) -> tuple[Floats, Floats]:
         """The same without the rows that hold at velocity level only, which are zero: what brings a position home."""
@@ -151,13 +151,13 @@ class ConstraintSystem:
     def force_geometry(self, q: Floats) -> ForceGeometry:
         """Return where and along which directions forces act at checked coordinates q (..., nq): no Jacobians."""
         poses, k = self._poses(q), self.n_loop_rows
-        places = loop_places(self.loops, poses)
-        wrench = places.in_world(np.concatenate([places.wrench, places.free], axis=-2), self._row_and_free_loop)
+        ends = loop_poses(self.loops, poses)
+        wrench = ends.in_world(np.concatenate([ends.wrench, ends.free], axis=-2), self._row_and_free_loop)
         normal = arms = np.zeros((*q.shape[:-1], 0, 3))
         if self.contacts:
             points, arms = self.contact_rows.points(poses)
             normal = self.contact_rows.surfaces(points)[1]
-        return ForceGeometry(places, wrench[..., :k, :], wrench[..., k:, :], normal, arms)
+        return ForceGeometry(ends, wrench[..., :k, :], wrench[..., k:, :], normal, arms)
 
     def linearise(self, q: Floats, v: Floats) -> Linearisation:
         """Return all there is to know at checked states q (..., nq), v (..., nv) of the same leading axes."""
@@ -165,11 +165,11 @@ class ConstraintSystem:
         poses = self._poses(q)
         velocities = _with_world(native_function(m, "body_velocities").fast(q, v))
         accelerations = _with_world(native_function(m, "body_accelerations").fast(q, v, np.zeros(m.nv)))
-        places = loop_places(t, poses)
-        motion = loop_motion(t, places, velocities, accelerations)
+        ends = loop_poses(t, poses)
+        motion = loop_motion(t, ends, velocities, accelerations)
         J = self._body_jacobians(q)
-        wrench = places.in_world(np.concatenate([places.wrench, places.free], axis=-2), self._row_and_free_loop)
-        G_loop = self._loop_jacobian(places, wrench, self._row_and_free_loop, J)  # (1)
+        wrench = ends.in_world(np.concatenate([ends.wrench, ends.free], axis=-2), self._row_and_free_loop)
+        G_loop = self._loop_jacobian(ends, wrench, self._row_and_free_loop, J)  # (1)
         contact = self.contact_rows.motion(poses, velocities, accelerations, self._of_contact_bodies(J))
         jacobians = [G_loop[..., :k, :], contact.normal_jacobian]
         terms = [motion.velocity_term, contact.normal_term]
@@ -179,8 +179,8 @@ class ConstraintSystem:
         return Linearisation(
             jacobian=np.concatenate(jacobians, axis=-2),
             velocity_term=np.concatenate(terms, axis=-1),
-            error=self._join(q, places.error, contact.distance),
-            places=places,
+            error=self._join(q, ends.error, contact.distance),
+            loop_poses=ends,
             motion=motion,
             loop_wrench=wrench[..., :k, :],
             free_jacobian=G_loop[..., k:, :],
@@ -201,7 +201,7 @@ class ConstraintSystem:
         t, J = self.loops, rows.body_jacobians
         linear, angular = np.sqrt((J[..., :3, :] ** 2).sum(-2)), np.sqrt((J[..., 3:, :] ** 2).sum(-2))
         size = np.zeros((*rows.loop_wrench.shape[:-1], self.mechanism.nv))
-        for bodies, arms in ((t.body_b, rows.places.arm_b), (t.body_a, rows.places.arm_a)):
+        for bodies, arms in ((t.body_b, rows.loop_poses.arm_b), (t.body_a, rows.loop_poses.arm_a)):
             moved = _at_origin(rows.loop_wrench, arms[..., t.row_loop, :])
             place = self._place_of[bodies[t.row_loop]]
             size += length_of(moved[..., :3])[..., None] * linear[..., place, :]
@@ -209,21 +209,19 @@ class ConstraintSystem:
         couplings = np.broadcast_to(np.abs(self.coupling_jacobian), (*size.shape[:-2], *self.coupling_jacobian.shape))
         return np.concatenate([size, couplings, np.sqrt((rows.contact_jacobian**2).sum(-2))], axis=-2)
 
-    def loop_row_wrenches(self, places: LoopPlaces) -> Floats:
+    def loop_row_wrenches(self, ends: LoopPoses) -> Floats:
         """Return the wrench of each loop row on body_b at the joint, world axes, (..., k, 6)."""
-        return places.in_world(places.wrench, self.loops.row_loop)
+        return ends.in_world(ends.wrench, self.loops.row_loop)
 
-    def loop_coordinates(self, places: LoopPlaces) -> Floats:
+    def loop_coordinates(self, ends: LoopPoses) -> Floats:
         """Return the loop joints' own coordinates (..., f), m or rad."""
-        return loop_coordinates(self.loops, places)
+        return loop_coordinates(self.loops, ends)
 
     def body_wrenches(self, rows: Linearisation | ForceGeometry, loop_wrench: Floats, contact_force: Floats) -> Floats:
         """Return loop wrenches (..., n_loops, 6; on body_b at the joint) and contact forces (..., c, 3) as wrenches on
         the bodies at their origins, world axes, (..., n_bodies, 6)."""
-        places = rows.places
-        total = self._onto_b @ _at_origin(loop_wrench, places.arm_b) - self._onto_a @ _at_origin(
-            loop_wrench, places.arm_a
-        )
+        ends = rows.loop_poses
+        total = self._onto_b @ _at_origin(loop_wrench, ends.arm_b) - self._onto_a @ _at_origin(loop_wrench, ends.arm_a)
         if self.contacts:
             turning = cross(rows.contact_arm, contact_force)
             total = total + self._onto_contact_body @ np.concatenate([contact_force, turning], axis=-1)
@@ -248,11 +246,11 @@ class ConstraintSystem:
             J[..., place, :, :] = native_function(m, "frame_jacobian", target=body).fast(q, origin)
         return J
 
-    def _loop_jacobian(self, places: LoopPlaces, wrench: Floats, loops: Ints, J: Floats) -> Floats:
+    def _loop_jacobian(self, ends: LoopPoses, wrench: Floats, loops: Ints, J: Floats) -> Floats:
         """Rows w_bᵀ J_b - w_aᵀ J_a for wrenches (..., k, 6) at the joints of `loops` (k,)."""
         t = self.loops
-        on_b = _at_origin(wrench, places.arm_b[..., loops, :])[..., None, :]
-        on_a = _at_origin(wrench, places.arm_a[..., loops, :])[..., None, :]
+        on_b = _at_origin(wrench, ends.arm_b[..., loops, :])[..., None, :]
+        on_a = _at_origin(wrench, ends.arm_a[..., loops, :])[..., None, :]
         J_b = J[..., self._place_of[t.body_b[loops]], :, :]
         J_a = J[..., self._place_of[t.body_a[loops]], :, :]
         return (on_b @ J_b - on_a @ J_a)[..., 0, :]

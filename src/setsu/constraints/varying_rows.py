@@ -25,7 +25,7 @@ from setsu.constraints.compiled_surfaces import surface_at
 from setsu.constraints.compiled_vectors import cross, dot, length, minus, plus, scaled
 from setsu.constraints.loop_joints import FORWARD, FROM_DISTANCE, HEIGHT, ON_SURFACE
 from setsu.constraints.stacked import Floats
-from setsu.native.control_flow import compiled, part
+from setsu.native.control_flow import inline, jit
 
 __all__ = [
     "varying_change",
@@ -39,13 +39,13 @@ Ints = NDArray[np.int64]
 _STEEP = 0.9  # of the normal along z, from where on x gives the direction forward
 
 
-@part
+@inline
 def _across(n, rate, size):
     """Rate of the unit vector n = x/|x| from that of x and |x|."""
     return scaled(minus(rate, scaled(n, dot(n, rate))), 1.0 / size)
 
 
-@part
+@inline
 def _direction(p):
     size = length(p)
     if size < 1e-300:
@@ -53,7 +53,7 @@ def _direction(p):
     return scaled(p, 1.0 / size), size
 
 
-@part
+@inline
 def _surface_normal(numbers, code, point, out, p):
     """Unit normal, |∂C|, from `out`, which is filled."""
     surface_at(numbers, code, point, out, p)
@@ -62,7 +62,7 @@ def _surface_normal(numbers, code, point, out, p):
     return scaled(slope, 1.0 / steepness), steepness
 
 
-@part
+@inline
 def _rolling(numbers, R, p, v, w):
     """Height over what it rolls on less the radius; n, f, d and their rates at v and w."""
     radius, on, disc = numbers[0], numbers[1], numbers[2]
@@ -90,7 +90,7 @@ def _rolling(numbers, R, p, v, w):
     return height - reach, n, dn, f, df, d, dd
 
 
-@part
+@inline
 def _rolling_direction(kind, n, dn, f, df):
     """k and its rate (4)."""
     if kind == HEIGHT:
@@ -100,7 +100,7 @@ def _rolling_direction(kind, n, dn, f, df):
     return cross(n, f), plus(cross(dn, f), cross(n, df))
 
 
-@part
+@inline
 def varying_row(kind, numbers, code, point, out, R, p):
     """Position error, force and moment of one row, in axes of A; point (3) and out (13) are scratch."""
     nothing = (0.0, 0.0, 0.0)
@@ -115,7 +115,7 @@ def varying_row(kind, numbers, code, point, out, R, p):
     return error if kind == HEIGHT else 0.0, k, cross(d, k)  # (4)
 
 
-@part
+@inline
 def varying_change(kind, numbers, code, point, out, R, p, v, w):
     """dc/dt·[v, ω] of one row."""
     if kind == FROM_DISTANCE:
@@ -134,7 +134,7 @@ def varying_change(kind, numbers, code, point, out, R, p, v, w):
     return dot(dk, plus(v, cross(w, d))) + dot(k, cross(w, dd))  # (5)
 
 
-@part
+@inline
 def _turn(R, i, k):
     return (
         R[i, k, 0, 0], R[i, k, 0, 1], R[i, k, 0, 2],
@@ -143,7 +143,7 @@ def _turn(R, i, k):
     )  # fmt: skip
 
 
-@compiled
+@jit
 def _fill_places(kind, numbers, code, p, R, error, wrench, scratch):
     for i in range(p.shape[0]):
         for k in range(p.shape[1]):
@@ -155,7 +155,7 @@ def _fill_places(kind, numbers, code, p, R, error, wrench, scratch):
                 wrench[i, k, j], wrench[i, k, 3 + j] = force[j], moment[j]
 
 
-@compiled
+@jit
 def _fill_rates(kind, numbers, code, p, R, motion, change, scratch):
     for i in range(p.shape[0]):
         for k in range(p.shape[1]):

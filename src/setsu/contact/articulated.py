@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 
 from setsu.contact.tree import NOW, Tree
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = [
     "FREE_FACTOR",
@@ -43,9 +43,11 @@ __all__ = [
 
 # Rows of Tree.factors.
 FREE_FACTOR, STIFF_FACTOR = 0, 1
+# Entry of a row of them: 1 / D.
+INVERSE = 12
 
 
-@part
+@inline
 def _put_inertia(b, A):
     """A = the inertia matrix of a body with moments b (10,)."""
     m, x, y, z = b[0], b[1], b[2], b[3]
@@ -62,20 +64,20 @@ def _put_inertia(b, A):
     A[4, 5] = A[5, 4] = -b[8]
 
 
-@part
+@inline
 def _clear(A):
     for i in range(6):
         for j in range(6):
             A[i, j] = 0.0
 
 
-@part
+@inline
 def _dot(a, s0, s1, s2, s3, s4, s5):
     """a · s, in pairs: a processor does not wait for one sum to begin the next."""
     return (a[0] * s0 + a[1] * s1) + ((a[2] * s2 + a[3] * s3) + (a[4] * s4 + a[5] * s5))
 
 
-@part
+@inline
 def factor_free(tree: Tree):
     """Articulated inertias without contacts (1), (2); False when a joint moves no mass."""
     for d in range(len(tree.parent)):
@@ -93,7 +95,7 @@ def factor_free(tree: Tree):
         if not D > 0.0:
             return False
         inverse = 1.0 / D
-        f[12] = inverse
+        f[INVERSE] = inverse
         for i in range(6):
             f[i] = f[6 + i] * inverse
         p = tree.parent[d]
@@ -102,7 +104,7 @@ def factor_free(tree: Tree):
     return True
 
 
-@part
+@inline
 def _pass_on(A, f, P):
     """P += A - u wᵀ / D (1)."""
     w0, w1, w2, w3, w4, w5 = f[6], f[7], f[8], f[9], f[10], f[11]
@@ -116,7 +118,7 @@ def _pass_on(A, f, P):
         P[i, 5] += A[i, 5] - u * w5
 
 
-@part
+@inline
 def set_active(tree: Tree, bodies, n):
     """List the velocities that move the first n `bodies`, and what `stiff` begins with for each."""
     nv = len(tree.parent)
@@ -144,19 +146,19 @@ def set_active(tree: Tree, bodies, n):
             _pass_on(tree.free[d], tree.factors[FREE_FACTOR, d], tree.start[p])
 
 
-@part
-def factor_stiff(tree: Tree, stiffness, bodies, hub, n):
+@inline
+def factor_stiff(tree: Tree, stiffness, bodies, contact_index, n):
     """Articulated inertias with the stiffness (n, 6, 6) of bodies in contact; False when a pivot is too small.
 
-    bodies (n,): which they are; hub: position of a body among them, -1: not in contact. Bodies beyond those of the
-    mechanism stand for joints at their stops: their stiffness acts on the joint alone.
+    bodies (n,): which they are; contact_index: position of a body among them, -1: not in contact. Bodies beyond
+    those of the mechanism stand for joints at their stops: their stiffness acts on the joint alone.
     """
     for k in range(tree.n_active[0]):
         d = tree.active[0, k]
         tree.stop[d] = 0.0
         A, B = tree.stiff[d], tree.start[d]
         body = tree.carries[d]
-        h = hub[body] if body >= 0 else -1
+        h = contact_index[body] if body >= 0 else -1
         if h >= 0:
             S = stiffness[h]
             for i in range(6):
@@ -185,7 +187,7 @@ def factor_stiff(tree: Tree, stiffness, bodies, hub, n):
         if not abs(D) > 1e-9 * size:
             return False
         inverse = 1.0 / D
-        f[6], f[7], f[8], f[9], f[10], f[11], f[12] = w0, w1, w2, w3, w4, w5, inverse
+        f[6], f[7], f[8], f[9], f[10], f[11], f[INVERSE] = w0, w1, w2, w3, w4, w5, inverse
         for i in range(6):
             f[i] *= inverse
         p = tree.parent[d]
@@ -194,7 +196,7 @@ def factor_stiff(tree: Tree, stiffness, bodies, hub, n):
     return True
 
 
-@part
+@inline
 def _inward(tree: Tree, d, which):
     """(3) for velocity d, whose joint impulse becomes e."""
     f, s, q = tree.factors[which, d], tree.axes[NOW, d], tree.push[d]
@@ -212,7 +214,7 @@ def _inward(tree: Tree, d, which):
         P[5] += q5 - f[5] * e
 
 
-@part
+@inline
 def _outward(tree: Tree, d, which):
     """(4) for velocity d."""
     f, s, y = tree.factors[which, d], tree.axes[NOW, d], tree.twists[d]
@@ -221,25 +223,25 @@ def _outward(tree: Tree, d, which):
     if p >= 0:
         b = tree.twists[p]
         b0, b1, b2, b3, b4, b5 = b[0], b[1], b[2], b[3], b[4], b[5]
-        v = (e - _dot(f[6:], b0, b1, b2, b3, b4, b5)) * f[12]
+        v = (e - _dot(f[6:], b0, b1, b2, b3, b4, b5)) * f[INVERSE]
         y[0], y[1], y[2] = b0 + s[0] * v, b1 + s[1] * v, b2 + s[2] * v
         y[3], y[4], y[5] = b3 + s[3] * v, b4 + s[4] * v, b5 + s[5] * v
     else:
-        v = e * f[12]
+        v = e * f[INVERSE]
         for i in range(6):
             y[i] = s[i] * v
     tree.change[d] = v
 
 
-@part
-def sweep(tree: Tree, wrenches, bodies, hub, n, which):
+@inline
+def sweep(tree: Tree, wrenches, bodies, contact_index, n, which):
     """Twists of all active velocities for the wrench impulses (6 n,) on the n bodies in contact (3), (4)."""
     for k in range(tree.n_active[0]):
         d = tree.active[0, k]
         q = tree.push[d]
         tree.pull[d] = 0.0
         body = tree.carries[d]
-        h = 6 * hub[body] if body >= 0 else -1
+        h = 6 * contact_index[body] if body >= 0 else -1
         if h >= 0:
             for i in range(6):
                 q[i] = wrenches[h + i]
@@ -255,7 +257,7 @@ def sweep(tree: Tree, wrenches, bodies, hub, n, which):
         _outward(tree, tree.active[0, k], which)
 
 
-@part
+@inline
 def sweep_all(tree: Tree):
     """What the last free `sweep` means for the velocities that were not active."""
     for d in range(len(tree.parent)):
@@ -264,7 +266,7 @@ def sweep_all(tree: Tree):
             _outward(tree, d, FREE_FACTOR)
 
 
-@part
+@inline
 def free_sweep(tree: Tree):
     """Change of all velocities for the joint impulses in `pull` (3), (4)."""
     for d in range(len(tree.parent)):
@@ -276,7 +278,7 @@ def free_sweep(tree: Tree):
         _outward(tree, d, FREE_FACTOR)
 
 
-@part
+@inline
 def set_responses(tree: Tree):
     """Λ of the active velocities (5)."""
     for k in range(tree.n_active[0]):
@@ -286,9 +288,9 @@ def set_responses(tree: Tree):
         p = tree.parent[d]
         if p < 0:
             for i in range(6):
-                c = f[12] * s[i]
+                c = f[INVERSE] * s[i]
                 L[i, 0], L[i, 1], L[i, 2], L[i, 3], L[i, 4], L[i, 5] = c * s0, c * s1, c * s2, c * s3, c * s4, c * s5
-            tree.joint_response[d] = f[12]
+            tree.joint_response[d] = f[INVERSE]
             continue
         P = tree.response[p]
         f0, f1, f2, f3, f4, f5 = f[0], f[1], f[2], f[3], f[4], f[5]
@@ -299,7 +301,7 @@ def set_responses(tree: Tree):
         t4 = _dot(P[4], f0, f1, f2, f3, f4, f5)
         t5 = _dot(P[5], f0, f1, f2, f3, f4, f5)
         # Half of the last term with each of the other two.
-        c = 0.5 * (_dot(f, t0, t1, t2, t3, t4, t5) + f[12])
+        c = 0.5 * (_dot(f, t0, t1, t2, t3, t4, t5) + f[INVERSE])
         tree.joint_response[d] = 2.0 * c
         t0, t1, t2, t3, t4, t5 = t0 - c * s0, t1 - c * s1, t2 - c * s2, t3 - c * s3, t4 - c * s4, t5 - c * s5
         _update(L, P, s, 0, t0, t0, t1, t2, t3, t4, t5)
@@ -310,7 +312,7 @@ def set_responses(tree: Tree):
         _update(L, P, s, 5, t5, t0, t1, t2, t3, t4, t5)
 
 
-@part
+@inline
 def _update(L, P, s, i, t, t0, t1, t2, t3, t4, t5):
     """Row i of L = P - s tᵀ - t sᵀ."""
     a = s[i]
@@ -322,7 +324,7 @@ def _update(L, P, s, i, t, t0, t1, t2, t3, t4, t5):
     L[i, 5] = P[i, 5] - a * t5 - t * s[5]
 
 
-@part
+@inline
 def set_root(tree: Tree, d, joint, X):
     """X (6, size of the tree) of the body whose last velocity is d (6); joint: of that joint alone, row 0."""
     for i in range(6):
@@ -337,7 +339,7 @@ def set_root(tree: Tree, d, joint, X):
         while k >= 0:
             f = tree.factors[FREE_FACTOR, k]
             e = pull + _dot(tree.axes[NOW, k], p0, p1, p2, p3, p4, p5)
-            X[i, tree.place[k]] = e * math.sqrt(f[12])
+            X[i, tree.place[k]] = e * math.sqrt(f[INVERSE])
             p0, p1, p2 = p0 - f[0] * e, p1 - f[1] * e, p2 - f[2] * e
             p3, p4, p5 = p3 - f[3] * e, p4 - f[4] * e, p5 - f[5] * e
             pull, k = 0.0, tree.parent[k]

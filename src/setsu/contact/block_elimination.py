@@ -20,7 +20,7 @@ a pivot of rounding size is reported. Cost: chain of N bodies O(N), piles some N
 from __future__ import annotations
 
 from setsu.contact.cone_problem import CONTACTS, NODES, ROWS, SIZE, ConeProblem, add_to_nodes, set_from_nodes
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["order_nodes", "solve_round"]
 
@@ -28,7 +28,7 @@ _EMPTY, _COUPLED = -1, 0
 _SMALLEST_PIVOT = 1e-14
 
 
-@part
+@inline
 def order_nodes(p: ConeProblem):
     """Order of elimination, and where each block stands."""
     n, slot, degree, order, later = p.counts[NODES], p.slot, p.degree, p.order, p.later
@@ -74,7 +74,7 @@ def order_nodes(p: ConeProblem):
     return used
 
 
-@part
+@inline
 def _add_product(p: ConeProblem, row, column, c):
     """A += K_rowᵀ C K_column, C (9,) row by row (1), (4)."""
     K, A = p.jacobian, p.blocks
@@ -103,7 +103,7 @@ def _add_product(p: ConeProblem, row, column, c):
                         A[place + j] += f * K[w + j] + g * K[w + m + j] + h * K[w + 2 * m + j]
 
 
-@part
+@inline
 def _assemble(p: ConeProblem, used):
     """(1)."""
     A, n = p.blocks, p.counts[NODES]
@@ -126,7 +126,7 @@ def _assemble(p: ConeProblem, used):
             )
 
 
-@part
+@inline
 def _factor_diagonal(A, o, n, pivots, first):
     """LU of a block in place, with row exchanges; False when a pivot is of rounding size."""
     largest = 0.0
@@ -152,7 +152,7 @@ def _factor_diagonal(A, o, n, pivots, first):
     return True
 
 
-@part
+@inline
 def _solve_diagonal(A, o, n, pivots, first, B, s, m):
     """B <- A_pp⁻¹ B for a block (n, m) at s."""
     for k in range(n):
@@ -185,7 +185,7 @@ def _solve_diagonal(A, o, n, pivots, first, B, s, m):
             B[s + i * m + j] *= inverse
 
 
-@part
+@inline
 def _take_product(A, c, a, b, n, k_size, m):
     """Block (n, m) at c -= block (n, k_size) at a times block (k_size, m) at b (2)."""
     if n == 6 and k_size == 6 and m == 6:
@@ -207,7 +207,7 @@ def _take_product(A, c, a, b, n, k_size, m):
                     A[c + i * m + j] -= f * A[b + k * m + j]
 
 
-@part
+@inline
 def _eliminate(p: ConeProblem):
     """(2) for all nodes in order; False for a pivot of rounding size."""
     A, slot, later = p.blocks, p.slot, p.later
@@ -228,7 +228,7 @@ def _eliminate(p: ConeProblem):
     return True
 
 
-@part
+@inline
 def _substitute(p: ConeProblem):
     """load <- A⁻¹ load (3)."""
     A, r, slot = p.blocks, p.load, p.slot
@@ -258,7 +258,7 @@ def _substitute(p: ConeProblem):
                 r[s + i] -= total
 
 
-@part
+@inline
 def solve_round(p: ConeProblem, used, factor):
     """Fill `change` and `slope` from C and e of all contacts; factor: C is new. False when A is singular."""
     if factor:

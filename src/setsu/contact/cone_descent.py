@@ -26,7 +26,7 @@ import math
 from setsu.contact.block_elimination import solve_round
 from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
 from setsu.contact.couple_laws import hold_couples
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["begin_descent", "descend"]
 
@@ -34,7 +34,7 @@ __all__ = ["begin_descent", "descend"]
 _LOOKS = 12
 
 
-@part
+@inline
 def _project(p: ConeProblem, index, eps, x, y, z):
     """(1) for a velocity, b included: impulse, and which part of the cone it meets: 0 none, 1 inside, 2 face."""
     n, s, t, mu = -(x + p.raised[index]) / eps, -y / eps, -z / eps, p.friction[index]
@@ -48,7 +48,7 @@ def _project(p: ConeProblem, index, eps, x, y, z):
     return normal, along * s, along * t, 2
 
 
-@part
+@inline
 def begin_descent(p: ConeProblem, eps):
     """Take up the impulses at hand. K x stands in `dual`, f in `cone`."""
     set_velocities(p, p.impulse, eps)
@@ -60,7 +60,7 @@ def begin_descent(p: ConeProblem, eps):
         p.raised[index] = p.friction[index] * math.sqrt(v[1] * v[1] + v[2] * v[2])  # (3)
 
 
-@part
+@inline
 def _set_system(p: ConeProblem, eps):
     """G and right-hand sides of (4); return the largest |f - λ|."""
     worst = 0.0
@@ -92,7 +92,7 @@ def _set_system(p: ConeProblem, eps):
     return worst
 
 
-@part
+@inline
 def _slope(p: ConeProblem, eps, t):
     """(5) at a part t of the step."""
     total = 0.0
@@ -106,7 +106,7 @@ def _slope(p: ConeProblem, eps, t):
     return total
 
 
-@part
+@inline
 def _length(p: ConeProblem, eps):
     """Where along the step (5) is zero, about."""
     at_start, at_end = _slope(p, eps, 0.0), _slope(p, eps, 1.0)
@@ -126,7 +126,7 @@ def _length(p: ConeProblem, eps):
     return t
 
 
-@part
+@inline
 def descend(p: ConeProblem, used, eps, goal, most):
     """Solve (2) until |f - λ| <= goal (N s); impulses go to `impulse`. Return how many rounds it took.
 

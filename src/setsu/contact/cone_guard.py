@@ -11,18 +11,18 @@ import math
 
 from setsu.contact.newton_solver import forget_solution
 from setsu.contact.problem import set_twists, set_velocity
-from setsu.contact.scene import TWIST, Problem
+from setsu.contact.scene import N_CONTACTS, TWIST, Problem
 from setsu.contact.tree import Tree
 from setsu.contact.turning_friction import limit_couple
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["bring_into_cones"]
 
 
-@part
+@inline
 def bring_into_cones(tree: Tree, problem: Problem):
     """(1) for all contacts; wrenches, twists and velocities follow."""
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         f = c.impulse
         f[0] = max(f[0], 0.0)
@@ -34,7 +34,7 @@ def bring_into_cones(tree: Tree, problem: Problem):
             c.trial[k] = f[k]
     forget_solution(problem)
     set_twists(tree, problem)
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         set_velocity(problem, index, TWIST, c.velocity)
         for k in range(3):

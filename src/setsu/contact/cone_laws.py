@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import math
 
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["follow_normal", "law_blocks", "law_error", "natural_map", "project"]
 
 
-@part
+@inline
 def project(n, s, t, mu):
     """Π of (n, s, t)."""
     r = math.sqrt(s * s + t * t)
@@ -41,7 +41,7 @@ def project(n, s, t, mu):
     return normal, along * s, along * t
 
 
-@part
+@inline
 def natural_map(f, v, rho, mu):
     """The largest entry of (1)."""
     raised = v[0] + mu * math.sqrt(v[1] * v[1] + v[2] * v[2])
@@ -49,7 +49,7 @@ def natural_map(f, v, rho, mu):
     return max(abs(f[0] - n), abs(f[1] - s), abs(f[2] - t))
 
 
-@part
+@inline
 def law_error(f, v, rho, mu):
     """F (3)-(6)."""
     zn = f[0] - rho * v[0]
@@ -62,7 +62,7 @@ def law_error(f, v, rho, mu):
     return rho * v[0], f[1] - mu * zn * z1 / length, f[2] - mu * zn * z2 / length
 
 
-@part
+@inline
 def law_blocks(f, v, rho, mu, eps, C, e, t):
     """C and e of (7), and t (2, 3) for `follow_normal`."""
     for i in range(3):
@@ -106,7 +106,7 @@ def law_blocks(f, v, rho, mu, eps, C, e, t):
     C[2, 1], C[2, 2] = k * (g12 * n11 + g22 * n12), k * (g12 * n12 + g22 * n22)
 
 
-@part
+@inline
 def follow_normal(C, t, u, change):
     """For a sliding contact take δλ_t from the rounded δλ_n, so that impulses stay on their cones; u: δu."""
     if C[1, 0] != 0.0 or C[2, 0] != 0.0:

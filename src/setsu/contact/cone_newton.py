@@ -13,14 +13,14 @@ from setsu.contact.block_elimination import solve_round
 from setsu.contact.cone_laws import follow_normal, law_blocks, law_error, natural_map, project
 from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem, set_velocities
 from setsu.contact.couple_laws import add_couple_errors, certify_couples, project_couples, set_couple_blocks
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["certify_natural", "copy_impulses", "keep_best", "newton"]
 
 _SHORTER, _DECREASE = 0.4, 0.1
 
 
-@part
+@inline
 def certify_natural(p: ConeProblem, impulses):
     """The largest entry of the natural map at impulses (n, 3) whose velocities stand in `velocity`."""
     worst = 0.0
@@ -31,7 +31,7 @@ def certify_natural(p: ConeProblem, impulses):
     return certify_couples(p, impulses, worst)
 
 
-@part
+@inline
 def copy_impulses(p: ConeProblem, source, target):
     """target = source, both (ROWS, 3)."""
     for index in range(p.counts[ROWS]):
@@ -39,7 +39,7 @@ def copy_impulses(p: ConeProblem, source, target):
             target[index, k] = source[index, k]
 
 
-@part
+@inline
 def keep_best(p: ConeProblem, eps, best):
     """Natural map at `impulse`, brought into its cones; where it is the least so far it becomes `best`."""
     copy_impulses(p, p.impulse, p.trial)
@@ -55,7 +55,7 @@ def keep_best(p: ConeProblem, eps, best):
     return best
 
 
-@part
+@inline
 def _error(p: ConeProblem, eps, factor):
     """Velocities and F at the trial impulses: its largest entry (N s) and the sum of squares."""
     set_velocities(p, p.trial, eps)
@@ -67,14 +67,14 @@ def _error(p: ConeProblem, eps, factor):
     return add_couple_errors(p, p.trial, factor, worst, total)
 
 
-@part
+@inline
 def _set_trial(p: ConeProblem, length):
     for index in range(p.counts[ROWS]):
         for k in range(3):
             p.trial[index, k] = p.impulse[index, k] + length * p.change[index, k]
 
 
-@part
+@inline
 def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest):
     """Newton's method from `impulse` until |F| <= goal (N s); return (|F|, rounds).
 

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.native.array_book import Book
-from setsu.native.control_flow import code_address, compiled, part, run_on_book
+from setsu.native.control_flow import code_address, inline, jit, run_on_workspace
+from setsu.native.workspace import Workspace
 
 __all__ = [
     "CONTACTS",
@@ -108,7 +108,7 @@ class ConeProblem(NamedTuple):
     code: Ints  # (1,) address of cone_solver.py
 
 
-def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
+def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Workspace:
     """Return room for so many contacts and couples on so many nodes, the largest of `largest` and all of `size`
     velocities.
 
@@ -122,7 +122,7 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
     def ints(*shape: int) -> Ints:
         return np.zeros(shape, dtype=np.int64)
 
-    book = Book(
+    workspace = Workspace(
         ConeProblem(
             counts=ints(4),
             side=ints(n, 2),
@@ -171,21 +171,21 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Book:
     )
     # Compiled apart, when the first problem is made; imported by name, so that the code of those who call it does not
     # depend on its sources.
-    book.pages.code[0] = code_address(import_module("setsu.contact.cone_solver").solve_entry, book)
-    return book
+    workspace.fields.code[0] = code_address(import_module("setsu.contact.cone_solver").solve_entry, workspace)
+    return workspace
 
 
-@part
+@inline
 def solve_island(p: ConeProblem, eps, damping, accuracy, tolerance, most):
     """Find the impulses (cone_solver.py) in `most` rounds; return (natural map / scale, rounds, converged)."""
     x = p.numbers
     x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], x[TASK] = eps, damping, accuracy, tolerance, IMPULSES
     x[MOST] = most
-    run_on_book(p.code[0], p)
+    run_on_workspace(p.code[0], p)
     return x[RESIDUAL], int(x[ROUNDS]), x[CONVERGED] == 1.0
 
 
-@part
+@inline
 def add_to_nodes(p: ConeProblem, index, n, s, t, out):
     """out += K_iᵀ (n, s, t)."""
     K = p.jacobian
@@ -202,7 +202,7 @@ def add_to_nodes(p: ConeProblem, index, n, s, t, out):
                 out[o + j] += K[a + j] * n + K[a + m + j] * s + K[a + 2 * m + j] * t
 
 
-@part
+@inline
 def set_from_nodes(p: ConeProblem, index, x, out):
     """out (3,) = K_i x."""
     K = p.jacobian
@@ -223,7 +223,7 @@ def set_from_nodes(p: ConeProblem, index, x, out):
     out[0], out[1], out[2] = u, v, w
 
 
-@part
+@inline
 def set_velocities(p: ConeProblem, impulses, eps):
     """x and the velocities (1), (2) of some impulses (n, 3)."""
     x = p.x
@@ -240,15 +240,15 @@ def set_velocities(p: ConeProblem, impulses, eps):
             v[k] += p.free[index, k] + eps * f[k]
 
 
-@part
+@inline
 def solve_one_round(p: ConeProblem):
     """`change` and `slope` of all contacts from C and e; False when the linear system is singular."""
     p.numbers[TASK] = ROUND
-    run_on_book(p.code[0], p)
+    run_on_workspace(p.code[0], p)
     return p.numbers[CONVERGED] == 1.0
 
 
-@compiled
+@jit
 def solve_given(p: ConeProblem, eps, damping, accuracy, tolerance, most):
     """`solve_island` for Python."""
     return solve_island(p, eps, damping, accuracy, tolerance, most)

@@ -55,7 +55,7 @@ from setsu.contact.cone_problem import (
 )
 from setsu.contact.interior_point import begin_interior, interior_round
 from setsu.native.compiled_elementary import exp
-from setsu.native.control_flow import compiled, part
+from setsu.native.control_flow import inline, jit
 
 __all__ = ["solve_entry"]
 
@@ -96,7 +96,7 @@ _FINE, _BOLD = 1e-7, 6
 _CONVEX_ROUNDS, _CONVEX_GAP = 25, 1e-13
 
 
-@part
+@inline
 def _above_rounding(p: ConeProblem, goal):
     """At least what rounding leaves of the largest of the best impulses, N s: under a heavy body that may exceed L."""
     largest = 0.0
@@ -105,7 +105,7 @@ def _above_rounding(p: ConeProblem, goal):
     return max(goal, _ROUNDING * largest)
 
 
-@part
+@inline
 def _from_inside(p: ConeProblem, used, eps, damping, goal, enough, L, V, most, best):
     """Interior point method with De Saxcé's shift and Newton's method from it. Return (natural map, rounds)."""
     begin_interior(p, eps, _INSIDE * L, _INSIDE * V, True)
@@ -144,7 +144,7 @@ def _from_inside(p: ConeProblem, used, eps, damping, goal, enough, L, V, most, b
     return best, rounds
 
 
-@part
+@inline
 def _descend(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
     """Convex problems from `impulse`, Newton's method from where each ends; return (natural map, rounds)."""
     for row in range(p.counts[CONTACTS], p.counts[ROWS]):
@@ -164,7 +164,7 @@ def _descend(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
     return best, rounds
 
 
-@part
+@inline
 def _search(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
     """Newton's method from many places; return (natural map, rounds)."""
     rounds, chance = 0, 1
@@ -185,7 +185,7 @@ def _search(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
     return best, rounds
 
 
-@part
+@inline
 def _solve_convex(p: ConeProblem, used, eps, damping, L, V):
     """The convex problem; return rounds. Its impulses stand in `best`, none where numbers are lost."""
     for index in range(p.counts[ROWS]):
@@ -205,7 +205,7 @@ def _solve_convex(p: ConeProblem, used, eps, damping, L, V):
     return _CONVEX_ROUNDS
 
 
-@part
+@inline
 def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most):
     """Find the impulses from a start in `impulse`; return (natural map / L, rounds, converged).
 
@@ -265,7 +265,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most):
     return worst / L, rounds, worst <= enough
 
 
-@compiled
+@jit
 def solve_entry(p: ConeProblem):
     """What ConeProblem.numbers asks for; compiled apart (code_address)."""
     x = p.numbers

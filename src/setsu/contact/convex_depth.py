@@ -31,7 +31,7 @@ import math
 
 from setsu.contact.convex_distance import APART, core_distance, difference, set_nearest
 from setsu.contact.convex_tables import MOST_CORNERS, MOST_FACETS, ConvexShapes
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["core_depth"]
 
@@ -42,7 +42,7 @@ _EXACT, _RESOLVED, _FLAT, _APART = 1e-14, 1e-8, 1e-12, 1e-4
 _IMPROVEMENTS = 12
 
 
-@part
+@inline
 def _set_facet(tables: ConvexShapes, index, i, j, k):
     """Plane of three corners; a facet without area is never chosen and never seen."""
     f, p, q, r = tables.facets[index], tables.polytope[i], tables.polytope[j], tables.polytope[k]
@@ -60,7 +60,7 @@ def _set_facet(tables: ConvexShapes, index, i, j, k):
     f.offset = f.normal[0] * p[0] + f.normal[1] * p[1] + f.normal[2] * p[2]
 
 
-@part
+@inline
 def _farther(tables: ConvexShapes, A, B, tx, ty, tz, dx, dy, dz, index, px, py, pz):
     """Corner `index`: the point of C farthest from p along d or -d; return how far along the unit d."""
     out = tables.polytope[index]
@@ -77,7 +77,7 @@ def _farther(tables: ConvexShapes, A, B, tx, ty, tz, dx, dy, dz, index, px, py, 
     return ahead
 
 
-@part
+@inline
 def _across(x, y, z):
     """Some direction at right angles."""
     if abs(x) <= abs(y) and abs(x) <= abs(z):
@@ -87,7 +87,7 @@ def _across(x, y, z):
     return y, -x, 0.0
 
 
-@part
+@inline
 def _begin(tables: ConvexShapes, A, B, tx, ty, tz, flat):
     """Make P a tetrahedron; False where C is flat, a direction in which it is into nearest[0]."""
     P, out = tables.polytope, tables.nearest[0]
@@ -127,7 +127,7 @@ def _begin(tables: ConvexShapes, A, B, tx, ty, tz, flat):
     return True
 
 
-@part
+@inline
 def _add_edge(tables: ConvexShapes, count, i, j):
     """Add an edge of a facet that goes, or take away its other half: what is left is the rim. Return how many."""
     edges = tables.edges
@@ -139,7 +139,7 @@ def _add_edge(tables: ConvexShapes, count, i, j):
     return count + 1
 
 
-@part
+@inline
 def _grow(tables: ConvexShapes, corner, facets, seen):
     """Replace the facets that a new corner sees by those to the rim; return the number of facets, -1: no room."""
     w, rim, free = tables.polytope[corner], 0, 0
@@ -159,7 +159,7 @@ def _grow(tables: ConvexShapes, corner, facets, seen):
     return facets
 
 
-@part
+@inline
 def _set_witness(tables: ConvexShapes, facet):
     """Points of both cores below the origin, from the corners of a facet, into `nearest`; whether it lies below it."""
     f = tables.facets[facet]
@@ -182,7 +182,7 @@ def _set_witness(tables: ConvexShapes, facet):
     return inside
 
 
-@part
+@inline
 def _find_witness(tables: ConvexShapes, facets, chosen, near):
     """Set the witness from a facet in the plane of the chosen one that the origin lies above; whether there is any."""
     f = tables.facets[chosen]
@@ -194,7 +194,7 @@ def _find_witness(tables: ConvexShapes, facets, chosen, near):
     return False
 
 
-@part
+@inline
 def _height(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz):
     """h(n)."""
     w = tables.polytope[MOST_CORNERS - 1]
@@ -202,7 +202,7 @@ def _height(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz):
     return nx * w[0] + ny * w[1] + nz * w[2]
 
 
-@part
+@inline
 def _improve(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz, h, size):
     """(4), as long as it helps; return n and h(n), the points of both cores are then those of the last distance."""
     near = tables.nearest
@@ -229,7 +229,7 @@ def _improve(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz, h, size):
     return nx, ny, nz, h
 
 
-@part
+@inline
 def core_depth(tables: ConvexShapes, A, B, tx, ty, tz):
     """Return n and h(n) (m, negative where the cores are apart) of (1); points of both cores into `nearest`.
 

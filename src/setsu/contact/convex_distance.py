@@ -23,7 +23,7 @@ import math
 
 from setsu.contact.convex_support import support
 from setsu.contact.convex_tables import ConvexShapes
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["APART", "FAR", "TOUCH", "core_distance", "difference", "set_nearest"]
 
@@ -37,7 +37,7 @@ _TOUCHING, _EXACT, _ROUNDING = 1e-9, 1e-14, 1e-15
 _WIDE = 1e-14
 
 
-@part
+@inline
 def difference(tables: ConvexShapes, A, B, tx, ty, tz, dx, dy, dz, out):
     """Write the point of A - B farthest along d, and its point of A, to `out` (6,); B's centre is at t (1)."""
     ax, ay, az = support(tables, A, dx, dy, dz)
@@ -46,12 +46,12 @@ def difference(tables: ConvexShapes, A, B, tx, ty, tz, dx, dy, dz, out):
     out[3], out[4], out[5] = ax, ay, az
 
 
-@part
+@inline
 def _dot(p, q):
     return p[0] * q[0] + p[1] * q[1] + p[2] * q[2]
 
 
-@part
+@inline
 def _near_segment(p, q):
     """Weights of p and q in the point of their segment nearest to the origin."""
     dx, dy, dz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
@@ -65,7 +65,7 @@ def _near_segment(p, q):
     return 1.0 - t, t
 
 
-@part
+@inline
 def _near_triangle(p, q, r):
     """Weights of three points in the point of their triangle nearest to the origin."""
     ux, uy, uz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
@@ -97,7 +97,7 @@ def _near_triangle(p, q, r):
     return wp, wq, wr
 
 
-@part
+@inline
 def _area_along(p, q, nx, ny, nz):
     """n · (p x q)."""
     return (
@@ -105,14 +105,14 @@ def _area_along(p, q, nx, ny, nz):
     )  # fmt: skip
 
 
-@part
+@inline
 def _length_of(a, p, b, q):
     """Square of |a p + b q|."""
     x, y, z = a * p[0] + b * q[0], a * p[1] + b * q[1], a * p[2] + b * q[2]
     return x * x + y * y + z * z
 
 
-@part
+@inline
 def _beyond(p, q, r, opposite):
     """Whether the plane of a triangle separates the origin from a fourth point, or all four lie in it."""
     ux, uy, uz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
@@ -123,7 +123,7 @@ def _beyond(p, q, r, opposite):
     return origin * other <= 0.0
 
 
-@part
+@inline
 def _reduce(tables: ConvexShapes, count, apart):
     """Weights of the nearest point of the simplex (3); False when it holds the origin, which it cannot if `apart`."""
     s, weights = tables.simplex, tables.weights
@@ -153,7 +153,7 @@ def _reduce(tables: ConvexShapes, count, apart):
     return True
 
 
-@part
+@inline
 def _keep(tables: ConvexShapes, count):
     """Drop the points of the simplex that do not make up the nearest one; return how many are left."""
     kept = 0
@@ -166,7 +166,7 @@ def _keep(tables: ConvexShapes, count):
     return kept
 
 
-@part
+@inline
 def set_nearest(tables: ConvexShapes, count):
     """Nearest point of the simplex and the points of both cores it is made of, into `nearest`."""
     s, out = tables.simplex, tables.nearest
@@ -188,7 +188,7 @@ def set_nearest(tables: ConvexShapes, count):
         out[2, i] = out[1, i] - out[0, i]
 
 
-@part
+@inline
 def core_distance(tables: ConvexShapes, A, B, tx, ty, tz, limit):
     """Nearest points of two cores into `nearest`; FAR when they are more than `limit` (m) apart, APART or TOUCH."""
     s, near = tables.simplex, tables.nearest

@@ -25,7 +25,7 @@ import math
 from setsu.contact.convex_support import supporting_face
 from setsu.contact.convex_tables import ConvexShapes
 from setsu.contact.shape_pairs import POINTS_PER_PAIR
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["set_manifold"]
 
@@ -36,7 +36,7 @@ _PARALLEL, _EDGE_ON = 1e-2, 0.05
 _SAME, _MISSED = 1e-6, 1e-6
 
 
-@part
+@inline
 def _cut(source, count, out, closed, px, py, pz, mx, my, mz):
     """Write the part of a polygon, or of an open edge, with m·(x - p) <= 0 to `out`; return its corners."""
     kept = 0
@@ -56,7 +56,7 @@ def _cut(source, count, out, closed, px, py, pz, mx, my, mz):
     return kept
 
 
-@part
+@inline
 def _add(tables: ConvexShapes, count, x, y, z, gap, margin, same):
     """Take a point into `found` if it is near enough and not the one just taken; return how many there are."""
     if gap > margin or count == len(tables.found):
@@ -70,7 +70,7 @@ def _add(tables: ConvexShapes, count, x, y, z, gap, margin, same):
     return count + 1
 
 
-@part
+@inline
 def _meet_face(tables: ConvexShapes, face, corners, other, others, f, u, r_face, r_other, margin, same):
     """Region of a polygon `outline[face]` and the polygon or edge `outline[other]` above it (1)-(3)."""
     rim, source, out = tables.outline[face], other, 2
@@ -94,7 +94,7 @@ def _meet_face(tables: ConvexShapes, face, corners, other, others, f, u, r_face,
     return count
 
 
-@part
+@inline
 def _meet_edges(tables: ConvexShapes, n, r_a, r_b, bend, margin, same):
     """Two points where two edges are parallel (4), none otherwise."""
     nx, ny, nz = n
@@ -131,7 +131,7 @@ def _meet_edges(tables: ConvexShapes, n, r_a, r_b, bend, margin, same):
     return count
 
 
-@part
+@inline
 def _thin_out(tables: ConvexShapes, count, most, same):
     """Take corners away until so many are left, each time the one that costs the least area; return how many are.
 
@@ -164,7 +164,7 @@ def _thin_out(tables: ConvexShapes, count, most, same):
     return count
 
 
-@part
+@inline
 def set_manifold(tables: ConvexShapes, A, B, tx, ty, tz, nx, ny, nz, gap, margin, nearest):
     """Write where two shapes meet to `found`, seen from A's centre; return how many points.
 

@@ -17,12 +17,12 @@ import math
 
 from setsu.contact.convex_tables import BOX, CYLINDER, ELLIPSOID, HULL, POINT, RIM, SEGMENT, ConvexShapes
 from setsu.native.compiled_elementary import cos_sin
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["forget", "support", "supporting_face"]
 
 
-@part
+@inline
 def _in_world(s, x, y, z):
     R = s.R
     return (
@@ -32,7 +32,7 @@ def _in_world(s, x, y, z):
     )
 
 
-@part
+@inline
 def _in_shape(s, x, y, z):
     R = s.R
     return (
@@ -42,13 +42,13 @@ def _in_shape(s, x, y, z):
     )
 
 
-@part
+@inline
 def forget(tables: ConvexShapes, shape):
     """Begin the walks over a hull's corners anew, so that what is found depends on the present poses alone."""
     tables.shapes[shape].corner = tables.shapes[shape].first
 
 
-@part
+@inline
 def _farthest_corner(tables: ConvexShapes, s, x, y, z):
     """The corner of a hull that is farthest along a direction of its own axes."""
     here = s.corner
@@ -67,7 +67,7 @@ def _farthest_corner(tables: ConvexShapes, s, x, y, z):
     return here
 
 
-@part
+@inline
 def _inside_ellipsoid(s, x, y, z):
     """(2) in its own axes."""
     a, b, c = s.half[0], s.half[1], s.half[2]
@@ -78,7 +78,7 @@ def _inside_ellipsoid(s, x, y, z):
     return x * (a * a / long - r), y * (b * b / long - r), z * (c * c / long - r)
 
 
-@part
+@inline
 def support(tables: ConvexShapes, shape, dx, dy, dz):
     """(1)."""
     s = tables.shapes[shape]
@@ -100,13 +100,13 @@ def support(tables: ConvexShapes, shape, dx, dy, dz):
     return _in_world(s, s.half[0] if x >= 0.0 else -s.half[0], s.half[1] if y >= 0.0 else -s.half[1], up)
 
 
-@part
+@inline
 def _put(out, k, s, x, y, z, ox, oy, oz):
     x, y, z = _in_world(s, x, y, z)
     out[k, 0], out[k, 1], out[k, 2] = x + ox, y + oy, z + oz
 
 
-@part
+@inline
 def supporting_face(tables: ConvexShapes, shape, nx, ny, nz, ox, oy, oz, out):
     """Write the corners of the face or edge most at right angles to n to `out` (., 3), counter-clockwise from outside.
 

@@ -30,12 +30,12 @@ from __future__ import annotations
 import math
 
 from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["add_couple_errors", "certify_couples", "hold_couples", "project_couples", "set_couple_blocks"]
 
 
-@part
+@inline
 def _onto_limits(z, m, normal):
     """Π of (3): three numbers."""
     most = m[0] * normal
@@ -46,7 +46,7 @@ def _onto_limits(z, m, normal):
     return max(-most, min(most, z[0])), share * z[1], share * z[2]
 
 
-@part
+@inline
 def project_couples(p: ConeProblem, impulses):
     """Bring the couples of impulses (ROWS, 3) within the limits of their contacts."""
     for row in range(p.counts[CONTACTS], p.counts[ROWS]):
@@ -54,7 +54,7 @@ def project_couples(p: ConeProblem, impulses):
         f[0], f[1], f[2] = _onto_limits(f, p.limit[row], max(0.0, impulses[p.partner[row], 0]))
 
 
-@part
+@inline
 def certify_couples(p: ConeProblem, impulses, worst):
     """The largest entry of (3), or `worst` if that is larger."""
     for row in range(p.counts[CONTACTS], p.counts[ROWS]):
@@ -68,7 +68,7 @@ def certify_couples(p: ConeProblem, impulses, worst):
     return worst
 
 
-@part
+@inline
 def add_couple_errors(p: ConeProblem, impulses, factor, worst, total):
     """Largest entry and sum of squares with F (5)-(7) of the couples; factor: of ρ."""
     for row in range(p.counts[CONTACTS], p.counts[ROWS]):
@@ -91,14 +91,14 @@ def add_couple_errors(p: ConeProblem, impulses, factor, worst, total):
     return worst, total
 
 
-@part
+@inline
 def hold_couples(p: ConeProblem):
     """Rounds leave the couples as they are."""
     for row in range(p.counts[CONTACTS], p.counts[ROWS]):
         _set_none(p, row)
 
 
-@part
+@inline
 def _set_none(p: ConeProblem, row):
     for i in range(3):
         p.rest[row, i] = p.slide[row, 0, i] = 0.0
@@ -106,7 +106,7 @@ def _set_none(p: ConeProblem, row):
             p.ratio[row, i, j] = 0.0
 
 
-@part
+@inline
 def set_couple_blocks(p: ConeProblem, eps, factor):
     """C, e and g (8) of all couples at `impulse` and its velocities; g: in `slide`. eps: compliance of a round."""
     for row in range(p.counts[CONTACTS], p.counts[ROWS]):

@@ -15,15 +15,15 @@ The problem is then one node of size nv (cone_problem.py). Cost O(nv³) per roun
 from __future__ import annotations
 
 from setsu.contact.factor import force_to_x, x_to_velocity
-from setsu.contact.free_motion import CHANGE, ROOT, Motion
-from setsu.contact.scene import BEFORE, FREE, TWIST, WRENCH, X_PART, Problem, Scene
-from setsu.native.control_flow import part
+from setsu.contact.free_motion import CHANGE, ROOT, StepState
+from setsu.contact.scene import BEFORE, FREE, N_BODIES, TWIST, WRENCH, X_PART, Problem, Scene
+from setsu.native.control_flow import inline
 
 __all__ = ["apply_dense", "enter_dense", "set_dense_twists"]
 
 
-@part
-def enter_dense(scene: Scene, problem: Problem, motion: Motion, rows, axes, k, root, v, v_free):
+@inline
+def enter_dense(scene: Scene, problem: Problem, motion: StepState, rows, axes, k, root, v, v_free):
     """X, twists before and without impulses, and Λ_bb of the body at position k."""
     body, poses, columns, H = problem.bodies[k], motion.poses, motion.columns, motion.H
     start, stop = scene.bodies[body].path_start, scene.bodies[body].path_stop
@@ -74,13 +74,13 @@ def enter_dense(scene: Scene, problem: Problem, motion: Motion, rows, axes, k, r
             problem.own[k, i, j] = s
 
 
-@part
+@inline
 def _to_x(problem: Problem, row):
     """X_PART = Xᵀ times a row of `vectors`."""
     z = problem.vectors[X_PART]
     for d in range(problem.root.shape[2]):
         z[d] = 0.0
-    for k in range(problem.counts[1]):
+    for k in range(problem.counts[N_BODIES]):
         X = problem.root[k]
         for i in range(6):
             w = problem.vectors[row, 6 * k + i]
@@ -88,11 +88,11 @@ def _to_x(problem: Problem, row):
                 z[d] += X[i, d] * w
 
 
-@part
+@inline
 def _from_x(problem: Problem, row):
     """A row of `vectors` = X times X_PART."""
     z = problem.vectors[X_PART]
-    for k in range(problem.counts[1]):
+    for k in range(problem.counts[N_BODIES]):
         X = problem.root[k]
         for i in range(6):
             s = 0.0
@@ -101,17 +101,17 @@ def _from_x(problem: Problem, row):
             problem.vectors[row, 6 * k + i] = s
 
 
-@part
+@inline
 def set_dense_twists(problem: Problem):
     """TWIST = FREE + Λ WRENCH."""
     _to_x(problem, WRENCH)
     _from_x(problem, TWIST)
-    for i in range(6 * problem.counts[1]):
+    for i in range(6 * problem.counts[N_BODIES]):
         problem.vectors[TWIST, i] += problem.vectors[FREE, i]
 
 
-@part
-def apply_dense(scene: Scene, problem: Problem, motion: Motion):
+@inline
+def apply_dense(scene: Scene, problem: Problem, motion: StepState):
     """CHANGE = L⁻¹ D^-½ Xᵀ w: velocity (or displacement) from the wrench impulses."""
     _to_x(problem, WRENCH)
     x = motion.vectors[CHANGE]

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.free_motion import Motion
-from setsu.contact.scene import STOP, Problem, Scene
-from setsu.native.control_flow import part
+from setsu.contact.free_motion import StepState
+from setsu.contact.scene import N_CONTACTS, N_PAIRS, STOP, Problem, Scene
+from setsu.native.control_flow import inline
 
 __all__ = [
     "add_pairs",
@@ -46,7 +46,7 @@ _IN_FACE = 1e-6
 _EDGE = 1e-7
 
 
-@part
+@inline
 def point_in_world(poses, body, p):
     """x = R p + origin; poses (n_bodies, 4, 4)."""
     T = poses[body]
@@ -57,7 +57,7 @@ def point_in_world(poses, body, p):
     )
 
 
-@part
+@inline
 def near_polygons(nodes, polygons, scratch, x, y, z, reach):
     """Write the polygons that come within `reach` of a place to scratch[1]; return how many."""
     stack, found = scratch[0], scratch[1]
@@ -88,7 +88,7 @@ def near_polygons(nodes, polygons, scratch, x, y, z, reach):
     return count
 
 
-@part
+@inline
 def _inside(scene: Scene, polygon, x, y, z):
     """Whether the point lies inside every edge (2)."""
     for e in range(scene.polygons[polygon].edge_start, scene.polygons[polygon].edge_stop):
@@ -98,27 +98,27 @@ def _inside(scene: Scene, polygon, x, y, z):
     return True
 
 
-@part
+@inline
 def _gap(scene: Scene, polygon, point, x, y, z):
     """(1)."""
     n = scene.polygons[polygon].normal
     return n[0] * x + n[1] * y + n[2] * z - scene.polygons[polygon].offset - scene.points[point].radius
 
 
-@part
+@inline
 def _add(scene: Scene, problem: Problem, point, polygon, gap, x, y, z):
     """Append a contact with the face of a polygon."""
     n = scene.polygons[polygon].normal
     _append(scene, problem, point, polygon, gap, x, y, z, n[0], n[1], n[2], scene.polygons[polygon].offset)
 
 
-@part
+@inline
 def _append(scene: Scene, problem: Problem, point, polygon, gap, x, y, z, nx, ny, nz, offset):
     """Append a contact with a plane unless there is no room."""
-    index = problem.counts[0]
+    index = problem.counts[N_CONTACTS]
     if index >= len(problem.contacts):
         return
-    problem.counts[0] = index + 1
+    problem.counts[N_CONTACTS] = index + 1
     c, p = problem.contacts[index], scene.points[point]
     c.point, c.face, c.body_a, c.body_b, c.gap, c.offset = point, polygon, p.body, -1, gap, offset
     c.position[0], c.position[1], c.position[2] = x - p.radius * nx, y - p.radius * ny, z - p.radius * nz
@@ -128,7 +128,7 @@ def _append(scene: Scene, problem: Problem, point, polygon, gap, x, y, z, nx, ny
     _set_surface(c, ground.surface)
 
 
-@part
+@inline
 def combine(out, a, b):
     """Material of a contact: the lower friction and restitution; of springs, one behind the other.
 
@@ -146,7 +146,7 @@ def combine(out, a, b):
         out.dissipation = a.dissipation * s + b.dissipation * t
 
 
-@part
+@inline
 def copy_material(out, a):
     """The same material."""
     out.static_friction, out.kinetic_friction, out.restitution = a.static_friction, a.kinetic_friction, a.restitution
@@ -154,7 +154,7 @@ def copy_material(out, a):
     out.damping, out.dissipation = a.damping, a.dissipation
 
 
-@part
+@inline
 def _set_surface(c, velocity):
     """Velocity of surface b (m/s, world axes) in the axes of a contact; its part along the normal does not count."""
     for k in range(3):
@@ -162,7 +162,7 @@ def _set_surface(c, velocity):
     c.surface[0] = 0.0
 
 
-@part
+@inline
 def _nearest_on_rim(scene: Scene, polygon, x, y, z):
     """The place on the edges of a polygon that is nearest to a point."""
     p, best = scene.polygons[polygon], math.inf
@@ -179,7 +179,7 @@ def _nearest_on_rim(scene: Scene, polygon, x, y, z):
     return px, py, pz
 
 
-@part
+@inline
 def _add_rim(scene: Scene, problem: Problem, point, polygon, first, from_x, from_y, from_z, x, y, z, reach, deepest):
     """Add the contact (3) of a ball, from where it is, with the rim nearest to x y z, where it is or will be.
 
@@ -199,7 +199,7 @@ def _add_rim(scene: Scene, problem: Problem, point, polygon, first, from_x, from
     distance = math.sqrt(ux * ux + uy * uy + uz * uz)
     if distance - r < -deepest or distance == 0.0:
         return
-    for index in range(first, problem.counts[0]):
+    for index in range(first, problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point == point:
             ahead = c.axes[0, 0] * px + c.axes[0, 1] * py + c.axes[0, 2] * pz - c.offset
@@ -210,14 +210,14 @@ def _add_rim(scene: Scene, problem: Problem, point, polygon, first, from_x, from
     _append(scene, problem, point, polygon, distance - r, from_x, from_y, from_z, ux, uy, uz, offset)
 
 
-@part
+@inline
 def add_pairs(problem: Problem):
     """Append the contacts between shapes."""
-    for k in range(problem.counts[2]):
-        index = problem.counts[0]
+    for k in range(problem.counts[N_PAIRS]):
+        index = problem.counts[N_CONTACTS]
         if index >= len(problem.contacts):
             return
-        problem.counts[0] = index + 1
+        problem.counts[N_CONTACTS] = index + 1
         c, p = problem.contacts[index], problem.pairs[k]
         c.point, c.face, c.body_a, c.body_b, c.gap = -1, k, p.body_a, p.body_b, p.gap
         for i in range(3):
@@ -227,10 +227,10 @@ def add_pairs(problem: Problem):
         _set_surface(c, p.surface)
 
 
-@part
-def set_places(scene: Scene, problem: Problem, motion: Motion, first):
+@inline
+def set_places(scene: Scene, problem: Problem, motion: StepState, first):
     """Where the contacts from `first` on act in the middle of the step: points move, pairs go with their bodies."""
-    for index in range(first, problem.counts[0]):
+    for index in range(first, problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point >= 0:
             p = scene.points[c.point]
@@ -247,7 +247,7 @@ def set_places(scene: Scene, problem: Problem, motion: Motion, first):
             c.acts[i] = c.position[i] + way
 
 
-@part
+@inline
 def set_axes(axes, nx, ny, nz):
     """Fill the rows of a contact frame: the normal and two tangents."""
     if abs(nx) < 0.6:
@@ -261,7 +261,7 @@ def set_axes(axes, nx, ny, nz):
     axes[2, 0], axes[2, 1], axes[2, 2] = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
 
 
-@part
+@inline
 def _group_is_near(scene: Scene, poses, body, group, found, reach):
     """Whether the ball around a group of points comes within `reach` (m) of the plane of a polygon that was found."""
     g = scene.groups[group]
@@ -273,10 +273,10 @@ def _group_is_near(scene: Scene, poses, body, group, found, reach):
     return False
 
 
-@part
+@inline
 def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
     """List all points with a gap below `reach` (m) and at most `deepest` (m) behind a polygon."""
-    problem.counts[0] = 0
+    problem.counts[N_CONTACTS] = 0
     for body in range(len(scene.bodies)):
         b = scene.bodies[body]
         if b.group_start == b.group_stop:
@@ -294,11 +294,11 @@ def find_near(scene: Scene, problem: Problem, poses, reach, deepest):
                 _find_near_point(scene, problem, poses, body, scene.group_points[k], found, reach, deepest)
 
 
-@part
+@inline
 def _find_near_point(scene: Scene, problem: Problem, poses, body, point, found, reach, deepest):
     """Add the contacts of one point with the polygons that were found."""
     x, y, z = point_in_world(poses, body, scene.points[point].position)
-    in_front, least, least_gap, first = False, -1, -deepest, problem.counts[0]
+    in_front, least, least_gap, first = False, -1, -deepest, problem.counts[N_CONTACTS]
     for j in range(found):
         polygon = scene.scratch[1, j]
         gap = _gap(scene, polygon, point, x, y, z)
@@ -317,10 +317,10 @@ def _find_near_point(scene: Scene, problem: Problem, poses, body, point, found, 
             _add_rim(scene, problem, point, scene.scratch[1, j], first, x, y, z, x, y, z, reach, deepest)
 
 
-@part
+@inline
 def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
     """Add points that a trial step takes through a polygon by more than `tolerance` (m); return how many."""
-    before = problem.counts[0]
+    before = problem.counts[N_CONTACTS]
     for body in range(len(scene.bodies)):
         b = scene.bodies[body]
         if b.group_start == b.group_stop:
@@ -342,10 +342,10 @@ def find_passed(scene: Scene, problem: Problem, poses, poses_next, tolerance):
                 continue
             for k in range(scene.groups[group].point_start, scene.groups[group].point_stop):
                 _find_passed_point(scene, problem, poses, poses_next, body, scene.group_points[k], found, tolerance)
-    return problem.counts[0] - before
+    return problem.counts[N_CONTACTS] - before
 
 
-@part
+@inline
 def _find_passed_point(scene: Scene, problem: Problem, poses, poses_next, body, point, found, tolerance):
     """Add the contacts of one point with those of the polygons found that it goes through."""
     x, y, z = point_in_world(poses_next, body, scene.points[point].position)
@@ -363,7 +363,7 @@ def _find_passed_point(scene: Scene, problem: Problem, poses, poses_next, body, 
         if not _inside(scene, polygon, px + s * (x - px), py + s * (y - py), pz + s * (z - pz)):
             continue
         listed = False
-        for c in range(problem.counts[0]):
+        for c in range(problem.counts[N_CONTACTS]):
             if problem.contacts[c].point == point and problem.contacts[c].face == polygon:
                 listed = True
         if not listed:

@@ -41,13 +41,13 @@ from setsu.contact.free_motion import (
     POTENTIAL_NEXT,
     V_NEXT,
     WORK,
-    Motion,
+    StepState,
     V,
 )
 from setsu.contact.held_rows import HeldRows, axes_energy
-from setsu.contact.scene import Problem
+from setsu.contact.scene import N_CONTACTS, Problem
 from setsu.contact.tree import NEXT, Tree, kinetic_energy, weight_energy
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
     "can_pay",
@@ -62,8 +62,8 @@ __all__ = [
 ]
 
 
-@part
-def set_energies(tree: Tree, motion: Motion, held: HeldRows):
+@inline
+def set_energies(tree: Tree, motion: StepState, held: HeldRows):
     """Energies of the state the step ends in; False for bad numbers."""
     e = motion.energies
     e[AXES_NEXT] = axes_energy(held, motion.q_next, motion.vectors[V_NEXT])
@@ -74,23 +74,23 @@ def set_energies(tree: Tree, motion: Motion, held: HeldRows):
     return True
 
 
-@part
-def is_driven(tree: Tree, motion: Motion):
+@inline
+def is_driven(tree: Tree, motion: StepState):
     """Whether torques act that could lift something: more than a millionth of the weight, and of a metre per s²."""
     driven = 0.0
     for d in range(motion.vectors.shape[1]):
         driven += abs(motion.vectors[APPLIED, d])
-    return driven > 1e-6 * (motion.creep[1] + tree.total_mass[0])
+    return driven > 1e-6 * (motion.weight[0] + tree.total_mass[0])
 
 
-@part
-def set_work(tree: Tree, problem: Problem, motion: Motion, h, plain):
+@inline
+def set_work(tree: Tree, problem: Problem, motion: StepState, h, plain):
     """W (2), while V and V_NEXT are those of the middle; plain: all trees move with the velocity at the end."""
     a, work = motion.vectors, 0.0
     for d in range(a.shape[1]):
         jumps = plain or tree.jumps[tree.reference[tree.dof_body[d]]] == 1
         work += h * a[APPLIED, d] * (a[V_NEXT, d] if jumps else 0.5 * (a[V, d] + a[V_NEXT, d]))
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         work += c.impulse[1] * c.surface[1] + c.impulse[2] * c.surface[2]
         if c.soft > 0.0:
@@ -98,8 +98,8 @@ def set_work(tree: Tree, problem: Problem, motion: Motion, h, plain):
     motion.energies[WORK] = work
 
 
-@part
-def dissipated(motion: Motion, h):
+@inline
+def dissipated(motion: StepState, h):
     """Work of the joints' friction and dampers in the step (J), at most 0, once V_NEXT is that of the end."""
     a, work = motion.vectors, 0.0
     for d in range(a.shape[1]):
@@ -107,24 +107,24 @@ def dissipated(motion: Motion, h):
     return min(0.0, work)
 
 
-@part
+@inline
 def presses(problem: Problem):
     """Whether any contact presses."""
     found = False
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         found = found or problem.contacts[index].impulse[0] > 0.0
     return found
 
 
-@part
-def _limit(motion: Motion):
+@inline
+def _limit(motion: StepState):
     """T + V + W, springs and drives of loop joints included, and what is given."""
     e = motion.energies
     return e[KINETIC] + e[POTENTIAL] + e[AXES] + e[GIVEN] + e[WORK]
 
 
-@part
-def _is_within(motion: Motion):
+@inline
+def _is_within(motion: StepState):
     """(1)."""
     e = motion.energies
     before = _limit(motion)
@@ -132,21 +132,21 @@ def _is_within(motion: Motion):
     return e[KINETIC_NEXT] + e[POTENTIAL_NEXT] + e[AXES_NEXT] <= allowed
 
 
-@part
-def energy_gain(motion: Motion):
+@inline
+def energy_gain(motion: StepState):
     """T' + V' - T - V - W, without what is given (J)."""
     e = motion.energies
     return e[KINETIC_NEXT] + e[POTENTIAL_NEXT] + e[AXES_NEXT] - _limit(motion)
 
 
-@part
-def can_pay(motion: Motion, work):
+@inline
+def can_pay(motion: StepState, work):
     """Whether half the kinetic energy at the end of the step makes up for what it would gain by so much work (J)."""
     return energy_gain(motion) + work <= 0.5 * motion.energies[KINETIC_NEXT]
 
 
-@part
-def guard_energy(tree: Tree, motion: Motion):
+@inline
+def guard_energy(tree: Tree, motion: StepState):
     """Change the velocity at the end of the step until (1) holds; False where only (5) helps."""
     if _is_within(motion):
         return True
@@ -165,8 +165,8 @@ def guard_energy(tree: Tree, motion: Motion):
     return _is_within(motion)
 
 
-@part
-def take_given(motion: Motion):
+@inline
+def take_given(motion: StepState):
     """Use up what is given as far as this step needed it."""
     e = motion.energies
     after = e[KINETIC_NEXT] + e[POTENTIAL_NEXT] + e[AXES_NEXT]
@@ -174,8 +174,8 @@ def take_given(motion: Motion):
     e[GIVEN] -= min(e[GIVEN], max(0.0, gain))
 
 
-@part
-def _set_center_velocities(tree: Tree, motion: Motion):
+@inline
+def _set_center_velocities(tree: Tree, motion: StepState):
     """c of the trees that hang on free joints into `push`, at their first velocity; return Σ ½ M c² (J).
 
     `twists` are those of the velocities at the end of the step.
@@ -197,8 +197,8 @@ def _set_center_velocities(tree: Tree, motion: Motion):
     return total
 
 
-@part
-def _slow_down(tree: Tree, motion: Motion, scale):
+@inline
+def _slow_down(tree: Tree, motion: StepState, scale):
     """(3)."""
     v = motion.vectors[V_NEXT]
     for d in range(len(v)):

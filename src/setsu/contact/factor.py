@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["factorise", "force_to_x", "velocity_to_x", "x_to_velocity"]
 
 
-@part
+@inline
 def factorise(H, parent, root):
     """Factor H in place (1); `root` receives D^-½. False when H is not positive definite."""
     for k in range(len(parent) - 1, -1, -1):
@@ -41,7 +41,7 @@ def factorise(H, parent, root):
     return True
 
 
-@part
+@inline
 def force_to_x(H, parent, root, g):
     """Turn a force (nv,) into x in place (2)."""
     for i in range(len(parent) - 1, -1, -1):
@@ -54,7 +54,7 @@ def force_to_x(H, parent, root, g):
         g[i] = y * root[i]
 
 
-@part
+@inline
 def x_to_velocity(H, parent, root, x):
     """Turn x (nv,) into a velocity in place (2)."""
     for i in range(len(parent)):
@@ -66,7 +66,7 @@ def x_to_velocity(H, parent, root, x):
         x[i] = y
 
 
-@part
+@inline
 def velocity_to_x(H, parent, root, v, x):
     """x = D^½ L v."""
     for i in range(len(parent)):

@@ -51,13 +51,13 @@ from setsu.contact.free_motion import (
     POSES_NOW,
     V_END,
     V_NEXT,
-    Motion,
+    StepState,
     V,
 )
-from setsu.contact.scene import STOP, TURNING, Problem
+from setsu.contact.scene import N_CONTACTS, STOP, TURNING, Problem
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias
 from setsu.native.compiled_elementary import cos_sin
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
     "find_jumps",
@@ -81,7 +81,7 @@ _RESTING = 1e-6
 _JUMP = 1e-5
 
 
-@part
+@inline
 def _turn(A, B, v, o):
     """Three components from o on of v in the axes A, in the axes B."""
     x = A[0, 0] * v[o] + A[0, 1] * v[o + 1] + A[0, 2] * v[o + 2]
@@ -94,8 +94,8 @@ def _turn(A, B, v, o):
     )
 
 
-@part
-def _farthest(motion: Motion, row, h):
+@inline
+def _farthest(motion: StepState, row, h):
     """The largest part of a step with the velocities of a row (m or rad)."""
     most = 0.0
     for d in range(motion.vectors.shape[1]):
@@ -103,8 +103,8 @@ def _farthest(motion: Motion, row, h):
     return most
 
 
-@part
-def place_middle(tree: Tree, motion: Motion, h, plain):
+@inline
+def place_middle(tree: Tree, motion: StepState, h, plain):
     """Set q_m, its poses and inertias, and V to ν (1); plain: q_m = q. Return how far a step goes, -1: bad numbers."""
     a = motion.vectors
     for d in range(a.shape[1]):
@@ -132,12 +132,12 @@ def place_middle(tree: Tree, motion: Motion, h, plain):
     return far
 
 
-@part
+@inline
 def find_jumps(tree: Tree, problem: Problem, far):
     """Note in which trees a contact changes its normal velocity, or presses in a step that goes nowhere (far, m)."""
     for body in range(len(tree.reference)):
         tree.jumps[body] = 0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.soft > 0.0:
             continue
@@ -149,8 +149,8 @@ def find_jumps(tree: Tree, problem: Problem, far):
                 tree.jumps[tree.reference[c.body_b]] = 1
 
 
-@part
-def set_displacement(tree: Tree, motion: Motion, h, plain):
+@inline
+def set_displacement(tree: Tree, motion: StepState, h, plain):
     """Displacement of the step (2), (3)."""
     a = motion.vectors
     for d in range(a.shape[1]):
@@ -173,8 +173,8 @@ def set_displacement(tree: Tree, motion: Motion, h, plain):
         x[o + 2] = z0 - 0.5 * k3 + (p * j - q * i) / 12.0
 
 
-@part
-def try_step(tree: Tree, motion: Motion, h, exact):
+@inline
+def try_step(tree: Tree, motion: StepState, h, exact):
     """Configuration, poses and inertias at the end of the step; exact: centres of mass are those of (6).
 
     False for bad numbers.
@@ -206,7 +206,7 @@ def try_step(tree: Tree, motion: Motion, h, exact):
     return True
 
 
-@part
+@inline
 def _moment(tree: Tree, root, when):
     """First moment of a tree about its reference point O."""
     x = y = z = 0.0
@@ -218,7 +218,7 @@ def _moment(tree: Tree, root, when):
     return x, y, z
 
 
-@part
+@inline
 def _momentum(tree: Tree, r, out):
     """P and L of a tree at the end of the step into `out` (6,), from its `twists`; return what L is about, from O."""
     body, mass = r.body, r.mass
@@ -244,8 +244,8 @@ def _momentum(tree: Tree, r, out):
     return x, y, z
 
 
-@part
-def note_momenta(tree: Tree, motion: Motion, v):
+@inline
+def note_momenta(tree: Tree, motion: StepState, v):
     """Keep c, P and L of the trees on free joints at a state whose poses and inertias are those of the step's end."""
     if len(tree.roots) == 0:
         return
@@ -262,8 +262,8 @@ def note_momenta(tree: Tree, motion: Motion, v):
         r.center[0], r.center[1], r.center[2] = T[0, 3] + x, T[1, 3] + y, T[2, 3] + z
 
 
-@part
-def set_targets(tree: Tree, problem: Problem, motion: Motion, h):
+@inline
+def set_targets(tree: Tree, problem: Problem, motion: StepState, h):
     """P' and L' of (5)."""
     g, a = tree.gravity, motion.vectors
     for k in range(len(tree.roots)):
@@ -292,7 +292,7 @@ def set_targets(tree: Tree, problem: Problem, motion: Motion, h):
             T[2, 0] * fx + T[2, 1] * fy + T[2, 2] * fz,
         )
         _add_impulse(r.target, fx, fy, fz, T[0, 3] - about[0], T[1, 3] - about[1], T[2, 3] - about[2])
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point == STOP:
             continue
@@ -309,7 +309,7 @@ def set_targets(tree: Tree, problem: Problem, motion: Motion, h):
                 _twist(tree, c.body_b, c, -1.0)
 
 
-@part
+@inline
 def _set_pull(r, g, x, y, z):
     """Let weight at the first moment x y z, times a time (kg m s), change the angular momentum about a joint."""
     px, py, pz = y * g[2] - z * g[1], z * g[0] - x * g[2], x * g[1] - y * g[0]
@@ -319,7 +319,7 @@ def _set_pull(r, g, x, y, z):
     r.pull[0], r.pull[1], r.pull[2] = px, py, pz
 
 
-@part
+@inline
 def _twist(tree: Tree, body, c, sign):
     """Add the couple of a contact on a body to the target of its tree."""
     k = tree.root_of[tree.reference[body]]
@@ -329,7 +329,7 @@ def _twist(tree: Tree, body, c, sign):
             tree.roots[k].target[3 + i] += sign * turn
 
 
-@part
+@inline
 def _push(tree: Tree, body, x, y, z, place):
     """Add an impulse on a body to the target of its tree."""
     k = tree.root_of[tree.reference[body]]
@@ -338,7 +338,7 @@ def _push(tree: Tree, body, x, y, z, place):
         _add_impulse(r.target, x, y, z, place[0] - r.shift[0], place[1] - r.shift[1], place[2] - r.shift[2])
 
 
-@part
+@inline
 def _add_impulse(target, x, y, z, rx, ry, rz):
     target[0] += x
     target[1] += y
@@ -348,8 +348,8 @@ def _add_impulse(target, x, y, z, rx, ry, rz):
     target[5] += rx * y - ry * x
 
 
-@part
-def set_end_velocity(tree: Tree, motion: Motion, h, plain):
+@inline
+def set_end_velocity(tree: Tree, motion: StepState, h, plain):
     """V_END from V_NEXT: velocities of free joints in the axes at the end (1), with the momentum of (5)."""
     a = motion.vectors
     for d in range(a.shape[1]):
@@ -369,8 +369,8 @@ def set_end_velocity(tree: Tree, motion: Motion, h, plain):
             _correct(tree, motion, r)
 
 
-@part
-def turn_further(tree: Tree, motion: Motion, h):
+@inline
+def turn_further(tree: Tree, motion: StepState, h):
     """Set the turns of free joints from the velocities at both ends (4); return by how much they change (rad)."""
     a, change = motion.vectors, 0.0
     set_end_velocity(tree, motion, h, False)
@@ -399,8 +399,8 @@ def turn_further(tree: Tree, motion: Motion, h):
     return change
 
 
-@part
-def _correct(tree: Tree, motion: Motion, r):
+@inline
+def _correct(tree: Tree, motion: StepState, r):
     """Give a tree the momentum of (5) by a motion of its base; note the rigid motion that has it."""
     x, y, z = _momentum(tree, r, r.found)
     # Inertia about the centre of mass (the joint): second moments about it, then (trace - moment).
@@ -446,8 +446,8 @@ def _correct(tree: Tree, motion: Motion, r):
     r.energy += 0.5 * (goal[0] * goal[0] + goal[1] * goal[1] + goal[2] * goal[2]) / m
 
 
-@part
-def keep_energy(tree: Tree, motion: Motion, gain):
+@inline
+def keep_energy(tree: Tree, motion: StepState, gain):
     """Take `gain` (J) from the motion within the trees at the end of the step (8); whether that was possible."""
     inner, v = motion.energies[KINETIC_NEXT], motion.vectors[V_NEXT]
     for k in range(len(tree.roots)):
@@ -473,7 +473,7 @@ def keep_energy(tree: Tree, motion: Motion, gain):
     return True
 
 
-@part
+@inline
 def rebound(tree: Tree, c, e, h):
     """Normal velocity after the step of a contact that bounces with restitution e (7)."""
     speed, pull = e * c.before[0], 0.0

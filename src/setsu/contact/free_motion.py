@@ -33,14 +33,14 @@ from setsu.contact.factor import factorise, force_to_x, x_to_velocity
 from setsu.contact.held_rows import YIELDING, HeldRows, add_axes, check_axes, hold_rows, set_axes_sticking
 from setsu.contact.scene import Scene
 from setsu.contact.tree import NOW, Tree
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
     "BAD_NUMBERS",
     "FINE",
     "NOT_POSITIVE",
     "VECTORS",
-    "Motion",
+    "StepState",
     "check_sticking",
     "free_velocity",
     "set_sticking",
@@ -55,19 +55,19 @@ FINE, BAD_NUMBERS, NOT_POSITIVE = 0, 1, 2
 # m or rad: steps that move more look at the bias a second time (2).
 _FAST = 1e-5
 
-# Rows of Motion.vectors, all (nv,): the state, torques and gains, then what a step works out.
+# Rows of StepState.vectors, all (nv,): the state, torques and gains, then what a step works out.
 VECTORS = 21
 V, TORQUE, KP, KD, POSITION, VELOCITY, DAMPING, STIFFNESS, COULOMB = range(9)
 BIAS, ROOT, CHANGE, V_FREE, V_NEXT, DISPLACEMENT, APPLIED, ACCELERATION, V_MIDDLE, DRY, UNCHANGED, V_END = range(
     9, VECTORS
 )
-# Rows of Motion.kernels.
+# Rows of StepState.kernels.
 MASS_MATRIX, BIAS_TORQUE, POSES_NOW, INTEGRATE, POSES_NEXT, POTENTIAL_ENERGY = range(6)
-# Entries of Motion.energies (J).
+# Entries of StepState.energies (J).
 KINETIC, POTENTIAL, KINETIC_NEXT, POTENTIAL_NEXT, GIVEN, WORK, AXES, AXES_NEXT = range(8)
 
 
-class Motion(NamedTuple):
+class StepState(NamedTuple):
     """State and work arrays of a run; `kernels` are native functions bound to them.
 
     TORQUE, KP, KD, POSITION, VELOCITY: u + kp (q_ref - q) + kd (v_ref - v) drives the joints. DAMPING, STIFFNESS,
@@ -95,11 +95,12 @@ class Motion(NamedTuple):
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
     body_twists: Floats  # (2, nv, 6) beyond each velocity, at the beginning and at the end without contacts (tree.py)
     elastic: Ints  # (1,) whether springs keep energy
-    creep: Floats  # (2,) how fast contacts take depth back: a share of CREEP (impulses.py); weight of everything (N)
+    recovery_share: Floats  # (1,) how fast contacts take depth back: a share of RECOVERY_DEPTH (impulses.py)
+    weight: Floats  # (1,) of everything (N)
 
 
-@part
-def set_sticking(tree: Tree, motion: Motion, held: HeldRows):
+@inline
+def set_sticking(tree: Tree, motion: StepState, held: HeldRows):
     """Begin with what the velocities say: joints that move slide, those at rest stick."""
     set_axes_sticking(held)
     a = motion.vectors
@@ -108,8 +109,8 @@ def set_sticking(tree: Tree, motion: Motion, held: HeldRows):
         tree.sticks[d] = 1 if v > YIELDING else (-1 if v < -YIELDING else 0)
 
 
-@part
-def check_sticking(tree: Tree, motion: Motion, held: HeldRows):
+@inline
+def check_sticking(tree: Tree, motion: StepState, held: HeldRows):
     """Compare (3) with the velocities found; True if a joint begins to slide, or to stick."""
     a = motion.vectors
     changes = check_axes(held, a[V_NEXT])
@@ -123,8 +124,8 @@ def check_sticking(tree: Tree, motion: Motion, held: HeldRows):
     return changes
 
 
-@part
-def _set_load(tree: Tree, motion: Motion, h):
+@inline
+def _set_load(tree: Tree, motion: StepState, h):
     """Right side of (1) into CHANGE, and what it adds to the joints' inertias."""
     a, x, inertia = motion.vectors, motion.vectors[CHANGE], tree.joint_inertia
     for d in range(len(x)):
@@ -144,8 +145,8 @@ def _set_load(tree: Tree, motion: Motion, h):
         a[APPLIED, d] = u
 
 
-@part
-def _free_change(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, dense, again):
+@inline
+def _free_change(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h, dense, again):
     """V_FREE - V into V_FREE's place; again: the factors are known."""
     a, x = motion.vectors, motion.vectors[CHANGE]
     if run_bound(motion.kernels[BIAS_TORQUE]) >= 0:
@@ -176,8 +177,8 @@ def _free_change(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, de
     return FINE
 
 
-@part
-def free_velocity(scene: Scene, tree: Tree, motion: Motion, held: HeldRows, h, dense, plain, far):
+@inline
+def free_velocity(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h, dense, plain, far):
     """Velocity at the end of the step without contacts (1) into V_FREE; FINE or what is wrong.
 
     plain: without (2), (4). far: how much the step moves (m or rad).

@@ -35,8 +35,8 @@ from setsu.constraints.row_tables import RowTables, row_state, row_tables
 from setsu.constraints.system import ConstraintSystem
 from setsu.contact.factor import force_to_x, velocity_to_x, x_to_velocity
 from setsu.dynamics.catalogue import native_function
-from setsu.native.array_book import Book
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
+from setsu.native.workspace import Workspace
 
 __all__ = [
     "HELD",
@@ -134,10 +134,10 @@ def make_held_rows(system: ConstraintSystem, bearings: bool, stops: bool) -> tup
         axis_end=np.zeros((f, 2)),
         axis_place=np.zeros((2, f)),
     )
-    return HeldRows(Book(tables), Book(state), Book(_Kernels(*handles)), Book(work)), kept
+    return HeldRows(Workspace(tables), Workspace(state), Workspace(_Kernels(*handles)), Workspace(work)), kept
 
 
-@part
+@inline
 def _fill(held: HeldRows, q, v):
     """Rows and errors at a state; False for bad numbers or a surface without normal."""
     s = held.state
@@ -148,7 +148,7 @@ def _fill(held: HeldRows, q, v):
     return fill_rows(held.tables, s, held.kernels) < 0
 
 
-@part
+@inline
 def begin_rows(held: HeldRows, q, v, h):
     """Rows, goals (1) and free axes at the beginning of a step; False for bad numbers."""
     s, w, t = held.state, held.work, held.tables
@@ -167,7 +167,7 @@ def begin_rows(held: HeldRows, q, v, h):
     return True
 
 
-@part
+@inline
 def place_axes(held: HeldRows, q, v):
     """Coordinates of free axes at the end of a trial step, where there are stops."""
     w = held.work
@@ -176,7 +176,7 @@ def place_axes(held: HeldRows, q, v):
             w.axis_place[1, j] = held.state.free_coordinate[j]
 
 
-@part
+@inline
 def set_axes_sticking(held: HeldRows):
     """Begin with what the rates say: axes that move slide, those at rest stick."""
     w = held.work
@@ -185,7 +185,7 @@ def set_axes_sticking(held: HeldRows):
         w.axis_sticks[j] = 1 if r > YIELDING else (-1 if r < -YIELDING else 0)
 
 
-@part
+@inline
 def add_axes(held: HeldRows, H, load, h):
     """Add forces along free axes (3) to H and to the load (nv,) of the change of velocity."""
     w, t = held.work, held.tables
@@ -202,7 +202,7 @@ def add_axes(held: HeldRows, H, load, h):
                 H[d, e] += inertia * J[d] * J[e]
 
 
-@part
+@inline
 def check_axes(held: HeldRows, v):
     """Rates and dry friction of the axes at the end of the step; True if one begins to slide, or to stick."""
     w, changes = held.work, False
@@ -219,7 +219,7 @@ def check_axes(held: HeldRows, v):
     return changes
 
 
-@part
+@inline
 def axes_energy(held: HeldRows, q, v):
     """Energy of springs and drives along free axes (J)."""
     w, t, s, total = held.work, held.tables, held.state, 0.0
@@ -231,7 +231,7 @@ def axes_energy(held: HeldRows, q, v):
     return total
 
 
-@part
+@inline
 def axes_friction_work(held: HeldRows, h):
     """Work of dry friction and dampers along free axes in the step (J)."""
     w, t, total = held.work, held.tables, 0.0
@@ -242,7 +242,7 @@ def axes_friction_work(held: HeldRows, h):
     return total
 
 
-@part
+@inline
 def rows_work(held: HeldRows, H, parent, root, v, v_next, contacts):
     """Work of the rows in the step (J): what all impulses but those of the free motion do, less that of contacts."""
     x, y, total = held.work.mean[0], held.work.mean[1], -contacts
@@ -257,7 +257,7 @@ def rows_work(held: HeldRows, H, parent, root, v, v_next, contacts):
     return total
 
 
-@part
+@inline
 def correct_rows(held: HeldRows, q, v, h):
     """Correct the goals by the errors at q (2); return the largest error (m or rad), -1 for bad numbers."""
     s, w = held.state, held.work
@@ -271,7 +271,7 @@ def correct_rows(held: HeldRows, q, v, h):
     return worst
 
 
-@part
+@inline
 def hold_rows(held: HeldRows, H, parent, root, x, v_free):
     """v_free <- the velocity nearest to the unheld one that has the rates `goal`; `rows` orthonormal in x."""
     w = held.work

@@ -19,23 +19,23 @@ import math
 
 from setsu.contact import newton_solver
 from setsu.contact.flight import rebound
-from setsu.contact.free_motion import Motion
+from setsu.contact.free_motion import StepState
 from setsu.contact.memory import is_sliding
-from setsu.contact.scene import FREE, ROUNDS_LEFT, TURNING, TWIST, Problem
+from setsu.contact.scene import FREE, N_CONTACTS, ROUNDS_LEFT, TURNING, TWIST, Problem
 from setsu.contact.tree import Tree
 from setsu.contact.turning_friction import set_turn
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
-__all__ = ["CREEP", "set_bounces", "solve_contacts"]
+__all__ = ["RECOVERY_DEPTH", "set_bounces", "solve_contacts"]
 
 # m: how much of what the contacts' compliance lets in a step gives back at most; enough for five boxes on each other.
-CREEP = 1e-9
+RECOVERY_DEPTH = 1e-9
 
 
-@part
-def set_bounces(tree: Tree, problem: Problem, motion: Motion, first, h, slowest):
+@inline
+def set_bounces(tree: Tree, problem: Problem, motion: StepState, first, h, slowest):
     """Mark contacts that come in fast enough to bounce (2)."""
-    for index in range(first, problem.counts[0]):
+    for index in range(first, problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         reaches = first > 0 or c.gap + h * c.free[0] <= 0.0
         c.bounces = 1 if reaches and c.restitution > 0.0 and c.before[0] < -slowest else 0
@@ -44,17 +44,17 @@ def set_bounces(tree: Tree, problem: Problem, motion: Motion, first, h, slowest)
                 c.curvature[k] = c.bend[k] = 0.0
 
 
-@part
+@inline
 def _damping(c, h):
     """(5), N s/m."""
     return c.damping + c.stiffness * c.dissipation * max(0.0, -(c.gap + 0.5 * h * c.before[0]))
 
 
-@part
-def _set_shifts(tree: Tree, problem: Problem, h, part, creep, plain):
+@inline
+def _set_shifts(tree: Tree, problem: Problem, h, part, recovery, plain):
     """What the contact velocities are measured from; `part` scales restitution. Return whether any contact bounces."""
     bounces = False
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         c.shift[1], c.shift[2] = c.curvature[1] - c.surface[1], c.curvature[2] - c.surface[2]
         if c.bounces == 1:
@@ -67,24 +67,24 @@ def _set_shifts(tree: Tree, problem: Problem, h, part, creep, plain):
             c.soft = 1.0 / (0.25 * h * h * c.stiffness + 0.5 * h * _damping(c, h))
             c.shift[0] = c.soft * h * c.stiffness * c.gap + c.before[0]
         else:
-            c.shift[0] = max(-creep, c.gap) / h + c.curvature[0]
+            c.shift[0] = max(-recovery, c.gap) / h + c.curvature[0]
     return bounces
 
 
-@part
+@inline
 def _solve_with_friction(tree: Tree, problem: Problem):
     """Solve with static friction where points rest, again with kinetic friction where they turn out to slide."""
     residual, rounds, good = 0.0, 0, True
     again = True
     while again:
-        for index in range(problem.counts[0]):
+        for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
             c.friction = c.kinetic_friction if c.slides == 1 else c.static_friction
         residual, more, good = newton_solver.solve(tree, problem)
         rounds += more
         problem.counts[ROUNDS_LEFT] -= more
         again = False
-        for index in range(problem.counts[0]):
+        for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
             if c.slides == 0 and c.impulse[0] > 0.0 and is_sliding(c.velocity) == 1:
                 c.slides = 1
@@ -92,18 +92,18 @@ def _solve_with_friction(tree: Tree, problem: Problem):
     return residual, rounds, good
 
 
-@part
-def solve_contacts(tree: Tree, problem: Problem, h, creep, plain):
-    """Solve, with restitution lowered where it would raise the energy of the free motion; creep: m, taken back."""
+@inline
+def solve_contacts(tree: Tree, problem: Problem, h, recovery, plain):
+    """Solve, with restitution lowered where it would raise the energy of the free motion; recovery: m of depth."""
     part, rounds = 1.0, 0
     while True:
-        bounces = _set_shifts(tree, problem, h, part, creep, plain)
+        bounces = _set_shifts(tree, problem, h, part, recovery, plain)
         residual, more, good = _solve_with_friction(tree, problem)
         rounds += more
         if not bounces or part == 0.0:
             return residual, rounds, good
         gain = size = 0.0
-        for index in range(problem.counts[0]):
+        for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
             for k in range(3):
                 free, after = c.free[k], c.velocity[k] - c.shift[k]

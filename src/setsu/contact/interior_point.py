@@ -32,7 +32,7 @@ import math
 from setsu.contact.block_elimination import solve_round
 from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
 from setsu.contact.couple_laws import hold_couples
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["begin_interior", "interior_round"]
 
@@ -40,7 +40,7 @@ __all__ = ["begin_interior", "interior_round"]
 _NEAREST, _SAFE = 0.9, 0.995
 
 
-@part
+@inline
 def begin_interior(p: ConeProblem, eps, impulse_size, velocity_size, raised):
     """λ̂ and û from `impulse` and the velocities there, moved into their cones by at least these sizes."""
     set_velocities(p, p.impulse, eps)
@@ -61,7 +61,7 @@ def begin_interior(p: ConeProblem, eps, impulse_size, velocity_size, raised):
     _take_impulses(p)
 
 
-@part
+@inline
 def _take_impulses(p: ConeProblem):
     """λ of λ̂."""
     for index in range(p.counts[CONTACTS]):
@@ -70,14 +70,14 @@ def _take_impulses(p: ConeProblem):
         f[1], f[2] = z[1], z[2]
 
 
-@part
+@inline
 def _norm(x):
     """sqrt(x_0² - |x_t|²) of a point inside the cone."""
     t = math.sqrt(x[1] * x[1] + x[2] * x[2])
     return math.sqrt(max(x[0] - t, 1e-300) * (x[0] + t))
 
 
-@part
+@inline
 def _scale(z, s, out):
     """Scaling of a pair: out[0] = w̄, out[1] = ℓ, out[2, 0] = 1/η."""
     a, b = _norm(z), _norm(s)
@@ -90,7 +90,7 @@ def _scale(z, s, out):
     _forward(out, z, out[1])
 
 
-@part
+@inline
 def _forward(scaling, x, out):
     """out = S x."""
     w, h = scaling[0], scaling[2, 0]
@@ -101,7 +101,7 @@ def _forward(scaling, x, out):
     out[0] = first
 
 
-@part
+@inline
 def _back(scaling, x, out):
     """out = S⁻¹ x."""
     w, h = scaling[0], scaling[2, 0]
@@ -112,7 +112,7 @@ def _back(scaling, x, out):
     out[0] = first
 
 
-@part
+@inline
 def _soften(C, eps):
     """C of (6)."""
     a, b, c = 1.0 + eps * C[0, 0], eps * C[0, 1], eps * C[0, 2]
@@ -132,7 +132,7 @@ def _soften(C, eps):
         )
 
 
-@part
+@inline
 def _soften_rest(C, e, eps):
     """e of (6) with the C of (6): (1 + ε C)⁻¹ = 1 - ε (1 + ε C)⁻¹ C."""
     x, y, z = e[0], e[1], e[2]
@@ -140,7 +140,7 @@ def _soften_rest(C, e, eps):
         e[k] -= eps * (C[k, 0] * x + C[k, 1] * y + C[k, 2] * z)
 
 
-@part
+@inline
 def _direction(s, raised):
     """d of (3), zero where the shift is none."""
     t = math.sqrt(s[1] * s[1] + s[2] * s[2])
@@ -149,14 +149,14 @@ def _direction(s, raised):
     return s[1] / t, s[2] / t
 
 
-@part
+@inline
 def _error(v, s, mu, raised):
     """r (1)."""
     t = math.sqrt(s[1] * s[1] + s[2] * s[2]) if raised else 0.0
     return v[0] + t - s[0], mu * v[1] - s[1], mu * v[2] - s[2]
 
 
-@part
+@inline
 def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
     """C and e (5), (6) of all contacts; target: σ τ; corrects: the predictor stands in the changes, C is there."""
     for index in range(p.counts[CONTACTS]):
@@ -209,7 +209,7 @@ def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
         _soften_rest(C, e, damping)
 
 
-@part
+@inline
 def _take_changes(p: ConeProblem, damping, raised):
     """δλ̂ and δû (3) of δλ; return the longest step that stays inside."""
     longest = math.inf
@@ -231,7 +231,7 @@ def _take_changes(p: ConeProblem, damping, raised):
     return longest
 
 
-@part
+@inline
 def _reach(x, d):
     """The longest step along d that stays in the cone."""
     c = _norm(x)
@@ -253,7 +253,7 @@ def _reach(x, d):
     return t
 
 
-@part
+@inline
 def _mean_product(p: ConeProblem, length):
     """τ after a part of the step."""
     total = 0.0
@@ -264,7 +264,7 @@ def _mean_product(p: ConeProblem, length):
     return total / p.counts[CONTACTS]
 
 
-@part
+@inline
 def interior_round(p: ConeProblem, used, eps, damping, raised):
     """One round from λ̂, û and the velocities; `impulse` and `velocity` follow. Return (τ, length), length 0: failed."""
     for index in range(p.counts[CONTACTS]):

@@ -20,39 +20,39 @@ import math
 
 from setsu.contact.articulated import set_root
 from setsu.contact.cone_problem import CONTACTS, NODES, NONE, ROWS, SIZE, ConeProblem
-from setsu.contact.scene import FREE, Problem
+from setsu.contact.scene import DENSE, FREE, N_BODIES, N_CONTACTS, Problem
 from setsu.contact.tree import Tree
 from setsu.contact.turning_friction import couple_size, set_turn
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["find_islands", "gather", "has_pairs", "set_roots", "take_couples"]
 
 
-@part
+@inline
 def has_pairs(problem: Problem):
     """Whether bodies touch each other."""
     found = False
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         found = found or problem.contacts[index].hub_b >= 0
     return found
 
 
-@part
+@inline
 def set_roots(tree: Tree, problem: Problem):
     """X of all bodies in contact, unless dense.py has done it."""
-    if problem.counts[3] == 0:
-        for k in range(problem.counts[1]):
+    if problem.counts[DENSE] == 0:
+        for k in range(problem.counts[N_BODIES]):
             body = problem.bodies[k]
             set_root(tree, tree.last[body], body >= len(tree.masses), problem.root[k])
 
 
-@part
-def _tree_of(tree: Tree, problem: Problem, hub):
+@inline
+def _tree_of(tree: Tree, problem: Problem, contact_body):
     """Number of the tree of a body in contact; 0 where rows make all one."""
-    return 0 if problem.counts[3] == 1 else tree.root[tree.last[problem.bodies[hub]]]
+    return 0 if problem.counts[DENSE] == 1 else tree.root[tree.last[problem.bodies[contact_body]]]
 
 
-@part
+@inline
 def _stands_for(p: ConeProblem, k):
     """The tree that stands for the island of a tree."""
     while p.group[k] != k:
@@ -61,10 +61,10 @@ def _stands_for(p: ConeProblem, k):
     return k
 
 
-@part
+@inline
 def find_islands(tree: Tree, problem: Problem):
     """Write the contacts to `members`, island after island; return how many islands."""
-    p, n = problem.cones, problem.counts[0]
+    p, n = problem.cones, problem.counts[N_CONTACTS]
     for k in range(len(p.group)):
         p.group[k] = k
         p.node[k] = NONE
@@ -100,21 +100,21 @@ def find_islands(tree: Tree, problem: Problem):
     return count
 
 
-@part
-def _enter(tree: Tree, problem: Problem, hub):
+@inline
+def _enter(tree: Tree, problem: Problem, contact_body):
     """Node of a body in contact, made when it is new."""
     p = problem.cones
-    k = _tree_of(tree, problem, hub)
+    k = _tree_of(tree, problem, contact_body)
     node = p.node[k]
     if node == NONE:
         node = p.counts[NODES]
         p.counts[NODES] = node + 1
         p.node[k] = node
-        p.node_size[node] = problem.root.shape[2] if problem.counts[3] == 1 else tree.size[k]
+        p.node_size[node] = problem.root.shape[2] if problem.counts[DENSE] == 1 else tree.size[k]
     return node
 
 
-@part
+@inline
 def _add_jacobian(E, r, X, sign, K, o, m, n):
     """K at o (3, n) += sign · P_iᵀ X (1), X (6, m)."""
     for d in range(m):
@@ -126,13 +126,13 @@ def _add_jacobian(E, r, X, sign, K, o, m, n):
         K[o + 2 * n + d] += E[2, 0] * x + E[2, 1] * y + E[2, 2] * z
 
 
-@part
-def _columns(tree: Tree, problem: Problem, hub):
+@inline
+def _columns(tree: Tree, problem: Problem, contact_body):
     """Columns of X of a body."""
-    return problem.root.shape[2] if problem.counts[3] == 1 else tree.size[_tree_of(tree, problem, hub)]
+    return problem.root.shape[2] if problem.counts[DENSE] == 1 else tree.size[_tree_of(tree, problem, contact_body)]
 
 
-@part
+@inline
 def _enter_all(tree: Tree, problem: Problem, first, last):
     """Nodes of the contacts `first` to `last`, with a further velocity for each soft one (2)."""
     p = problem.cones
@@ -151,7 +151,7 @@ def _enter_all(tree: Tree, problem: Problem, first, last):
         p.counts[SIZE] += p.node_size[node]
 
 
-@part
+@inline
 def _add_turning(E, X, sign, size, K, o, m, n):
     """K at o (3, n) += sign · s E X_ω (3), X (6, m); size (2,): s about the normal, about the tangents."""
     for d in range(m):
@@ -160,7 +160,7 @@ def _add_turning(E, X, sign, size, K, o, m, n):
             K[o + k * n + d] += size[min(k, 1)] * (E[k, 0] * x + E[k, 1] * y + E[k, 2] * z)
 
 
-@part
+@inline
 def _gather_couples(tree: Tree, problem: Problem, first, last, used):
     """Rows of the couples; used: how much of `jacobian` the contacts take."""
     p, row = problem.cones, last - first
@@ -195,7 +195,7 @@ def _gather_couples(tree: Tree, problem: Problem, first, last, used):
     p.counts[ROWS] = row
 
 
-@part
+@inline
 def take_couples(problem: Problem, first):
     """Couples of the contacts from `first` of `members` on, from the rows of the island just solved."""
     p = problem.cones
@@ -205,7 +205,7 @@ def take_couples(problem: Problem, first):
             c.couple[k] = couple_size(c, k > 0) * p.impulse[row, k]
 
 
-@part
+@inline
 def gather(tree: Tree, problem: Problem, first, last, turning):
     """Fill the ConeProblem with the contacts `first` to `last` of `members`, impulses to start from included.
 

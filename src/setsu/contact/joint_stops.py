@@ -22,20 +22,20 @@ from __future__ import annotations
 import math
 
 from setsu.contact.held_rows import HeldRows, place_axes
-from setsu.contact.scene import STOP, Problem, Scene
-from setsu.native.control_flow import part
+from setsu.contact.scene import N_CONTACTS, STOP, Problem, Scene
+from setsu.native.control_flow import inline
 
 __all__ = ["bend_of_stop", "find_stops", "recall_stop", "remember_stops", "set_stop_gaps", "stop_gap"]
 
 
-@part
+@inline
 def stop_gap(scene: Scene, stop, q, x):
     """(1), m; x: coordinates of the free axes of joints that close loops."""
     s = scene.stops[stop]
     return s.sign * s.lever * ((x[s.axis] if s.axis >= 0 else q[s.coordinate]) - s.limit)
 
 
-@part
+@inline
 def _rate(held: HeldRows, s, v):
     """dq/dt of a joint with stops."""
     if s.axis < 0:
@@ -46,10 +46,10 @@ def _rate(held: HeldRows, s, v):
     return total
 
 
-@part
+@inline
 def _add(scene: Scene, problem: Problem, stop, gap):
-    index, s = problem.counts[0], scene.stops[stop]
-    problem.counts[0] = index + 1
+    index, s = problem.counts[N_CONTACTS], scene.stops[stop]
+    problem.counts[N_CONTACTS] = index + 1
     s.listed = 1
     c = problem.contacts[index]
     c.point, c.face, c.body_a, c.body_b, c.gap = STOP, stop, s.body, -1, gap
@@ -64,10 +64,10 @@ def _add(scene: Scene, problem: Problem, stop, gap):
     c.axes[0, 0] = s.sign * s.lever
 
 
-@part
+@inline
 def find_stops(scene: Scene, problem: Problem, held: HeldRows, q, q_next, v, h, reach, first):
     """Add stops that a step with velocity v, or to q_next if it is not the first look, reaches; return how many."""
-    before, places = problem.counts[0], held.work.axis_place
+    before, places = problem.counts[N_CONTACTS], held.work.axis_place
     if not first:
         place_axes(held, q_next, v)
     for stop in range(len(scene.stops)):
@@ -82,10 +82,10 @@ def find_stops(scene: Scene, problem: Problem, held: HeldRows, q, q_next, v, h, 
         ahead = gap + h * s.sign * s.lever * _rate(held, s, v) if first else stop_gap(scene, stop, q_next, places[1])
         if ahead < -reach or (first and gap <= reach):
             _add(scene, problem, stop, gap)
-    return problem.counts[0] - before
+    return problem.counts[N_CONTACTS] - before
 
 
-@part
+@inline
 def bend_of_stop(scene: Scene, held: HeldRows, c, q_next, h):
     """Take the bend of a loop joint's way in a trial step into account; return what is left of (2), m.
 
@@ -96,17 +96,17 @@ def bend_of_stop(scene: Scene, held: HeldRows, c, q_next, h):
     return abs(gap) if c.impulse[0] > 0.0 else -gap
 
 
-@part
+@inline
 def set_stop_gaps(scene: Scene, problem: Problem, held: HeldRows, q_next, v):
     """Gaps after the step, m."""
     place_axes(held, q_next, v)
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point == STOP:
             c.gap_next = stop_gap(scene, c.face, q_next, held.work.axis_place[1])
 
 
-@part
+@inline
 def recall_stop(scene: Scene, c):
     """Start from the impulse of the step before."""
     c.slides, c.impulse[0], c.impulse[1], c.impulse[2] = 0, scene.stops[c.face].impulse, 0.0, 0.0
@@ -114,12 +114,12 @@ def recall_stop(scene: Scene, c):
         c.curvature[k] = c.bend[k] = 0.0
 
 
-@part
+@inline
 def remember_stops(scene: Scene, problem: Problem):
     """Keep the impulses of this step."""
     for stop in range(len(scene.stops)):
         scene.stops[stop].impulse = 0.0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point == STOP and c.impulse[0] > 0.0:
             scene.stops[c.face].impulse = c.impulse[0]

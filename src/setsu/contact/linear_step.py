@@ -18,14 +18,14 @@ from setsu.contact.articulated import STIFF_FACTOR, factor_stiff, sweep
 from setsu.contact.cone_problem import solve_one_round
 from setsu.contact.islands import gather, has_pairs, set_roots
 from setsu.contact.problem import add_wrench, set_velocity
-from setsu.contact.scene import LOAD, SOLUTION, Problem
+from setsu.contact.scene import DENSE, LOAD, N_BODIES, N_CONTACTS, SOLUTION, Problem
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["linear_step"]
 
 
-@part
+@inline
 def _add_stiffness(problem: Problem, index):
     """S += P C Pᵀ (1)."""
     c = problem.contacts[index]
@@ -55,7 +55,7 @@ def _add_stiffness(problem: Problem, index):
             _add_row(S, 4, -x, a0, a1, a2, m0, m1, m2)
 
 
-@part
+@inline
 def _add_row(S, i, f, a0, a1, a2, m0, m1, m2):
     S[i, 0] += f * a0
     S[i, 1] += f * a1
@@ -65,32 +65,32 @@ def _add_row(S, i, f, a0, a1, a2, m0, m1, m2):
     S[i, 5] += f * m2
 
 
-@part
+@inline
 def linear_step(tree: Tree, problem: Problem):
     """Fill `change` with δλ from C and e of all contacts (1), (2); False when the linear system is singular."""
-    if problem.counts[3] == 1 or has_pairs(problem):
+    if problem.counts[DENSE] == 1 or has_pairs(problem):
         return _step_by_blocks(tree, problem)
-    n, vectors = problem.counts[1], problem.vectors
+    n, vectors = problem.counts[N_BODIES], problem.vectors
     for k in range(n):
         for i in range(6):
             vectors[LOAD, 6 * k + i] = 0.0
             for j in range(6):
                 problem.stiffness[k, i, j] = 0.0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         add_wrench(problem, index, c.rest[0], c.rest[1], c.rest[2], LOAD)
         if c.ratio[0, 0] != 0.0:
             _add_stiffness(problem, index)
-    if not factor_stiff(tree, problem.stiffness, problem.bodies, problem.hub, n):
+    if not factor_stiff(tree, problem.stiffness, problem.bodies, problem.contact_index, n):
         return False
-    sweep(tree, vectors[LOAD], problem.bodies, problem.hub, n, STIFF_FACTOR)
+    sweep(tree, vectors[LOAD], problem.bodies, problem.contact_index, n, STIFF_FACTOR)
     for k in range(n):
         d = tree.last[problem.bodies[k]]
         for i in range(6):
             vectors[SOLUTION, 6 * k + i] = tree.twists[d, i]
         if problem.bodies[k] >= len(tree.masses):
             vectors[SOLUTION, 6 * k] = tree.change[d]
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         C, e, u, change = c.ratio, c.rest, c.slope, c.change
         set_velocity(problem, index, SOLUTION, u)
@@ -99,10 +99,10 @@ def linear_step(tree: Tree, problem: Problem):
     return True
 
 
-@part
+@inline
 def _step_by_blocks(tree: Tree, problem: Problem):
     """The same for all contacts as one island."""
-    p, n = problem.cones, problem.counts[0]
+    p, n = problem.cones, problem.counts[N_CONTACTS]
     for index in range(n):
         p.members[index] = index
     set_roots(tree, problem)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 from setsu.contact.joint_stops import recall_stop, remember_stops
-from setsu.contact.scene import STOP, Problem, Scene
-from setsu.native.control_flow import part
+from setsu.contact.scene import N_CONTACTS, N_PAIRS, PAIRS_KEPT, POINTS_KEPT, STOP, Problem, Scene
+from setsu.native.control_flow import inline
 
 __all__ = ["is_sliding", "keep_impulses", "recall", "remember"]
 
@@ -20,19 +20,19 @@ __all__ = ["is_sliding", "keep_impulses", "recall", "remember"]
 _STICKING = 1e-7
 
 
-@part
+@inline
 def is_sliding(v):
     """1 if a contact velocity (normal, two tangents) slides, else 0."""
     return 1 if v[1] * v[1] + v[2] * v[2] > _STICKING * _STICKING else 0
 
 
-@part
+@inline
 def recall(scene: Scene, problem: Problem, first):
     """Start impulses, sliding and curvature of the contacts from `first` on from what their points remember."""
     if first == 0:
-        for k in range(problem.counts[5]):
+        for k in range(problem.counts[PAIRS_KEPT]):
             problem.kept[k].taken = 0
-    for index in range(first, problem.counts[0]):
+    for index in range(first, problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         known = -1
         if c.point >= 0:
@@ -61,10 +61,10 @@ def recall(scene: Scene, problem: Problem, first):
                 c.curvature[k] += p.bend[known, k] - p.former[known, k]
 
 
-@part
+@inline
 def keep_impulses(scene: Scene, problem: Problem):
     """Before a step is taken again: remember the impulses found so far, as a start, and nothing else."""
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
@@ -73,8 +73,8 @@ def keep_impulses(scene: Scene, problem: Problem):
             slot += 1
         if p.face[slot] < 0:
             if slot == 0:
-                problem.remembered[problem.counts[4]] = c.point
-                problem.counts[4] += 1
+                problem.remembered[problem.counts[POINTS_KEPT]] = c.point
+                problem.counts[POINTS_KEPT] += 1
             p.face[slot], p.slides[slot], p.steps[slot] = c.face, c.slides, 0
             for k in range(3):
                 p.bend[slot, k] = p.former[slot, k] = 0.0
@@ -84,14 +84,14 @@ def keep_impulses(scene: Scene, problem: Problem):
     _remember_pairs(problem)
 
 
-@part
+@inline
 def remember(scene: Scene, problem: Problem):
     """Keep what closed contacts did, and forget the rest."""
-    for n in range(problem.counts[4]):
+    for n in range(problem.counts[POINTS_KEPT]):
         p = scene.points[problem.remembered[n]]
         p.face[0] = p.face[1] = p.face[2] = -1
     count = 0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
@@ -107,12 +107,12 @@ def remember(scene: Scene, problem: Problem):
             p.impulse[free, k], p.couple[free, k] = c.impulse[k], c.couple[k]
             p.former[free, k] = c.former[k]
             p.bend[free, k] = c.bend[k]
-    problem.counts[4] = count
+    problem.counts[POINTS_KEPT] = count
     _remember_pairs(problem)
     remember_stops(scene, problem)
 
 
-@part
+@inline
 def _recall_pair(problem: Problem, c):
     """Start impulse of a contact between bodies: that of the nearest one of the same shapes in the step before that no
     other contact has taken, turned into its axes."""
@@ -136,15 +136,15 @@ def _recall_pair(problem: Problem, c):
             c.couple[k] = E[0] * t[0] + E[1] * t[1] + E[2] * t[2]
 
 
-@part
+@inline
 def _remember_pairs(problem: Problem):
     """Keep what contacts between bodies did, and where; also of those that did not press, which are to find themselves
     in the next step, not the impulse of a neighbour."""
     buckets, count = len(problem.bucket), 0
-    for k in range(problem.counts[5]):
+    for k in range(problem.counts[PAIRS_KEPT]):
         problem.bucket[problem.kept[k].shapes % buckets] = -1
-    if problem.counts[2] > 0:
-        for index in range(problem.counts[0]):
+    if problem.counts[N_PAIRS] > 0:
+        for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
             if c.point == -1:
                 kept, f, t, E = problem.kept[count], c.impulse, c.couple, c.axes
@@ -159,4 +159,4 @@ def _remember_pairs(problem: Problem):
         place = problem.kept[k].shapes % buckets
         problem.kept[k].next = problem.bucket[place]
         problem.bucket[place] = k
-    problem.counts[5] = count
+    problem.counts[PAIRS_KEPT] = count

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 
 from setsu.contact.convex_tables import ConvexShapes
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["list_near"]
 
 
-@part
+@inline
 def _set_boxes(tables: ConvexShapes, margin, h):
     """Boxes around the shapes, half of the margin (m) and their ways in two steps of h (s) included; longest axis."""
     low = (math.inf, math.inf, math.inf)
@@ -35,7 +35,7 @@ def _set_boxes(tables: ConvexShapes, margin, h):
     return 0 if x >= y and x >= z else 1 if y >= z else 2
 
 
-@part
+@inline
 def _sort(tables: ConvexShapes, axis):
     """Order of the shapes by where their boxes begin, equal ones by number: unique, however it was before."""
     order, boxes = tables.order, tables.boxes
@@ -51,7 +51,7 @@ def _sort(tables: ConvexShapes, axis):
         order[place] = shape
 
 
-@part
+@inline
 def _sort_numbers(values, count):
     """Sort the first `count` numbers (Shell 1959)."""
     gap = 1
@@ -67,7 +67,7 @@ def _sort_numbers(values, count):
             values[place] = value
 
 
-@part
+@inline
 def list_near(tables: ConvexShapes, margin, h):
     """Write the numbers of pairs whose boxes overlap to `near`, in order; return how many."""
     n, boxes, order = tables.ground_start[0], tables.boxes, tables.order

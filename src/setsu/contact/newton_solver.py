@@ -31,9 +31,9 @@ from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem, set_velociti
 from setsu.contact.islands import find_islands, gather, has_pairs, set_roots, take_couples
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
-from setsu.contact.scene import ROUNDS_LEFT, SOFT, TURNING, TWIST, Problem
+from setsu.contact.scene import DENSE, N_CONTACTS, ROUNDS_LEFT, SOFT, TURNING, TWIST, Problem
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["forget_solution", "set_trial", "solve", "take_trial"]
 
@@ -47,12 +47,12 @@ _BOLD = 6
 _UNKNOWN = -1.0
 
 
-@part
+@inline
 def _residual(tree: Tree, problem: Problem, eps):
     """Velocities and F for the trial impulses; return its largest entry (N s)."""
     set_twists(tree, problem)
     worst = 0.0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         set_velocity(problem, index, TWIST, c.velocity)
         for k in range(3):
@@ -62,37 +62,37 @@ def _residual(tree: Tree, problem: Problem, eps):
     return worst
 
 
-@part
+@inline
 def set_trial(problem: Problem, length):
     """trial = impulse + length · change."""
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         for k in range(3):
             c.trial[k] = c.impulse[k] + length * c.change[k]
 
 
-@part
+@inline
 def take_trial(problem: Problem):
     """impulse = trial."""
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.trial[k]
 
 
-@part
+@inline
 def _newton(tree: Tree, problem: Problem, eps, goal, most):
     """Full Newton steps on all trees at once from `impulse` until |F| <= goal (N s); return (|F|, rounds)."""
     set_trial(problem, 0.0)
     worst, rounds = _residual(tree, problem, eps), 0
     while worst > goal and rounds < most:
         rounds += 1
-        for index in range(problem.counts[0]):
+        for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
             law_blocks(c.impulse, c.velocity, c.scale, c.friction, eps, c.ratio, c.rest, c.slide)
         if not linear_step(tree, problem):
             break
-        for index in range(problem.counts[0]):
+        for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
             follow_normal(c.ratio, c.slide, c.slope, c.change)
         set_trial(problem, 1.0)
@@ -101,7 +101,7 @@ def _newton(tree: Tree, problem: Problem, eps, goal, most):
     return worst, rounds
 
 
-@part
+@inline
 def _gives_way(p: ConeProblem, eps):
     """Whether the compliance lets contacts in at a speed that counts beside those of the problem."""
     largest = speed = 0.0
@@ -111,7 +111,7 @@ def _gives_way(p: ConeProblem, eps):
     return eps * largest > _GIVEN_WAY * speed
 
 
-@part
+@inline
 def _harden(p: ConeProblem, eps, residual, most):
     """Solve the island again with less compliance; return (residual, rounds) of the last solution that converged."""
     rounds = 0
@@ -131,7 +131,7 @@ def _harden(p: ConeProblem, eps, residual, most):
     return residual, rounds
 
 
-@part
+@inline
 def _known(problem: Problem, first, last):
     """Residual of an island that is asked for what it was asked for in the solve before, else _UNKNOWN."""
     p = problem.cones
@@ -146,7 +146,7 @@ def _known(problem: Problem, first, last):
     return residual
 
 
-@part
+@inline
 def _solve_islands(tree: Tree, problem: Problem, most):
     """Island by island; return (largest residual, most rounds, whether all converged). most: rounds for each."""
     p = problem.cones
@@ -179,23 +179,23 @@ def _solve_islands(tree: Tree, problem: Problem, most):
     return residual, rounds, good
 
 
-@part
+@inline
 def forget_solution(problem: Problem):
     """Impulses are not those of the last solve any more: every island is solved next time."""
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         problem.contacts[index].certified = _UNKNOWN
 
 
-@part
+@inline
 def solve(tree: Tree, problem: Problem):
     """Find the impulses; `shift`, `friction` and a start in `impulse` are given. Return (residual, rounds, converged).
 
     The residual is in parts of the largest impulse at hand. WRENCH and TWIST are those of the result. At most
     counts[ROUNDS_LEFT] rounds.
     """
-    count, most, rounds = problem.counts[0], problem.counts[ROUNDS_LEFT], 0
+    count, most, rounds = problem.counts[N_CONTACTS], problem.counts[ROUNDS_LEFT], 0
     apart = problem.counts[SOFT] > 0 or problem.counts[TURNING] > 0
-    if problem.counts[3] == 0 and not apart and not has_pairs(problem):
+    if problem.counts[DENSE] == 0 and not apart and not has_pairs(problem):
         unit, largest = 0.0, 1e-300
         for index in range(count):
             c = problem.contacts[index]

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from setsu.contact.convex_tables import ConvexShapes
 from setsu.contact.pair_detection import find_now
-from setsu.contact.scene import Problem
+from setsu.contact.scene import N_PAIRS, Problem
 from setsu.contact.shape_pairs import ShapePairs
 from setsu.dynamics import body_poses
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Free, Mechanism
 
-__all__ = ["settle_overlaps"]
+__all__ = ["drop_overlaps"]
 
 Floats = NDArray[np.float64]
 
@@ -29,13 +29,18 @@ Floats = NDArray[np.float64]
 _DEEP, _PART, _IN_GROUND = 1e-4, 0.01, 1e-3
 
 
-def settle_overlaps(
-    mechanism: Mechanism, pairs: ShapePairs, tables: ConvexShapes, books: tuple[Any, Any], problem: Problem, q: Floats
+def drop_overlaps(
+    mechanism: Mechanism,
+    pairs: ShapePairs,
+    tables: ConvexShapes,
+    workspaces: tuple[Any, Any],
+    problem: Problem,
+    q: Floats,
 ) -> None:
-    """Refuse overlaps at q (nq,), or take their pairs out of `tables`; books: tables and problem for compiled code."""
+    """Refuse overlaps at q (nq,), or take their pairs out of `tables`; workspaces: of tables and problem."""
     if not len(tables.shapes):
         return
-    deep, ground = _depths(mechanism, tables, books, problem, q)
+    deep, ground = _depths(mechanism, tables, workspaces, problem, q)
     if ground is not None:
         body, depth = ground
         raise InputError(
@@ -44,7 +49,7 @@ def settle_overlaps(
         )
     if not deep:
         return
-    always, _ = _depths(mechanism, tables, books, problem, mechanism.neutral())
+    always, _ = _depths(mechanism, tables, workspaces, problem, mechanism.neutral())
     # By bodies: a link made of several shapes may meet its neighbour with another one here.
     by_construction = {pairs.log[number] for number in always if _belong_together(mechanism, pairs, number)}
     left_out = []
@@ -69,13 +74,13 @@ def settle_overlaps(
 
 
 def _depths(
-    m: Mechanism, tables: ConvexShapes, books: tuple[Any, Any], problem: Problem, q: Floats
+    m: Mechanism, tables: ConvexShapes, workspaces: tuple[Any, Any], problem: Problem, q: Floats
 ) -> tuple[dict[int, float], tuple[int, float] | None]:
     """How deep (m) pairs of shapes overlap that do so too much, by number; and the body deepest in the ground."""
     tables.velocities[:] = 0.0
-    find_now(*books, np.ascontiguousarray(body_poses(m, q)))
-    found = problem.pairs[: problem.counts[2]]
-    problem.counts[2] = 0
+    find_now(*workspaces, np.ascontiguousarray(body_poses(m, q)))
+    found = problem.pairs[: problem.counts[N_PAIRS]]
+    problem.counts[N_PAIRS] = 0
     deep: dict[int, float] = {}
     ground = None
     for row in found:

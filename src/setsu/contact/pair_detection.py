@@ -33,11 +33,11 @@ from setsu.contact.convex_manifold import set_manifold
 from setsu.contact.convex_support import forget, support, supporting_face
 from setsu.contact.convex_tables import BOUNDED, BOX, HULL, SEGMENT, WITHOUT_END, ConvexShapes
 from setsu.contact.detection import combine, copy_material, near_polygons
-from setsu.contact.free_motion import Motion
+from setsu.contact.free_motion import StepState
 from setsu.contact.near_pairs import list_near
-from setsu.contact.scene import FEW_ROUNDS, ROUNDS_LEFT, Problem
+from setsu.contact.scene import FEW_ROUNDS, N_PAIRS, OVERFLOW, ROUNDS_LEFT, Problem
 from setsu.contact.shape_pairs import EDGES, MARGIN, PLANES
-from setsu.native.control_flow import compiled, part
+from setsu.native.control_flow import inline, jit
 
 __all__ = ["find_missed", "find_now", "find_pairs", "look_at", "meet", "place_shapes"]
 
@@ -51,7 +51,7 @@ _KEPT, _MANY, _NEAR = 16, 48, 1e-4
 _ON_EDGE, _LEANING = 1e-7, 1e-6
 
 
-@part
+@inline
 def place_shapes(tables: ConvexShapes, poses, velocities):
     """Poses of all shapes in the world, and how fast they are, from those of the bodies (n, 4, 4) and (n, 6)."""
     for k in range(tables.ground_start[0]):
@@ -68,7 +68,7 @@ def place_shapes(tables: ConvexShapes, poses, velocities):
         s.speed = moving + turning * s.farthest
 
 
-@part
+@inline
 def meet(tables: ConvexShapes, A, B, margin):
     """Write the points where two placed shapes meet to `found`, seen from A's centre.
 
@@ -85,7 +85,7 @@ def meet(tables: ConvexShapes, A, B, margin):
     return set_manifold(tables, A, B, tx, ty, tz, nx, ny, nz, gap, margin, True), nx, ny, nz, gap
 
 
-@part
+@inline
 def _separation(tables: ConvexShapes, A, B, tx, ty, tz, margin):
     """FAR, or whether the cores are apart, the normal from A to B and the gap (m); nearest points into `nearest`."""
     forget(tables, A)
@@ -102,7 +102,7 @@ def _separation(tables: ConvexShapes, A, B, tx, ty, tz, margin):
     return status, -v[0] / distance, -v[1] / distance, -v[2] / distance, distance - radii
 
 
-@part
+@inline
 def _leans_too_far(tables: ConvexShapes, polygon, nx, ny, nz):
     """Whether (1) does not hold for n at the polygon's nearest point."""
     g, p, o = tables.ground[polygon], tables.nearest[1], tables.shapes[tables.ground_start[0] + polygon].place
@@ -116,7 +116,7 @@ def _leans_too_far(tables: ConvexShapes, polygon, nx, ny, nz):
     return False
 
 
-@part
+@inline
 def _meet_polygon(tables: ConvexShapes, polygon, B, margin):
     """`meet` of a polygon of the ground and a shape (1), (2)."""
     A = tables.ground_start[0] + polygon
@@ -146,7 +146,7 @@ def _meet_polygon(tables: ConvexShapes, polygon, B, margin):
     return set_manifold(tables, A, B, tx, ty, tz, nx, ny, nz, gap, margin, True), nx, ny, nz
 
 
-@part
+@inline
 def _is_over(tables: ConvexShapes, polygon, x, y, z):
     """Whether a place lies within the edges of a polygon."""
     g = tables.ground[polygon]
@@ -157,7 +157,7 @@ def _is_over(tables: ConvexShapes, polygon, x, y, z):
     return True
 
 
-@part
+@inline
 def _meet_plane(tables: ConvexShapes, polygon, B, margin):
     """`meet` of a plane without end and a shape: corners of what is turned towards it, and the point deepest in it."""
     A = tables.ground_start[0] + polygon
@@ -187,7 +187,7 @@ def _meet_plane(tables: ConvexShapes, polygon, B, margin):
     return count, N[0], N[1], N[2]
 
 
-@part
+@inline
 def _put(tables: ConvexShapes, k, x, y, z, N, height, radius):
     """Contact k: half way between the plane and what is `height` (m) above it."""
     f, down = tables.found[k], radius + 0.5 * height
@@ -195,7 +195,7 @@ def _put(tables: ConvexShapes, k, x, y, z, N, height, radius):
     f.position[0], f.position[1], f.position[2] = x - down * N[0], y - down * N[1], z - down * N[2]
 
 
-@part
+@inline
 def _is_corner(tables: ConvexShapes, B, x, y, z, near):
     """Whether a place is within `near` (m) of a corner of a shape, or of an end of a capsule."""
     s = tables.shapes[B]
@@ -219,21 +219,21 @@ def _is_corner(tables: ConvexShapes, B, x, y, z, near):
     return True
 
 
-@compiled
+@jit
 def look_at(tables: ConvexShapes, A, B, margin, out):
     """`meet` for Python: normal and gap to `out` (4,); return how many points."""
     count, out[0], out[1], out[2], out[3] = meet(tables, A, B, margin)
     return count
 
 
-@compiled
+@jit
 def find_now(tables: ConvexShapes, problem: Problem, poses):
     """`find_pairs` for Python, for bodies at rest at poses (n, 4, 4)."""
     place_shapes(tables, poses, tables.velocities)
     find_pairs(tables, problem, 0.0)
 
 
-@part
+@inline
 def _note(tables: ConvexShapes, problem: Problem, total, count, A, B, number, log, nx, ny, nz, faced):
     """Write the points just found to problem.pairs, from `total` on; return how many there are then.
 
@@ -246,7 +246,7 @@ def _note(tables: ConvexShapes, problem: Problem, total, count, A, B, number, lo
         if faced and _is_corner(tables, B, x, y, z, 0.5 * abs(found.gap) + _ON_EDGE):
             continue
         if total == len(problem.pairs):
-            problem.counts[7] = 1
+            problem.counts[OVERFLOW] = 1
             return total
         out = problem.pairs[total]
         # The normal points from the first shape to the second: the second is body a of the contact.
@@ -260,7 +260,7 @@ def _note(tables: ConvexShapes, problem: Problem, total, count, A, B, number, lo
     return total
 
 
-@part
+@inline
 def find_pairs(tables: ConvexShapes, problem: Problem, h):
     """List the contacts between the placed shapes for a step of length h (s) in problem.pairs."""
     total = 0
@@ -278,10 +278,10 @@ def find_pairs(tables: ConvexShapes, problem: Problem, h):
         for B in range(tables.ground_start[0]):
             if tables.shapes[B].ground > 0:
                 total = _find_ground(tables, problem, total, B, h, MARGIN)
-    problem.counts[2] = total
+    problem.counts[N_PAIRS] = total
 
 
-@part
+@inline
 def _find_ground(tables: ConvexShapes, problem: Problem, total, B, h, least):
     """Add the contacts of a shape with the polygons of the ground; return how many contacts there are then.
 
@@ -310,7 +310,7 @@ def _find_ground(tables: ConvexShapes, problem: Problem, total, B, h, least):
     return _thin_out(tables, problem, first, total, b.reach)
 
 
-@part
+@inline
 def _thin_out(tables: ConvexShapes, problem: Problem, first, total, size):
     """Keep at most _KEPT of the contacts from `first` on: the deepest, then those farthest from the ones kept.
 
@@ -342,13 +342,13 @@ def _thin_out(tables: ConvexShapes, problem: Problem, first, total, size):
     return first + _KEPT
 
 
-@part
-def find_missed(tables: ConvexShapes, problem: Problem, motion: Motion, h):
+@inline
+def find_missed(tables: ConvexShapes, problem: Problem, motion: StepState, h):
     """Add contacts where shapes overlap at the end of the step just tried (3); return how many."""
     if problem.counts[ROUNDS_LEFT] < FEW_ROUNDS:
         return 0
     place_shapes(tables, motion.poses_next, tables.velocities)
-    first = total = problem.counts[2]
+    first = total = problem.counts[N_PAIRS]
     for place in range(list_near(tables, 0.0, 0.0)):
         k = tables.near[place]
         pair = tables.pairs[k]
@@ -370,11 +370,11 @@ def find_missed(tables: ConvexShapes, problem: Problem, motion: Motion, h):
             _copy_pair(problem.pairs[k], problem.pairs[count])
             _bring_back(problem.pairs[count], motion)
             count += 1
-    problem.counts[2] = count
+    problem.counts[N_PAIRS] = count
     return count - first
 
 
-@part
+@inline
 def _copy_pair(source, target):
     target.body_a, target.body_b, target.shapes, target.log = source.body_a, source.body_b, source.shapes, source.log
     target.gap = source.gap
@@ -384,8 +384,8 @@ def _copy_pair(source, target):
         target.surface[i] = source.surface[i]
 
 
-@part
-def _bring_back(pair, motion: Motion):
+@inline
+def _bring_back(pair, motion: StepState):
     """Gap and place of a contact at the end of a step as seen from its beginning (3)."""
     p, n = pair.position, pair.normal
     x, y, z = _moved(motion, pair.body_a, p[0], p[1], p[2])
@@ -400,8 +400,8 @@ def _bring_back(pair, motion: Motion):
     p[2] -= wz
 
 
-@part
-def _moved(motion: Motion, body, x, y, z):
+@inline
+def _moved(motion: StepState, body, x, y, z):
     """How far the point of a body that is at x y z at the end of the step came in it."""
     S, T = motion.poses_next[body], motion.poses_start[body]
     dx, dy, dz = x - S[0, 3], y - S[1, 3], z - S[2, 3]

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact.scene import Problem
-from setsu.native.control_flow import part
+from setsu.contact.scene import N_CONTACTS, Problem
+from setsu.native.control_flow import inline
 
 __all__ = ["LIFT_OFF", "ROW", "TOUCH", "PairLog", "has_room", "make_pair_log", "note_forces", "note_touches"]
 
@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 TOUCH, LIFT_OFF = 0, 1
+# Entries of PairLog.counts.
+_ROWS, _EVENTS = 0, 1
 
 _STATE = np.dtype(
     [
@@ -72,20 +74,20 @@ def make_pair_log(n_pairs: int) -> PairLog:
     )
 
 
-@part
+@inline
 def has_room(log: PairLog):
     """Whether a step finds room for all that it may note."""
     pairs = len(log.states)
-    return log.counts[0] + pairs <= len(log.rows) and log.counts[1] + pairs <= len(log.events)
+    return log.counts[_ROWS] + pairs <= len(log.rows) and log.counts[_EVENTS] + pairs <= len(log.events)
 
 
-@part
+@inline
 def _presses(c):
     """Whether a contact record is one between bodies that press."""
     return c.point == -1 and c.impulse[0] > 0.0
 
 
-@part
+@inline
 def _enter(pairs, count, pair):
     """Put a pair into a list in order; return its length."""
     place = count
@@ -96,18 +98,18 @@ def _enter(pairs, count, pair):
     return count + 1
 
 
-@part
+@inline
 def _note_event(log: PairLog, step, kind, pair):
-    e = log.counts[1]
+    e = log.counts[_EVENTS]
     log.events[e, 0], log.events[e, 1], log.events[e, 2] = step, kind, pair
-    log.counts[1] = e + 1
+    log.counts[_EVENTS] = e + 1
 
 
-@part
+@inline
 def note_touches(log: PairLog, problem: Problem, step):
     """Note which pairs began and ended to press in a step: first all that began."""
     before, now, count = log.pressing[0], log.pressing[1], 0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         if _presses(problem.contacts[index]):
             pair = problem.pairs[problem.contacts[index].face].log
             if log.states[pair].now == 0:
@@ -126,11 +128,11 @@ def note_touches(log: PairLog, problem: Problem, step):
     log.n_pressing[0] = count
 
 
-@part
+@inline
 def note_forces(log: PairLog, problem: Problem, row, h):
     """Note what the pairs do in a step of length h (s), as a row of the recording (1)."""
     pairs, count = log.pressing[1], 0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if _presses(c):
             pair = problem.pairs[c.face].log
@@ -149,7 +151,7 @@ def note_forces(log: PairLog, problem: Problem, row, h):
         s.noted = 0
         for i in range(3):
             s.place[i] /= s.normal
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if _presses(c):
             s = log.states[problem.pairs[c.face].log]
@@ -159,14 +161,14 @@ def note_forces(log: PairLog, problem: Problem, row, h):
             s.moment[1] += z * fx - x * fz
             s.moment[2] += x * fy - y * fx
     for k in range(count):
-        s, out = log.states[pairs[k]], log.rows[log.counts[0]]
-        log.counts[0] += 1
+        s, out = log.states[pairs[k]], log.rows[log.counts[_ROWS]]
+        log.counts[_ROWS] += 1
         out.row, out.pair, out.normal = row, pairs[k], s.normal
         for i in range(3):
             out.force[i], out.moment[i], out.place[i] = s.force[i], s.moment[i], s.place[i]
 
 
-@part
+@inline
 def _force(c, i, h):
     """Component of the force of a contact, world axes."""
     return (c.impulse[0] * c.axes[0, i] + c.impulse[1] * c.axes[1, i] + c.impulse[2] * c.axes[2, i]) / h

@@ -25,56 +25,69 @@ import math
 
 from setsu.contact.articulated import FREE_FACTOR, set_active, set_responses, sweep
 from setsu.contact.dense import enter_dense, set_dense_twists
-from setsu.contact.free_motion import ROOT, V_FREE, Motion, V
+from setsu.contact.free_motion import ROOT, V_FREE, StepState, V
 from setsu.contact.held_rows import HeldRows
-from setsu.contact.scene import BEFORE, FREE, SOFT, STOP, TURNING, TWIST, WRENCH, Problem, Scene
+from setsu.contact.scene import (
+    BEFORE,
+    DENSE,
+    FREE,
+    N_BODIES,
+    N_CONTACTS,
+    SOFT,
+    STOP,
+    TURNING,
+    TWIST,
+    WRENCH,
+    Problem,
+    Scene,
+)
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["add_wrench", "prepare", "reset_hub", "set_twists", "set_velocity"]
 
 
-@part
+@inline
 def reset_hub(problem: Problem):
     """Forget the bodies of the former step."""
-    for k in range(problem.counts[1]):
-        problem.hub[problem.bodies[k]] = -1
-    problem.counts[1] = 0
+    for k in range(problem.counts[N_BODIES]):
+        problem.contact_index[problem.bodies[k]] = -1
+    problem.counts[N_BODIES] = 0
 
 
-@part
+@inline
 def _enter(problem: Problem, body):
-    """Take a body into the hub; return its position there."""
-    k = problem.hub[body]
+    """Take a body into the contact bodies; return its position there."""
+    k = problem.contact_index[body]
     if k < 0:
-        k = problem.counts[1]
-        problem.counts[1] = k + 1
+        k = problem.counts[N_BODIES]
+        problem.counts[N_BODIES] = k + 1
         problem.bodies[k] = body
-        problem.hub[body] = k
+        problem.contact_index[body] = k
     return k
 
 
-@part
+@inline
 def _set_arm(poses, reference, position, arm):
     for i in range(3):
         arm[i] = position[i] - poses[reference, i, 3]
 
 
-@part
-def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, first):
+@inline
+def prepare(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, first):
     """Fill arms, scales, velocities before and without impulses for the contacts from `first` on."""
-    known, dense, a = problem.counts[1], problem.counts[3] == 1, motion.vectors
-    for index in range(first, problem.counts[0]):
+    known, dense, a = problem.counts[N_BODIES], problem.counts[DENSE] == 1, motion.vectors
+    for index in range(first, problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         c.hub_a = _enter(problem, c.body_a)
         c.hub_b = _enter(problem, c.body_b) if c.body_b >= 0 else -1
     if dense:
-        for k in range(known, problem.counts[1]):
+        for k in range(known, problem.counts[N_BODIES]):
             enter_dense(scene, problem, motion, held.work.rows, held.work.axis, k, a[ROOT], a[V], a[V_FREE])
-    if not dense and problem.counts[1] > known:
-        set_active(tree, problem.bodies, problem.counts[1])
+    if not dense and problem.counts[N_BODIES] > known:
+        set_active(tree, problem.bodies, problem.counts[N_BODIES])
         set_responses(tree)
-        for k in range(known, problem.counts[1]):
+        for k in range(known, problem.counts[N_BODIES]):
             d = tree.last[problem.bodies[k]]
             for i in range(6):
                 problem.vectors[BEFORE, 6 * k + i] = motion.body_twists[0, d, i]
@@ -84,7 +97,7 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
                 problem.vectors[BEFORE, 6 * k], problem.vectors[FREE, 6 * k] = a[V, d], a[V_FREE, d]
     if first == 0:
         problem.counts[TURNING] = problem.counts[SOFT] = 0
-    for index in range(first, problem.counts[0]):
+    for index in range(first, problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         body = c.body_a
         c.soft, c.certified = 0.0, -1.0
@@ -109,7 +122,7 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: He
         set_velocity(problem, index, FREE, c.free)
 
 
-@part
+@inline
 def _set_agility(c, L, first):
     """Angular velocity for unit couples about the axes of a contact, of a body's response; added unless `first`."""
     for k in range(3):
@@ -120,7 +133,7 @@ def _set_agility(c, L, first):
         c.agility[k] = total if first else c.agility[k] + total
 
 
-@part
+@inline
 def _trace(L, r):
     """(5)."""
     x, y, z = r[0], r[1], r[2]
@@ -130,7 +143,7 @@ def _trace(L, r):
     return L[0, 0] + L[1, 1] + L[2, 2] + 2.0 * turn + around - 2.0 * across
 
 
-@part
+@inline
 def set_velocity(problem: Problem, index, row, out):
     """out (3,): velocity of a contact for the twists in a row of `vectors` (2)."""
     c, y = problem.contacts[index], problem.vectors[row]
@@ -147,7 +160,7 @@ def set_velocity(problem: Problem, index, row, out):
         out[k] = E[k, 0] * x + E[k, 1] * u + E[k, 2] * z
 
 
-@part
+@inline
 def add_wrench(problem: Problem, index, n, s, t, row):
     """Add the wrench of an impulse (n, s, t) at a contact to a row of `vectors` (1)."""
     c, w = problem.contacts[index], problem.vectors[row]
@@ -171,7 +184,7 @@ def add_wrench(problem: Problem, index, n, s, t, row):
         w[o + 5] -= r[0] * y - r[1] * x
 
 
-@part
+@inline
 def _add_couple(problem: Problem, index):
     """Add the couple of a contact to WRENCH (turning_friction.py)."""
     c, w = problem.contacts[index], problem.vectors[WRENCH]
@@ -182,21 +195,21 @@ def _add_couple(problem: Problem, index):
             w[6 * c.hub_b + 3 + i] -= t
 
 
-@part
+@inline
 def set_twists(tree: Tree, problem: Problem):
     """WRENCH = P λ of the trial impulses, TWIST = FREE + Λ WRENCH (3)."""
-    n, vectors = problem.counts[1], problem.vectors
+    n, vectors = problem.counts[N_BODIES], problem.vectors
     for k in range(6 * n):
         vectors[WRENCH, k] = 0.0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         f = problem.contacts[index].trial
         add_wrench(problem, index, f[0], f[1], f[2], WRENCH)
         if problem.counts[TURNING] > 0:
             _add_couple(problem, index)
-    if problem.counts[3] == 1:
+    if problem.counts[DENSE] == 1:
         set_dense_twists(problem)
         return
-    sweep(tree, vectors[WRENCH], problem.bodies, problem.hub, n, FREE_FACTOR)
+    sweep(tree, vectors[WRENCH], problem.bodies, problem.contact_index, n, FREE_FACTOR)
     for k in range(n):
         d, o = tree.last[problem.bodies[k]], 6 * k
         for i in range(6):

@@ -189,8 +189,8 @@ def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, toleranc
 
     n, root = len(b), _root(matrix, scale)
     rank = root.shape[1]
-    book = make_cone_problem(n, 1, rank, rank)
-    p = book.pages
+    workspace = make_cone_problem(n, 1, rank, rank)
+    p = workspace.fields
     p.counts[:] = n, 1, rank, n
     p.side[:, 1] = -1
     p.node_size[0] = rank
@@ -198,8 +198,8 @@ def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, toleranc
     p.jacobian[: root.size] = root.ravel()
     p.free[:], p.friction[:], p.scale[:] = b, mu, scale
     damping = _DAMPING * float(np.mean(1.0 / scale))
-    given: Any = solve_given  # compiled: takes the book of a ConeProblem
-    _, rounds, _ = given(book, 0.0, damping, 0.01 * tolerance, tolerance, MOST_ROUNDS)
+    given: Any = solve_given  # compiled: takes the workspace of a ConeProblem
+    _, rounds, _ = given(workspace, 0.0, damping, 0.01 * tolerance, tolerance, MOST_ROUNDS)
     impulses = p.impulse[:n].copy()
     return (impulses if np.isfinite(impulses).all() else np.zeros((n, 3))), int(rounds)
 

@@ -19,11 +19,18 @@ from setsu.mechanism import Mechanism
 
 __all__ = [
     "BEFORE",
+    "DENSE",
     "FEW_ROUNDS",
     "FREE",
     "LOAD",
     "NODE",
+    "N_BODIES",
+    "N_CONTACTS",
+    "N_PAIRS",
+    "OVERFLOW",
     "PAIR",
+    "PAIRS_KEPT",
+    "POINTS_KEPT",
     "ROUNDS_LEFT",
     "ROUNDS_OF_STEP",
     "SOFT",
@@ -47,7 +54,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Records = Any
 # A workspace inside another one: compiled code sees its fields, and it holds nothing from one step to the next.
-Workspace = Any
+NestedWorkspace = Any
 
 # A point may touch a floor and two walls at once.
 _FACES_PER_POINT = 3
@@ -66,9 +73,11 @@ TWIST = 2  # twists with them
 WRENCH = 3  # wrench impulses of the contacts
 LOAD, SOLUTION, X_PART = 4, 5, 6  # of a linear system
 
-# Entries of Problem.counts: steps that did not converge so far; contacts with torsional or rolling friction; soft ones;
-# rounds that solvers may still take in this step, and in a step.
-UNCONVERGED, TURNING, SOFT, ROUNDS_LEFT, ROUNDS_OF_STEP = 6, 8, 9, 10, 11
+# Entries of Problem.counts: contacts, bodies in contact and pairs of bodies; 1 where the problem is dense; points and
+# pairs remembered; steps that did not converge so far; 1 where there was no room for all pairs; contacts with torsional
+# or rolling friction; soft ones; rounds that solvers may still take in this step, and in a step.
+N_CONTACTS, N_BODIES, N_PAIRS, DENSE, POINTS_KEPT, PAIRS_KEPT, UNCONVERGED, OVERFLOW, TURNING, SOFT = range(10)
+ROUNDS_LEFT, ROUNDS_OF_STEP = 10, 11
 # Rounds that a solve needs to have left: with fewer none is begun where one was solved in this step.
 FEW_ROUNDS = 60
 
@@ -253,26 +262,24 @@ class Scene(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Contacts of one step and the bodies that take part in them (the hub), coupled through the mechanism.
+    """Contacts of one step and the bodies that take part in them (the contact bodies), coupled through the mechanism.
 
     x are coordinates in which the kinetic energy is ½|x|²: of the velocities of one tree, or of all where rows hold.
     The last array serves such problems alone.
     """
 
-    counts: Ints  # (12,) contacts, bodies, pairs; 1 where the problem is dense; points and pairs remembered; steps that
-    # did not converge so far (UNCONVERGED); 1: pairs that there was no room for; TURNING to
-    # ROUNDS_OF_STEP
+    counts: Ints  # (12,) see N_CONTACTS and the names beside it
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
     kept: Records  # contacts between bodies in the step before
     bucket: Ints  # the first of `kept` with this remainder of `shapes`, -1: none
-    bodies: Ints  # (n,) moving body at each position of the hub
-    hub: Ints  # (n,) position of each body there, -1: not in contact
+    bodies: Ints  # (n,) moving body at each position among the contact bodies
+    contact_index: Ints  # (n,) position of each body there, -1: not in contact
     remembered: Ints  # points that touched something in the step before
     vectors: Floats  # (7, d), d = max(6 n, nv)
     stiffness: Floats  # (n, 6, 6) of each body's contacts
     root: Floats  # (n, 6, size) X: twist of the body = X x
-    cones: Workspace  # of a ConeProblem: the island at hand
+    cones: NestedWorkspace  # of a ConeProblem: the island at hand
     own: Floats  # (n, 6, 6) X Xᵀ: twist of the body for unit wrench impulses on it
 
 
@@ -378,7 +385,7 @@ def make_problem(
         kept=np.zeros(max(1, n_pairs), dtype=_KEPT),
         bucket=np.full(max(1, n_pairs), -1, dtype=np.int64),
         bodies=np.zeros(n, dtype=np.int64),
-        hub=np.full(n, -1, dtype=np.int64),
+        contact_index=np.full(n, -1, dtype=np.int64),
         remembered=np.zeros(max(1, n_points), dtype=np.int64),
         vectors=np.zeros((7, max(6 * n, m))),
         stiffness=np.zeros((n, 6, 6)),

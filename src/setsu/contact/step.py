@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from setsu.contact import newton_solver, sugihara_solver
 from setsu.contact.articulated import sweep_all
-from setsu.contact.certificate import add_up_work, certify
+from setsu.contact.certificate import DEPTH, FAILED, PASSES, RESIDUAL, ROUNDS, add_up_work, certify
 from setsu.contact.cone_guard import bring_into_cones
 from setsu.contact.dense import apply_dense
 from setsu.contact.detection import (
@@ -80,21 +80,24 @@ from setsu.contact.free_motion import (
     V_END,
     V_FREE,
     V_NEXT,
-    Motion,
+    StepState,
     V,
     check_sticking,
     free_velocity,
     set_sticking,
 )
 from setsu.contact.held_rows import HELD, YIELDING, HeldRows, axes_energy, begin_rows, correct_rows, hold_rows
-from setsu.contact.impulses import CREEP, set_bounces, solve_contacts
+from setsu.contact.impulses import RECOVERY_DEPTH, set_bounces, solve_contacts
 from setsu.contact.joint_stops import bend_of_stop, find_stops, set_stop_gaps
 from setsu.contact.memory import is_sliding, keep_impulses, recall, remember
 from setsu.contact.problem import prepare, reset_hub, set_velocity
 from setsu.contact.scene import (
     BEFORE,
+    DENSE,
     FEW_ROUNDS,
     FREE,
+    N_BODIES,
+    N_CONTACTS,
     ROUNDS_LEFT,
     ROUNDS_OF_STEP,
     STOP,
@@ -106,7 +109,7 @@ from setsu.contact.scene import (
     Scene,
 )
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias, take_next, weight_energy
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 
 __all__ = ["DEFAULT", "SUGIHARA2002", "accept", "begin", "take_step"]
 
@@ -128,14 +131,14 @@ _TURNING, _TURNED, _TURNS, _TURNS_OF_TREES = 1e-4, 1e-14, 20, 3
 _NOTICED = 1e-14  # m: energy that would lift everything by less is rounding.
 
 
-@part
-def _apply(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+@inline
+def _apply(scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     """CHANGE = what the contact impulses of the last solve do to the velocities (or displacements)."""
     change = motion.vectors[CHANGE]
-    if problem.counts[0] == 0:
+    if problem.counts[N_CONTACTS] == 0:
         for d in range(len(change)):
             change[d] = 0.0
-    elif problem.counts[3] == 1:
+    elif problem.counts[DENSE] == 1:
         apply_dense(scene, problem, motion)
     else:
         sweep_all(tree)
@@ -143,16 +146,16 @@ def _apply(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
             change[d] = tree.change[d]
 
 
-@part
-def _shorten(tree: Tree, motion: Motion, held: HeldRows, h, share):
+@inline
+def _shorten(tree: Tree, motion: StepState, held: HeldRows, h, share):
     """Take only a share of the step's displacement; False for bad numbers."""
     for d in range(motion.vectors.shape[1]):
         motion.vectors[DISPLACEMENT, d] *= share
     return try_step(tree, motion, h, False) and set_energies(tree, motion, held)
 
 
-@part
-def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, h, plain):
+@inline
+def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, h, plain):
     """Curvature of the contacts' way in this trial step; return the largest error it leaves at a closed one (m).
 
     `curvature` makes up for the contact's compliance too, if the step is solved again; `bend` is geometry alone. Both
@@ -160,7 +163,7 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: Held
     a contact is asked of the velocity at the end alone, so that it fades instead of going to and fro.
     """
     worst = 0.0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point == STOP and scene.stops[c.face].axis >= 0:
             worst = max(worst, bend_of_stop(scene, held, c, motion.q_next, h))
@@ -188,17 +191,17 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: Held
             c.bend[k] = moved - (c.slope[k] if jumps else 0.5 * (c.before[k] + c.slope[k]))
             ahead = h * (end + c.curvature[k] - c.surface[k])
             if k == 0:
-                ahead += max(-CREEP * motion.creep[0], c.gap)
+                ahead += max(-RECOVERY_DEPTH * motion.recovery_share[0], c.gap)
             worst = max(worst, abs(ahead) if closed else -ahead)
     return worst
 
 
-@part
-def _deepest_point(scene: Scene, problem: Problem, motion: Motion, held: HeldRows, h):
+@inline
+def _deepest_point(scene: Scene, problem: Problem, motion: StepState, held: HeldRows, h):
     """Depth (m) of the deepest listed contact after the step; fills gap_next."""
     depth = 0.0
     set_stop_gaps(scene, problem, held, motion.q_next, motion.vectors[V_NEXT])
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point >= 0:
             p = scene.points[c.point]
@@ -214,16 +217,16 @@ def _deepest_point(scene: Scene, problem: Problem, motion: Motion, held: HeldRow
     return depth
 
 
-@part
-def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+@inline
+def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     """Add a displacement to the step that takes points out of the environment, the least in kinetic metric.
 
     Return the rounds it took, and whether it converged.
     """
-    n, vectors = 6 * problem.counts[1], problem.vectors
+    n, vectors = 6 * problem.counts[N_BODIES], problem.vectors
     for i in range(n):
         vectors[BEFORE, i], vectors[FREE, i] = vectors[WRENCH, i], 0.0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         for k in range(3):
             c.kept[k], c.rest[k] = c.impulse[k], c.velocity[k]
@@ -241,15 +244,15 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
         motion.vectors[DISPLACEMENT, d] += motion.vectors[CHANGE, d]
     for i in range(n):
         vectors[WRENCH, i] = vectors[BEFORE, i]
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.kept[k]
     return rounds, good
 
 
-@part
-def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h, plain, far):
+@inline
+def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState, h, plain, far):
     """Velocity and displacement of the step from the impulses just found; False for bad numbers."""
     a = motion.vectors
     _apply(scene, tree, problem, motion)
@@ -270,16 +273,16 @@ def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: Motion, h
     return True
 
 
-@part
-def _may_move_out(tree: Tree, motion: Motion, held: HeldRows, depth):
+@inline
+def _may_move_out(tree: Tree, motion: StepState, held: HeldRows, depth):
     """Whether energy is there to move everything out of the environment: from torques that act, or from motion."""
     return is_driven(tree, motion) or (
-        set_energies(tree, motion, held) and can_pay(motion, _RECOVERY * depth * motion.creep[1])
+        set_energies(tree, motion, held) and can_pay(motion, _RECOVERY * depth * motion.weight[0])
     )
 
 
-@part
-def _finish(tree: Tree, problem: Problem, motion: Motion, h, plain):
+@inline
+def _finish(tree: Tree, problem: Problem, motion: StepState, h, plain):
     """Torques that acted, their work, and the velocity in the axes of the step's end."""
     a = motion.vectors
     for d in range(a.shape[1]):
@@ -294,8 +297,8 @@ def _finish(tree: Tree, problem: Problem, motion: Motion, h, plain):
         a[V_NEXT, d] = a[V_END, d]
 
 
-@part
-def _rows_are_loose(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, known, h):
+@inline
+def _rows_are_loose(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, known, h):
     """Whether the trial step leaves loops open; then the free motion is corrected, for the `known` contacts too."""
     a = motion.vectors
     if correct_rows(held, motion.q_next, a[V_NEXT], h) <= HELD:
@@ -305,17 +308,17 @@ def _rows_are_loose(scene: Scene, tree: Tree, problem: Problem, motion: Motion, 
     return True
 
 
-@part
-def _prepare_again(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, known):
+@inline
+def _prepare_again(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, known):
     """The free motion has changed: fill what follows from it for the `known` contacts."""
     reset_hub(problem)
-    count, problem.counts[0] = problem.counts[0], known
+    count, problem.counts[N_CONTACTS] = problem.counts[N_CONTACTS], known
     prepare(scene, tree, problem, motion, held, 0)
-    problem.counts[0] = count
+    problem.counts[N_CONTACTS] = count
 
 
-@part
-def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, h, solver, certificate):
+@inline
+def take_step(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, h, solver, certificate):
     """Compute the velocity and configuration after one step, contact impulses and their certificate; see `accept`.
 
     certificate (10,): depth after the step (m), cone, complementarity, dissipation (see certificate.py), solver
@@ -323,7 +326,7 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     """
     dense = len(held.work.rows) > 0
     plain = solver == SUGIHARA2002 or dense
-    problem.counts[3] = 1 if dense else 0
+    problem.counts[DENSE] = 1 if dense else 0
     far = place_middle(tree, motion, h, plain)
     status = BAD_NUMBERS
     if far >= 0.0:
@@ -333,9 +336,9 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: 
     return status
 
 
-@part
+@inline
 def _take(
-    scene: Scene, tree: Tree, problem: Problem, motion: Motion, held: HeldRows, h, solver, certificate, plain, dense,
+    scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, h, solver, certificate, plain, dense,
     far,
 ):  # fmt: skip
     """The step itself, while V is that of the middle."""
@@ -359,15 +362,17 @@ def _take(
     good = True
     for _ in range(_PASSES):
         passes += 1
-        if problem.counts[0] > known:
+        if problem.counts[N_CONTACTS] > known:
             set_places(scene, problem, motion, known)
             prepare(scene, tree, problem, motion, held, known)
             recall(scene, problem, known)
             set_bounces(tree, problem, motion, known, h, slowest)
-            known = problem.counts[0]
+            known = problem.counts[N_CONTACTS]
         if known > 0:
             if solver == DEFAULT:
-                residual, more, good = solve_contacts(tree, problem, h, CREEP * motion.creep[0], plain)
+                residual, more, good = solve_contacts(
+                    tree, problem, h, RECOVERY_DEPTH * motion.recovery_share[0], plain
+                )
                 if not good:
                     bring_into_cones(tree, problem)
             else:
@@ -390,7 +395,7 @@ def _take(
         met = met or _miss(scene, tree, problem, motion, held, h, plain) <= _CLOSED
         if passed == 0 and met and not loose:
             break
-    problem.counts[0] = known
+    problem.counts[N_CONTACTS] = known
     certify(problem, certificate)
     add_up_work(problem, certificate)
     for d in range(a.shape[1]):
@@ -411,16 +416,16 @@ def _take(
         halvings = 0
         if not (plain or is_driven(tree, motion) or presses(problem)) and motion.elastic[0] == 0:
             keep_energy(tree, motion, energy_gain(motion) + motion.energies[GIVEN] - dissipated(motion, h))
-        lifted = known > 0 and not moved and energy_gain(motion) > _NOTICED * motion.creep[1]
+        lifted = known > 0 and not moved and energy_gain(motion) > _NOTICED * motion.weight[0]
         for index in range(known):
             lifted = lifted and problem.contacts[index].bounces == 0
         while not guard_energy(tree, motion) and halvings <= _HALVINGS:
             halvings += 1
             if lifted and problem.counts[ROUNDS_LEFT] >= FEW_ROUNDS:
-                motion.creep[0] *= _SLOWER  # contacts push in vain, and would report forces for it
+                motion.recovery_share[0] *= _SLOWER  # contacts push in vain, and would report forces for it
                 last = halvings == _HALVINGS
                 residual, more, good = solve_contacts(
-                    tree, problem, h, CREEP * (0.0 if last else motion.creep[0]), plain
+                    tree, problem, h, RECOVERY_DEPTH * (0.0 if last else motion.recovery_share[0]), plain
                 )
                 rounds += more
                 if not good:
@@ -439,17 +444,17 @@ def _take(
                 return BAD_NUMBERS
             depth = _deepest_point(scene, problem, motion, held, h)
         take_given(motion)
-        motion.creep[0] = min(1.0, max(_LEAST, motion.creep[0] * _FASTER))
-    certificate[0] = depth
-    certificate[4], certificate[5], certificate[6] = residual, rounds, passes
-    certificate[7] = 0.0 if good else 1.0
+        motion.recovery_share[0] = min(1.0, max(_LEAST, motion.recovery_share[0] * _FASTER))
+    certificate[DEPTH] = depth
+    certificate[RESIDUAL], certificate[ROUNDS], certificate[PASSES] = residual, rounds, passes
+    certificate[FAILED] = 0.0 if good else 1.0
     if not good:
         problem.counts[UNCONVERGED] += 1
     return FINE
 
 
-@part
-def begin(tree: Tree, motion: Motion, held: HeldRows):
+@inline
+def begin(tree: Tree, motion: StepState, held: HeldRows):
     """Poses, inertias, energies and momenta of the state; False for bad numbers."""
     for k in range(len(motion.q)):
         motion.q_middle[k] = motion.q[k]
@@ -473,7 +478,7 @@ def begin(tree: Tree, motion: Motion, held: HeldRows):
     return True
 
 
-@part
+@inline
 def _copy_poses(source, target):
     for body in range(len(source)):
         for i in range(3):
@@ -481,8 +486,8 @@ def _copy_poses(source, target):
                 target[body, i, j] = source[body, i, j]
 
 
-@part
-def accept(scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+@inline
+def accept(scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     """Make the step just taken the state."""
     problem.counts[ROUNDS_LEFT] = problem.counts[ROUNDS_OF_STEP]
     remember(scene, problem)

@@ -24,9 +24,9 @@ import math
 from setsu.contact.linear_step import linear_step
 from setsu.contact.newton_solver import set_trial, take_trial
 from setsu.contact.problem import set_twists, set_velocity
-from setsu.contact.scene import TWIST, Problem
+from setsu.contact.scene import N_CONTACTS, TWIST, Problem
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["solve"]
 
@@ -35,28 +35,28 @@ _COMPLIANCE = 1e-9
 _ROUNDS = 50
 
 
-@part
+@inline
 def _set_velocities(tree: Tree, problem: Problem):
     """Contact velocities of the trial impulses, measured from their targets (1)."""
     set_twists(tree, problem)
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         set_velocity(problem, index, TWIST, c.velocity)
         for k in range(3):
             c.velocity[k] += c.shift[k]
 
 
-@part
+@inline
 def _solve_modes(tree: Tree, problem: Problem, eps):
     """(2) for given modes (in `bounces`) and directions (in `kept`); twice, the second time for the rounding."""
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         for k in range(3):
             c.impulse[k] = c.trial[k] = 0.0
     good = True
     for _ in range(3):
         _set_velocities(tree, problem)
-        for index in range(problem.counts[0]):
+        for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
             for i in range(3):
                 c.rest[i] = 0.0
@@ -78,10 +78,10 @@ def _solve_modes(tree: Tree, problem: Problem, eps):
     return good
 
 
-@part
+@inline
 def solve(tree: Tree, problem: Problem, h):
     """Find the impulses; `before`, `free` and materials are given. Return (residual, rounds, converged)."""
-    count = problem.counts[0]
+    count = problem.counts[N_CONTACTS]
     eps = 0.0
     for index in range(count):
         c = problem.contacts[index]

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.mechanism import Free, Mechanism, Spherical
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = [
     "NEXT",
@@ -207,7 +207,7 @@ def _free_roots(m: Mechanism, reference: Ints) -> tuple[Any, Ints]:
     return roots, root_of
 
 
-@part
+@inline
 def set_inertias(tree: Tree, poses, columns, when):
     """Axes and inertias (1), (2) of the state with these poses (n_bodies, 4, 4) and joint axes (6, nv)."""
     for d in range(len(tree.parent)):
@@ -243,7 +243,7 @@ def set_inertias(tree: Tree, poses, columns, when):
         out[9] = w0 * r20 + w1 * r21 + w2 * r22 + 2.0 * c * z
 
 
-@part
+@inline
 def take_next(tree: Tree):
     """The end of the step becomes the beginning of the next."""
     for d in range(len(tree.parent)):
@@ -254,7 +254,7 @@ def take_next(tree: Tree):
             tree.inertias[NOW, body, k] = tree.inertias[NEXT, body, k]
 
 
-@part
+@inline
 def kinetic_energy(tree: Tree, v, when):
     """Kinetic energy (J) of a state with velocities v (nv,) (3), (4)."""
     total = 0.0
@@ -284,7 +284,7 @@ def kinetic_energy(tree: Tree, v, when):
     return total
 
 
-@part
+@inline
 def weight_energy(tree: Tree, poses, when):
     """Potential energy of the weights of a state (J) (4)."""
     total, g = 0.0, tree.gravity

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from setsu.contact.scene import Problem
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["couple_size", "limit_couple", "set_turn"]
 
 
-@part
+@inline
 def set_turn(problem: Problem, index, row, out):
     """out (3,): relative angular velocity in the axes of a contact for the twists in a row of `vectors`."""
     c, y = problem.contacts[index], problem.vectors[row]
@@ -23,14 +23,14 @@ def set_turn(problem: Problem, index, row, out):
         out[k] = c.axes[k, 0] * x + c.axes[k, 1] * u + c.axes[k, 2] * z
 
 
-@part
+@inline
 def couple_size(c, turns):
     """s of a contact, about its normal or (turns) about its tangents; 0 where no couple acts or nothing turns."""
     a, limit = (0.5 * (c.agility[1] + c.agility[2]), c.rolling) if turns else (c.agility[0], c.torsional)
     return 1.0 / math.sqrt(c.scale * a) if limit > 0.0 and a > 0.0 and c.scale > 0.0 else 0.0
 
 
-@part
+@inline
 def limit_couple(c):
     """Bring the couple of a contact within its limits."""
     t = c.couple

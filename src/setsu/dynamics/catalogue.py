@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
-from setsu.dynamics.massless import idle_velocities, massless_motion, refuse_massless
+from setsu.dynamics.massless import massless_motion, massless_velocities, refuse_massless
 from setsu.errors import InputError, ModelWarning
 from setsu.kernels import configuration, derivatives, energy, frames, jacobians, kinematics, momentum
 from setsu.kernels.articulated_body import articulated_body
@@ -31,7 +31,7 @@ from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
-from setsu.native.straight import Trace
+from setsu.native.specialised import Trace
 
 __all__ = [
     "KERNELS",
@@ -118,7 +118,7 @@ KERNELS["forward_dynamics_derivatives springs"] = partial(derivatives.forward_dy
 
 # Where another kernel needs fewer operations once the mechanism's constants are folded in.
 STRAIGHT_KERNELS: dict[str, Callable[[], Kernel]] = {
-    "inverse_dynamics external": partial(inverse_dynamics_link, external=True, straight=True),
+    "inverse_dynamics external": partial(inverse_dynamics_link, external=True, specialised=True),
     "mass_matrix": mass_matrix_link,
     "forward_dynamics": forward_dynamics_composite_link,
 }
@@ -235,9 +235,9 @@ def _taking_wrenches(mechanism: Mechanism, name: str, specialised: bool) -> Call
 def _idle_state(mechanism: Mechanism, q: Any) -> str:
     """Say which joints move no mass in the first of some configurations (n, nq) where any do; else nothing."""
     for matrix in native_function(mechanism, "mass_matrix")(q):
-        idle = idle_velocities(matrix)
-        if idle:
-            return massless_motion(mechanism, idle, " in this configuration")
+        massless = massless_velocities(matrix)
+        if massless:
+            return massless_motion(mechanism, massless, " in this configuration")
     return ""
 
 

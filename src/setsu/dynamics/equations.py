@@ -16,7 +16,7 @@ from setsu.dynamics.catalogue import (
     require_mechanism,
     warn_of_loops,
 )
-from setsu.dynamics.massless import idle_velocities, massless_motion
+from setsu.dynamics.massless import massless_motion, massless_velocities
 from setsu.dynamics.wrenches import ExternalWrenches, body_rows
 from setsu.elementary import solve_positive
 from setsu.errors import InputError, nearest_names
@@ -245,5 +245,5 @@ def _forward_by_solution(
             return solve_positive(M, torque - bias)
         return np.asarray(np.linalg.solve(M, (torque - bias)[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
-        idle = next(filter(None, map(idle_velocities, M.reshape(-1, m.nv, m.nv))), tuple(range(m.nv)))
-        raise InputError(f"forward_dynamics: {massless_motion(m, idle, ' in this configuration')}") from None
+        massless = next(filter(None, map(massless_velocities, M.reshape(-1, m.nv, m.nv))), tuple(range(m.nv)))
+        raise InputError(f"forward_dynamics: {massless_motion(m, massless, ' in this configuration')}") from None

@@ -24,7 +24,7 @@ from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.mechanism.velocity_names import coordinate_names
 
-__all__ = ["idle_velocities", "massless_motion", "refuse_massless"]
+__all__ = ["massless_motion", "massless_velocities", "refuse_massless"]
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _PART = 0.3  # of the largest share, above which a joint counts as taking part i
 _SEEDS = (1, 2)
 
 
-def idle_velocities(M: Floats) -> tuple[int, ...]:
+def massless_velocities(M: Floats) -> tuple[int, ...]:
     """Return the velocities that take part in motions without mass, of a mass matrix (nv, nv); () where none is."""
     root = np.sqrt(np.abs(np.diagonal(M)))
     root = np.where(root > 0.0, root, 1.0)
@@ -66,17 +66,17 @@ def refuse_massless(mechanism: Mechanism, function: str, mass_matrix: Callable[[
 
     mass_matrix: (nv, nv) of coordinates (nq,).
     """
-    idle = mechanism.__dict__.get("_idle_velocities")
-    if idle is None:
-        idle = () if _resists_everywhere(mechanism) else _always_idle(mechanism, mass_matrix)
-        mechanism.__dict__["_idle_velocities"] = idle
-    if idle:
-        raise InputError(f"{function}: {massless_motion(mechanism, idle)}")
+    massless = mechanism.__dict__.get("_massless_velocities")
+    if massless is None:
+        massless = () if _resists_everywhere(mechanism) else _always_massless(mechanism, mass_matrix)
+        mechanism.__dict__["_massless_velocities"] = massless
+    if massless:
+        raise InputError(f"{function}: {massless_motion(mechanism, massless)}")
 
 
-def _always_idle(m: Mechanism, mass_matrix: Callable[[Floats], Any]) -> tuple[int, ...]:
-    """Velocities idle in each of some configurations: in one of them they may be so by chance."""
-    found = [idle_velocities(mass_matrix(m.random_configuration(seed))) for seed in _SEEDS]
+def _always_massless(m: Mechanism, mass_matrix: Callable[[Floats], Any]) -> tuple[int, ...]:
+    """Velocities massless in each of some configurations: in one of them they may be so by chance."""
+    found = [massless_velocities(mass_matrix(m.random_configuration(seed))) for seed in _SEEDS]
     return found[0] if all(found) else ()
 
 

@@ -12,7 +12,7 @@ import math
 from setsu.constraints.compiled_rows import fill_positions
 from setsu.constraints.compiled_vectors import body_pose, cross, dot, minus, plus, product, scaled, turned, vector
 from setsu.native.compiled_elementary import arctan2
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 
 __all__ = ["search"]
 
@@ -23,7 +23,7 @@ _STUCK = 1e6
 _LEAST_DAMPING = 1e-12
 
 
-@part
+@inline
 def _rotation_vector(R):
     """Rotation vector of a rotation, row by row; at half a turn along the longest column of R + 1."""
     skew = (0.5 * (R[7] - R[5]), 0.5 * (R[2] - R[6]), 0.5 * (R[3] - R[1]))
@@ -41,7 +41,7 @@ def _rotation_vector(R):
     return scaled(skew, arctan2(sine, cosine) / sine) if sine > 1e-9 else skew
 
 
-@part
+@inline
 def _frame_error(c, s, w, given, k, problem, row):
     """Error of a frame's task into w.plain from `row` on."""
     R_b, x = body_pose(s.poses, c.body[k])
@@ -65,7 +65,7 @@ def _frame_error(c, s, w, given, k, problem, row):
     return p
 
 
-@part
+@inline
 def _velocity_at(s, d, point):
     """Velocity of a point that velocity d moves at unit rate, and its axis."""
     along = (s.directions[0, d], s.directions[1, d], s.directions[2, d])
@@ -74,7 +74,7 @@ def _velocity_at(s, d, point):
     return plus(along, cross(axis, minus(point, origin))), axis
 
 
-@part
+@inline
 def _frame_rows(c, s, w, given, k, problem, row):
     """Error and Jacobian of a frame's task; returns the row after its last."""
     body = c.body[k]
@@ -93,7 +93,7 @@ def _frame_rows(c, s, w, given, k, problem, row):
     return turn + 3 if c.has_rotation[k] else turn
 
 
-@part
+@inline
 def _center_rows(c, s, w, given, problem, row):
     """Error and Jacobian of the centre of mass."""
     nv = len(w.step)
@@ -116,7 +116,7 @@ def _center_rows(c, s, w, given, problem, row):
         w.plain[row + i] = given.center[problem, i] - center[i] / c.total[0]
 
 
-@part
+@inline
 def _evaluate(t, s, kernels, c, w, given, problem):
     """Errors and Jacobian at s.q into w; the cost, or infinity where numbers are not finite."""
     if fill_positions(t, s, kernels) >= 0:
@@ -139,7 +139,7 @@ def _evaluate(t, s, kernels, c, w, given, problem):
     return 0.5 * cost
 
 
-@part
+@inline
 def _met(t, s, w, c, tolerance):
     met = True
     for i in range(c.n_rows[0]):
@@ -149,7 +149,7 @@ def _met(t, s, w, c, tolerance):
     return met
 
 
-@part
+@inline
 def _solve(w, damping):
     """w.step from (JᵀJ + λ 1) step = Jᵀ rest on the coordinates that are free, by Cholesky's factors."""
     nv, rows = len(w.step), len(w.e)
@@ -198,7 +198,7 @@ def _solve(w, damping):
             w.step[i] = total * w.H[i, i]
 
 
-@part
+@inline
 def _find_step(c, s, w, damping):
     """A step (1), cut (2), into w.step; coordinates at a limit that it would leave through stay."""
     nv, rows = len(w.step), len(w.e)
@@ -235,7 +235,7 @@ def _find_step(c, s, w, damping):
         w.step[i] *= _LARGEST_STEP / largest
 
 
-@part
+@inline
 def _keep(w, given, problem, cost, met):
     """Remember the best posture of a problem."""
     if met or cost < given.best_cost[problem]:
@@ -248,7 +248,7 @@ def _keep(w, given, problem, cost, met):
         given.done[problem] = 1
 
 
-@part
+@inline
 def _attempt(t, s, kernels, c, w, given, problem, slow, most, rounds, tolerance):
     """Rounds (1)-(3) from w.q until the problem is met or stuck."""
     for i in range(len(w.q)):
@@ -289,7 +289,7 @@ def _attempt(t, s, kernels, c, w, given, problem, slow, most, rounds, tolerance)
     _keep(w, given, problem, cost, met)
 
 
-@part
+@inline
 def _distance(s, kernels, c, w, given, problem):
     """Weighted squared errors of the tasks at s.q, loops not counted."""
     if run_bound(kernels.poses) >= 0:
@@ -311,7 +311,7 @@ def _distance(s, kernels, c, w, given, problem):
     return total
 
 
-@part
+@inline
 def _rank_candidates(s, kernels, c, w, given, problem, first):
     """Order (w.order) of the candidates of a problem by their distance; candidate -1 is its own, start[first]."""
     n = given.candidates.shape[0]
@@ -331,7 +331,7 @@ def _rank_candidates(s, kernels, c, w, given, problem, first):
         w.distance[place], w.order[place] = distance, k - own
 
 
-@compiled
+@jit
 def search(t, s, kernels, c, w, given):
     """Search for each of the problems given.row in turn until it is done; the outcome is in `given`.
 

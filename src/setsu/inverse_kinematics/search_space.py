@@ -89,12 +89,12 @@ class _Space:
     """What does not depend on tasks, kept with a mechanism: kinematics and rows of loops."""
 
     def __init__(self, m: Mechanism) -> None:
-        from setsu.native.array_book import Book
+        from setsu.native.workspace import Workspace
 
         system = constraint_system(m)
         self.tables, self.state = row_tables(system), row_state(system)
         self.kernels, self.kept = bound_kernels(system, self.state)
-        self.books = tuple(map(Book, (self.tables, self.state, self.kernels)))
+        self.workspaces = tuple(map(Workspace, (self.tables, self.state, self.kernels)))
         p = inertial_parameters(m).reshape(-1, 10)
         self.mass = np.ascontiguousarray(p[:, 0])
         self.center = p[:, 1:4] / np.maximum(self.mass, 1e-300)[:, None]
@@ -129,8 +129,8 @@ class CompiledSearch:
         if key not in space.asked:
             if len(space.asked) >= _KEPT:
                 space.asked.clear()
-            space.asked[key] = _books(space, tasks, frames, bool(center), held, coordinate, lower, upper)
-        self._books: tuple[Any, ...] = space.asked[key]
+            space.asked[key] = _workspaces(space, tasks, frames, bool(center), held, coordinate, lower, upper)
+        self._workspaces: tuple[Any, ...] = space.asked[key]
         none, turns = np.zeros((count, 3)), np.zeros((count, 3, 3))
         places = [none if task.position is None else task.position for task in frames]
         rotations = [turns if task.rotation is None else task.rotation for task in frames]
@@ -156,7 +156,7 @@ class CompiledSearch:
         """Search for the problems `rows` (n,) from `starts` (n, nq), or from the nearest `tried` of `candidates`
         (k, nq) and of the problem's start if there is one."""
         from setsu.inverse_kinematics.compiled_search import search
-        from setsu.native.array_book import Book
+        from setsu.native.workspace import Workspace
 
         none = np.zeros((0, self.best.shape[1]))
         given = _Given(
@@ -174,12 +174,12 @@ class CompiledSearch:
             done=self.done,
             rounds=self.rounds,
         )
-        arguments: Any = (*self._books, Book(given))
+        arguments: Any = (*self._workspaces, Workspace(given))
         with self._space.lock:
             search(*arguments)
 
 
-def _books(
+def _workspaces(
     space: _Space,
     tasks: Tasks,
     frames: list[Any],
@@ -190,7 +190,7 @@ def _books(
     upper: Floats,
 ) -> tuple[Any, ...]:
     """Constants of some tasks and work space for them."""
-    from setsu.native.array_book import Book
+    from setsu.native.workspace import Workspace
 
     m = tasks.mechanism
     nv, rows = m.nv, tasks.n_rows + len(space.tables.held)
@@ -235,4 +235,4 @@ def _books(
         distance=np.zeros(_MOST + 1),
         integrate=space.integrate.handle,
     )
-    return (*space.books, Book(constants), Book(work))
+    return (*space.workspaces, Workspace(constants), Workspace(work))

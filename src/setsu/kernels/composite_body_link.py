@@ -133,7 +133,7 @@ def mass_matrix_link() -> Kernel:
         ),
         link_fields={"R": 9, "p": 3, **_BODY_FIELDS},
         regrouped=True,
-        straight_only=True,
+        specialised_only=True,
     )
 
 
@@ -158,5 +158,5 @@ def forward_dynamics_composite_link() -> Kernel:
         dof_fields={"y": 1, "ratio": 1, "inverse": 1},
         matrices=("H",),
         regrouped=True,
-        straight_only=True,
+        specialised_only=True,
     )

@@ -110,11 +110,11 @@ def _prepare(line: Any, piece: Any) -> None:
     rate = dot(n, apart)
     # A joint's coordinate grows with the motion of link b against link a along the joint.
     drive = sub(piece.b.V, piece.a.V)
-    world.line_length = world.line_length + piece.tie_factor * length + piece.tie_joint * piece.b.coordinate
-    world.line_rate = world.line_rate + piece.tie_pull * rate + piece.tie_joint * dot(piece.b.along, drive)
-    world.n_line = scale(n, piece.tie_pull)
-    world.bent_rate = scale(sub(apart, scale(n, rate)), inverse * piece.tie_pull)
-    world.wrench = scale(piece.b.along, piece.tie_joint)
+    world.line_length = world.line_length + piece.element_factor * length + piece.element_joint * piece.b.coordinate
+    world.line_rate = world.line_rate + piece.element_pull * rate + piece.element_joint * dot(piece.b.along, drive)
+    world.n_line = scale(n, piece.element_pull)
+    world.bent_rate = scale(sub(apart, scale(n, rate)), inverse * piece.element_pull)
+    world.wrench = scale(piece.b.along, piece.element_joint)
 
 
 def _end(name: str, sign: float) -> Any:
@@ -152,8 +152,8 @@ def _hold(line: Any, piece: Any) -> None:
         setattr(world, f"P_{name}", P)
         setattr(world, f"dP_{name}", add(end.V[:3], cross(end.V[3:], P)))
     n, _, inverse = direction(sub(world.P_b, world.P_a))
-    pull = piece.tie_pull * world.tension
-    at_once = (piece.tie_pull * piece.tie_pull) * coincide(piece, inverse)
+    pull = piece.element_pull * world.tension
+    at_once = (piece.element_pull * piece.element_pull) * coincide(piece, inverse)
     world.resist = line.line_damping * at_once
     world.n_line, world.across = n, pull * inverse + line.line_stiffness * at_once
     world.pull = add(scale(n, pull), scale(sub(world.dP_b, world.dP_a), world.resist))

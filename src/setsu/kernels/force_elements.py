@@ -141,8 +141,8 @@ def _measure(line: Any, piece: Any) -> None:
     n, length, _ = direction(sub(add(b.x_w, arm_b), add(a.x_w, arm_a)))
     velocity_a, velocity_b = (add(end.v_w, cross(end.w_w, arm)) for end, arm in ((a, arm_a), (b, arm_b)))
     rate = dot(n, sub(velocity_b, velocity_a))
-    world.line_length = world.line_length + piece.tie_factor * length + piece.tie_joint * b.coordinate  # (1)
-    world.line_rate = world.line_rate + piece.tie_pull * rate + piece.tie_joint * b.rate
+    world.line_length = world.line_length + piece.element_factor * length + piece.element_joint * b.coordinate  # (1)
+    world.line_rate = world.line_rate + piece.element_pull * rate + piece.element_joint * b.rate
 
 
 def stretch_of(line: Any, length: Scalar) -> Scalar:
@@ -162,9 +162,9 @@ def _pull(line: Any, piece: Any) -> None:
     arm_a, arm_b = rotate(a.R_w, piece.position_a), rotate(b.R_w, piece.position_b)
     n, _, inverse = direction(sub(add(b.x_w, arm_b), add(a.x_w, arm_a)))
     apart = sub(add(b.v_w, cross(b.w_w, arm_b)), add(a.v_w, cross(a.w_w, arm_a)))
-    at_once = line.line_damping * (piece.tie_pull * piece.tie_pull) * coincide(piece, inverse)
-    force = add(scale(n, piece.tie_pull * tension), scale(apart, at_once))  # (8)
-    drive = scale(b.along, piece.tie_joint * tension)
+    at_once = line.line_damping * (piece.element_pull * piece.element_pull) * coincide(piece, inverse)
+    force = add(scale(n, piece.element_pull * tension), scale(apart, at_once))  # (8)
+    drive = scale(b.along, piece.element_joint * tension)
     moved = add(drive[3:], cross(sub(b.x_w, a.x_w), drive[:3]))
     on_a = (*add(force, drive[:3]), *add(cross(arm_a, force), moved))
     on_b = (*add(force, drive[:3]), *add(cross(arm_b, force), drive[3:]))
@@ -174,7 +174,7 @@ def _pull(line: Any, piece: Any) -> None:
 
 def coincide(piece: Any, inverse: Scalar) -> Scalar:
     """1 where the points of a piece with a limit (8) come together: the reciprocal of its length is 0 then. Else 0."""
-    return select_negative(-inverse, 0.0, piece.tie_round)
+    return select_negative(-inverse, 0.0, piece.element_round)
 
 
 def absolute(x: Scalar) -> Scalar:
@@ -224,7 +224,7 @@ def _add_power_at_once(line: Any, piece: Any) -> None:
     arm_a, arm_b = rotate(a.R_w, piece.position_a), rotate(b.R_w, piece.position_b)
     inverse = direction(sub(add(b.x_w, arm_b), add(a.x_w, arm_a)))[2]
     apart = sub(add(b.v_w, cross(b.w_w, arm_b)), add(a.v_w, cross(a.w_w, arm_a)))
-    at_once = line.line_damping * (piece.tie_pull * piece.tie_pull) * coincide(piece, inverse)
+    at_once = line.line_damping * (piece.element_pull * piece.element_pull) * coincide(piece, inverse)
     world.total = world.total - at_once * dot(apart, apart)  # (9)
 
 
@@ -301,7 +301,7 @@ def _measure_length(line: Any, piece: Any) -> None:
     a, b, world = piece.a, piece.b, line.world
     x_a, x_b = add(a.x, rotate(a.R, piece.position_a)), add(b.x, rotate(b.R, piece.position_b))
     length = direction(sub(x_b, x_a))[1]
-    world.line_length = world.line_length + piece.tie_factor * length + piece.tie_joint * b.coordinate
+    world.line_length = world.line_length + piece.element_factor * length + piece.element_joint * b.coordinate
 
 
 def _add_line_energy(line: Any) -> None:

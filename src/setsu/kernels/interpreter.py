@@ -15,7 +15,7 @@ from setsu.kernels.program import (
     DOF_CONSTANTS,
     LINE_CONSTANTS,
     LINK_CONSTANTS,
-    TIE_CONSTANTS,
+    TWO_BODY_CONSTANTS,
     Kernel,
     Loop,
     MatrixRow,
@@ -94,8 +94,8 @@ class _Machine:
             **{name: getattr(tables, name).tolist() for name in DOF_CONSTANTS},
             "gravity": tuple(tables.gravity.tolist()),
             **{
-                name: np.reshape(getattr(tables.ties, name), (-1, width)).tolist()
-                for name, width in TIE_CONSTANTS.items()
+                name: np.reshape(getattr(tables.two_body, name), (-1, width)).tolist()
+                for name, width in TWO_BODY_CONSTANTS.items()
             },
             **{name: getattr(tables.lines, name).tolist() for name in LINE_CONSTANTS},
             **constants,
@@ -126,18 +126,18 @@ class _Machine:
             case "lines":
                 return [("line", i) for i in range(len(tables.lines.first))]
             case "closures":
-                return [("tie", tables.n_springs + i) for i in range(tables.n_loops)]
+                return [("two_body", tables.n_springs + i) for i in range(tables.n_loops)]
             case "pushes":
-                return [("tie", tables.n_springs + tables.n_loops + i) for i in range(tables.n_pushes)]
+                return [("two_body", tables.n_springs + tables.n_loops + i) for i in range(tables.n_pushes)]
             case "target_dofs":
                 return self.upwards(self.last_dof(int(tables.body_link[self.target])) if self.target >= 0 else -1)
         number = around[loop.of]._place[1]
         if loop.over == "link_dofs":
             return self.upwards(self.last_dof(number))
         if loop.over == "pieces":
-            return [("tie", i) for i in range(int(tables.lines.first[number]), int(tables.lines.stop[number]))]
+            return [("two_body", i) for i in range(int(tables.lines.first[number]), int(tables.lines.stop[number]))]
         if loop.over in ("a_dofs", "b_dofs"):
-            link = int((tables.ties.link_a if loop.over == "a_dofs" else tables.ties.link_b)[number])
+            link = int((tables.two_body.link_a if loop.over == "a_dofs" else tables.two_body.link_b)[number])
             return self.upwards(self.last_dof(link) if link >= 0 else -1)
         if loop.over == "ancestors":
             return self.upwards(number)
@@ -164,17 +164,17 @@ class _Machine:
         number = place[1]
         if name == "gravity":
             return self.constants["gravity"]
-        if name in LINK_CONSTANTS or name in TIE_CONSTANTS or name in LINE_CONSTANTS:
+        if name in LINK_CONSTANTS or name in TWO_BODY_CONSTANTS or name in LINE_CONSTANTS:
             return _scalar_or_tuple(self.constants[name][number])
         match name:
             case "kind":
                 return Kind(self.tables.kind[number])
             case "parent":
                 return View(self, ("link", int(self.tables.parent[number])))
-            case "a" if place[0] == "tie":
-                return View(self, ("link", int(self.tables.ties.link_a[number])))
-            case "b" if place[0] == "tie":
-                return View(self, ("link", int(self.tables.ties.link_b[number])))
+            case "a" if place[0] == "two_body":
+                return View(self, ("link", int(self.tables.two_body.link_a[number])))
+            case "b" if place[0] == "two_body":
+                return View(self, ("link", int(self.tables.two_body.link_b[number])))
             case "world":
                 return View(self, _WORLD)
             case "is_world":

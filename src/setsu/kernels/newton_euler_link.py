@@ -85,7 +85,7 @@ def start_matrix(world: Any) -> None:
     world.U = (0.0,) * 9
 
 
-def outward_straight(link: Any) -> None:
+def outward_specialised(link: Any) -> None:
     """The same for straight-line code, which keeps U: there it costs no memory and saves operations."""
     _outward_straight(link, link.a)
 
@@ -228,37 +228,37 @@ def _kernel(
     regrouped: bool = True,
     zeros: tuple[str, ...] = (),
     world_axes: bool = False,
-    straight: bool = False,
+    specialised: bool = False,
 ) -> Kernel:
     turned = external or world_axes
-    move = outward_straight if straight else outward
+    move = outward_specialised if specialised else outward
     state = tuple(array for array in _STATE if array.name not in zeros)
     return Kernel(
-        name=name + ("_external" if external else "") + ("_straight" if straight else ""),
+        name=name + ("_external" if external else "") + ("_specialised" if specialised else ""),
         inputs=(*state, _EXTERNAL) if external else state,
         outputs=(output,),
         zeros=zeros,
-        link_fields={**FIELDS, **({"R_world": 9} if turned else {}), **({"U": 9} if straight else {})},
+        link_fields={**FIELDS, **({"R_world": 9} if turned else {}), **({"U": 9} if specialised else {})},
         phases=(
             start,
-            *((start_matrix,) if straight else ()),
+            *((start_matrix,) if specialised else ()),
             *((_start_turned,) if turned else ()),
             Loop("links", (move, take_external) if external else (move,)),
             *inward_phases,
         ),
         passed=("w", "dw", "acc", *(("R_world",) if turned else ())),
         regrouped=regrouped,
-        straight_only=straight,
+        specialised_only=specialised,
     )
 
 
-def inverse_dynamics_link(external: bool = False, straight: bool = False) -> Kernel:
+def inverse_dynamics_link(external: bool = False, specialised: bool = False) -> Kernel:
     """Joint torques for a motion; with `external`, wrenches (bodies, 6) act on the bodies.
 
-    straight: the form with the fewest operations in straight-line code.
+    specialised: the form with the fewest operations in straight-line code.
     """
     phases = (Loop("links_down", (inward,)),)
-    return _kernel("inverse_dynamics_link", phases, external=external, straight=straight)
+    return _kernel("inverse_dynamics_link", phases, external=external, specialised=specialised)
 
 
 def bias_torque(external: bool = False) -> Kernel:

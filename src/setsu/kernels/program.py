@@ -28,10 +28,10 @@ Numbers come as a tuple, or as one scalar when there is one; so do entries per v
 may branch on it) and `parent`, which for the first links is the world: fields only. Every view has `world`, and
 `target`, the last link of the target body. Arrays named in `Kernel.zeros` read as zeros.
 
-Pieces of lines, loop joints and pushes are ties between two links, `tie.a` and `tie.b` (fields only; either may be the
-world), with constants of their own (TIE_CONSTANTS). A line (a spring between points, a tendon) has LINE_CONSTANTS and
-pieces, over which the loop "pieces" runs. An array over "loop" is read and written from a loop joint's view; one over
-"loop_dof": (loops, width, nv) by row, loop.J[d], tuple of width.
+Pieces of lines, loop joints and pushes are two-body elements, with ends `element.a` and `element.b` (fields only;
+either may be the world) and constants of their own (TWO_BODY_CONSTANTS). A line (a spring between points, a tendon) has
+LINE_CONSTANTS and pieces, over which the loop "pieces" runs. An array over "loop" is read and written from a loop
+joint's view; one over "loop_dof": (loops, width, nv) by row, loop.J[d], tuple of width.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
     "INERTIAL_CONSTANTS",
     "LINE_CONSTANTS",
     "LINK_CONSTANTS",
-    "TIE_CONSTANTS",
+    "TWO_BODY_CONSTANTS",
     "Array",
     "Kernel",
     "Loop",
@@ -64,15 +64,15 @@ LINK_CONSTANTS = {
     **INERTIAL_CONSTANTS,
 }
 # Frames of a piece's ends or of a loop joint's halves in the axes of their links; what pieces and pushes have besides.
-TIE_CONSTANTS = {
+TWO_BODY_CONSTANTS = {
     "rotation_a": 9,
     "position_a": 3,
     "rotation_b": 9,
     "position_b": 3,
-    "tie_factor": 1,
-    "tie_pull": 1,
-    "tie_joint": 1,
-    "tie_round": 1,
+    "element_factor": 1,
+    "element_pull": 1,
+    "element_joint": 1,
+    "element_round": 1,
     "push_lift": 3,
     "push_drag": 8,
     "push_wind": 3,
@@ -112,9 +112,9 @@ class Loop:
     over: "links", "links_down", "dofs", "dofs_down" (down: tips first), or, for the velocity or link of the loop
     around it numbered `of` (0 = outermost): "ancestors" (itself and what it rides on), "strict_ancestors",
     "above_joint" (those of other joints only), "joint_dofs" (those of its own joint), "link_dofs" (all that move a
-    link), "target_dofs" (all that move the target body), "a_dofs", "b_dofs" (all that move one end of a tie). Also
-    "lines" (springs between points and tendons), "pieces" (of the line around it), "closures" (loop joints) and
-    "pushes" (forces on one link, end a of the tie). light: its steps take a few operations each.
+    link), "target_dofs" (all that move the target body), "a_dofs", "b_dofs" (all that move one end of a two-body
+    element). Also "lines" (springs between points and tendons), "pieces" (of the line around it), "closures"
+    (loop joints) and "pushes" (forces on one link, end a of the element). light: its steps take a few operations each.
     """
 
     over: str
@@ -131,7 +131,7 @@ Phase = Step | Loop
 class Kernel:
     """One algorithm. regrouped: reads regrouped inertias (right for torques and accelerations only).
 
-    zeros: arrays over "v" that steps read but nobody gives. straight_only: steps walk the tree themselves, through
+    zeros: arrays over "v" that steps read but nobody gives. specialised_only: steps walk the tree themselves, through
     `is_world` and `dofs` (views of a link's velocities, with their `number`), which loops over tables cannot.
     accumulates: steps read entries of results before they write them, and expect zeros. passed: link fields that a link
     and its children alone read, in the loop outwards that writes them; loops keep them only as long as that takes.
@@ -146,7 +146,7 @@ class Kernel:
     matrices: tuple[str, ...] = ()
     zeros: tuple[str, ...] = ()
     regrouped: bool = False
-    straight_only: bool = False
+    specialised_only: bool = False
     accumulates: bool = False
     passed: tuple[str, ...] = ()
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from setsu.mechanism.elements import Vector3
     from setsu.mechanism.record import Mechanism
 
-__all__ = ["Inertias", "Kind", "Lines", "Tables", "Ties", "make_tables", "regroup"]
+__all__ = ["Inertias", "Kind", "Lines", "Tables", "TwoBodyElements", "make_tables", "regroup"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,7 +77,7 @@ class Inertias:
 
 
 @dataclass(frozen=True)
-class Ties:
+class TwoBodyElements:
     """Pairs of frames on two links (-1: the world), in link axes.
 
     In this order: pieces of lines (see `Lines`), the two halves of loop joints, pushes on one link (frame a).
@@ -89,10 +89,10 @@ class Ties:
     position_a: Floats  # (n, 3)
     rotation_b: Floats
     position_b: Floats
-    tie_factor: Floats  # of a piece between two points: its share of the line's length
-    tie_pull: Floats  # the same, and 0 where both points move with one link: such a piece pulls at nothing
-    tie_joint: Floats  # of a piece that is a joint's coordinate, link b's: its factor
-    tie_round: Floats  # 1: a line of this piece alone that is slack at length 0 only: its force has a limit there
+    element_factor: Floats  # of a piece between two points: its share of the line's length
+    element_pull: Floats  # the same, and 0 where both points move with one link: such a piece pulls at nothing
+    element_joint: Floats  # of a piece that is a joint's coordinate, link b's: its factor
+    element_round: Floats  # 1: a line of this piece alone that is slack at length 0 only: its force has a limit there
     push_lift: Floats  # (n, 3) constant force at frame a's origin, N, world axes
     push_drag: Floats  # (n, 8) -force = (d0 + d2..4 |v|) v, -moment = (d1 + d5..7 |w|) w, axes of frame a
     push_wind: Floats  # (n, 3) what v is relative to, m/s, world axes
@@ -100,9 +100,9 @@ class Ties:
 
 @dataclass(frozen=True)
 class Lines:
-    """Springs between points and tendons: a length made of pieces, which are ties, and what acts along it."""
+    """Springs between points and tendons: a length made of two-body elements, and what acts along it."""
 
-    first: Ints  # its pieces are the ties from first up to stop
+    first: Ints  # its pieces are the two-body elements from first up to stop
     stop: Ints
     line_stiffness: Floats  # N/m
     line_lower: Floats  # m: it is slack from here
@@ -136,7 +136,7 @@ class Tables:
     stiffness: Floats
     spring_rest: Floats
     gravity: Floats
-    ties: Ties
+    two_body: TwoBodyElements
     lines: Lines
     n_springs: int  # pieces of lines, which come before the loops
     n_loops: int
@@ -251,18 +251,18 @@ def _ties_and_lines(
         link = body_link[frame.body]
         return link, matmul(axes[link].T, T[:3, :3]), matmul(axes[link].T, T[:3, 3])
 
-    def tie(a: tuple[int, Floats, Floats], b: tuple[int, Floats, Floats], **numbers: Any) -> None:
+    def add_element(a: tuple[int, Floats, Floats], b: tuple[int, Floats, Floats], **numbers: Any) -> None:
         row = {"link_a": a[0], "rotation_a": a[1], "position_a": a[2]}
         rows.append(row | {"link_b": b[0], "rotation_b": b[1], "position_b": b[2]} | numbers)
 
     def piece(body_a: str, point_a: Vector3, body_b: str, point_b: Vector3, factor: float) -> None:
         a, b = end(body_a, placement(translation=point_a)), end(body_b, placement(translation=point_b))
-        tie(a, b, tie_factor=factor, tie_pull=factor if a[0] != b[0] else 0.0)
+        add_element(a, b, element_factor=factor, element_pull=factor if a[0] != b[0] else 0.0)
 
     for spring in mechanism.springs:
         piece(spring.body_a, spring.point_a, spring.body_b, spring.point_b, 1.0)
         rest = spring.rest_length
-        rows[-1]["tie_round"] = _has_limit(spring.stiffness, rest, rest)
+        rows[-1]["element_round"] = _has_limit(spring.stiffness, rest, rest)
         lines.append((len(rows) - 1, len(rows), spring.stiffness, rest, rest, spring.damping))
     for tendon in mechanism.tendons:
         if not tendon.exerts_force:
@@ -273,17 +273,17 @@ def _ties_and_lines(
         for joint, factor in tendon.joints:
             link = body_link[mechanism.joint_index(joint)]
             still = (np.eye(3), np.zeros(3))
-            tie((parents[link], *still), (link, *still), tie_joint=factor)
+            add_element((parents[link], *still), (link, *still), element_joint=factor)
         if len(tendon.segments) == 1 and not tendon.joints:
-            rows[-1]["tie_round"] = _has_limit(tendon.stiffness, *tendon.rest)
+            rows[-1]["element_round"] = _has_limit(tendon.stiffness, *tendon.rest)
         lines.append((first, len(rows), tendon.stiffness, *tendon.rest, tendon.damping))
     n_springs = len(rows)
     for loop in mechanism.loops:
-        tie(end(loop.body_a, loop.pose_a.matrix), end(loop.body_b, loop.pose_b.matrix))
+        add_element(end(loop.body_a, loop.pose_a.matrix), end(loop.body_b, loop.pose_b.matrix))
     for body, T, numbers in _pushes(mechanism):
         a = end(body, T)
         if a[0] >= 0:
-            tie(a, (-1, np.eye(3), np.zeros(3)), **numbers)
+            add_element(a, (-1, np.eye(3), np.zeros(3)), **numbers)
 
     def column(name: str, *shape: int) -> Floats:
         values = [row.get(name, np.zeros(shape)) for row in rows]
@@ -292,14 +292,14 @@ def _ties_and_lines(
     shapes: dict[str, tuple[int, ...]] = {
         **{f"rotation_{which}": (3, 3) for which in "ab"},
         **{f"position_{which}": (3,) for which in "ab"},
-        **dict.fromkeys(("tie_factor", "tie_pull", "tie_joint", "tie_round"), ()),
+        **dict.fromkeys(("element_factor", "element_pull", "element_joint", "element_round"), ()),
         "push_lift": (3,),
         "push_drag": (8,),
         "push_wind": (3,),
     }
     numbers = np.array(lines, dtype=np.float64).reshape(-1, 6)
     return {
-        "ties": Ties(
+        "two_body": TwoBodyElements(
             link_a=np.array([row["link_a"] for row in rows], dtype=np.int64),
             link_b=np.array([row["link_b"] for row in rows], dtype=np.int64),
             **{name: column(name, *shape) for name, shape in shapes.items()},

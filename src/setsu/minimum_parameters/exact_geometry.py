@@ -151,7 +151,7 @@ def exact_constants(
     angles: Mapping[str, Angle],
     tolerance: float = TOLERANCE,
 ) -> dict[str, Any]:
-    """Return the columns of the tables that hold geometry as exact numbers: rotation, translation, axes, ties, gravity.
+    """Return the columns of the tables that hold geometry as exact numbers: rotation, translation, axes, ends, gravity.
 
     lengths, angles: the named quantities that stay names; others stand for their values. tolerance: how near fractions
     come to the floats.
@@ -204,25 +204,25 @@ def exact_constants(
         R, p = frame(T, before, tables.axes[link])
         rotation.append(R)
         translation.append(p)
-    ties: dict[str, list] = {"rotation_a": [], "position_a": [], "rotation_b": [], "position_b": []}
+    two_body: dict[str, list] = {"rotation_a": [], "position_a": [], "rotation_b": [], "position_b": []}
     blank = [0.0] * 9
     for _ in range(tables.n_springs):
-        for key, column in ties.items():
+        for key, column in two_body.items():
             column.append(blank if key.startswith("rotation") else blank[:3])
     for loop in mechanism.loops:
         for end, name, pose in (("a", loop.body_a, loop.pose_a), ("b", loop.body_b, loop.pose_b)):
             carrier = frames[name]
             axes = tables.axes[tables.body_link[carrier.body]] if carrier.body >= 0 else np.eye(3)
             R, p = frame(carrier.pose.matrix @ pose.matrix, axes, np.eye(3))
-            ties[f"rotation_{end}"].append(R)
-            ties[f"position_{end}"].append(p)
+            two_body[f"rotation_{end}"].append(R)
+            two_body[f"position_{end}"].append(p)
     return {
         "rotation": [tuple(R) for R in rotation],
         "translation": [tuple(p) for p in translation],
         "axes": [tuple(matrix(R)) for R in tables.axes],
         "pitch": [embed(float(pitch)) if Kind(kind) is Kind.HELICAL else 0.0 for pitch, kind in _pitches(mechanism)],
         "gravity": tuple(ring.number(rational(entry)) for entry in mechanism.gravity),
-        **ties,
+        **two_body,
     }
 
 

@@ -106,8 +106,10 @@ class FieldSampler:
         steps = []
         while left:
             for k in left:
-                tie = tables.n_springs + k
-                sides = [set(self._above(int(ends[tie]))) for ends in (tables.ties.link_a, tables.ties.link_b)]
+                element = tables.n_springs + k
+                sides = [
+                    set(self._above(int(ends[element]))) for ends in (tables.two_body.link_a, tables.two_body.link_b)
+                ]
                 open_ones = sorted((sides[0] ^ sides[1]) & unknown)
                 if len(open_ones) in (0, 2):
                     break
@@ -213,10 +215,10 @@ class FieldSampler:
         m, tables, ring = self.mechanism, self.mechanism.tables, self.ring
         values = [q[d] for d in range(m.nv)]
         poses = run(body_poses(), tables, {"q": values}, constants=self.constants)["poses"]
-        tie = tables.n_springs + loop
+        element = tables.n_springs + loop
         ends = []
-        for end, links in (("a", tables.ties.link_a), ("b", tables.ties.link_b)):
-            link, position = int(links[tie]), self.constants[f"position_{end}"][tie]
+        for end, links in (("a", tables.two_body.link_a), ("b", tables.two_body.link_b)):
+            link, position = int(links[element]), self.constants[f"position_{end}"][element]
             if link < 0:
                 ends.append([ring.raw(entry) for entry in position])
                 continue

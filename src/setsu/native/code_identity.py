@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from setsu.native.control_flow import Intrinsic, Part
+from setsu.native.control_flow import Inline, Intrinsic
 
 __all__ = ["Sources", "code_identity", "file_digests", "frozen_values", "package_file", "source_identity"]
 
@@ -32,7 +32,7 @@ _MAKERS = ("native/numba_lowering.py", "native/entry_text.py", "native/bitcode.p
 # In memory ---------------------------------------------------------------------------------------------------------
 
 
-def code_identity(function: Part) -> str:
+def code_identity(function: Inline) -> str:
     """Name of the code of a function, from its byte code and that of all it calls."""
     digest = hashlib.sha256(f"{sys.version} {_makers()} {_numba_version()}".encode())
     for found in _closure([function], lambda part: _names_in(part.function.__code__)):
@@ -83,7 +83,7 @@ class Sources(NamedTuple):
     names: dict[str, tuple[str, ...]]
 
 
-def source_identity(functions: Iterable[Part]) -> Sources:
+def source_identity(functions: Iterable[Inline]) -> Sources:
     """Name of the code of some functions, from their sources; OSError or LookupError where these cannot be read."""
     digest = hashlib.sha256(_makers().encode())
     files: set[str] = set(_MAKERS)
@@ -184,14 +184,14 @@ def _is_docstring(node: Any) -> bool:
 # What functions refer to -------------------------------------------------------------------------------------------
 
 
-def _closure(functions: Iterable[Part], names: Any) -> list[Part]:
+def _closure(functions: Iterable[Inline], names: Any) -> list[Inline]:
     """The functions and all that they call, directly or not, in a fixed order."""
     waiting, found = list(functions), {}
     while waiting:
         part = waiting.pop()
         if part.name not in found:
             found[part.name] = part
-            waiting += [value for _, value in _frozen(part.function, names(part)) if isinstance(value, Part)]
+            waiting += [value for _, value in _frozen(part.function, names(part)) if isinstance(value, Inline)]
     return [found[name] for name in sorted(found)]
 
 
@@ -207,7 +207,7 @@ def _frozen(function: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
 
 def _describe(value: Any) -> str:
     """Text of a value that compiled code may refer to."""
-    if isinstance(value, Part | Intrinsic):
+    if isinstance(value, Inline | Intrinsic):
         return f"<{value.name}>"
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}={value.value!r}"

@@ -58,9 +58,9 @@ def call(function: Compiled, values: tuple[Any, ...]) -> Any:
     return results(table)
 
 
-def address_on(function: Compiled, book: Any) -> int:
+def address_on(function: Compiled, workspace: Any) -> int:
     """Return the address of `void function(workspace *)`; the code lives as long as the process."""
-    return _find(function, Signature((book.layout,), by_address=True)).address
+    return _find(function, Signature((workspace.layout,), by_address=True)).address
 
 
 def _table(values: tuple[Any, ...]) -> Any:

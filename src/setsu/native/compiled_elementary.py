@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from setsu import elementary
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 
 __all__ = ["arctan2", "cos_sin", "exp", "log"]
 
-arctan2 = part(elementary.arctan2)
-cos_sin = part(elementary.cos_sin)
-exp = part(elementary.exp)
-log = part(elementary.log)
+arctan2 = inline(elementary.arctan2)
+cos_sin = inline(elementary.cos_sin)
+exp = inline(elementary.exp)
+log = inline(elementary.log)

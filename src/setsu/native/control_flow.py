@@ -1,6 +1,6 @@
 """Functions whose course depends on numbers (solvers, time loops), compiled by Numba and calling our native kernels.
 
-`compiled` and `part` only mark a function: its code is found, or made, when Python first calls it (compiled_code.py).
+`jit` and `inline` only mark a function: its code is found, or made, when Python first calls it (compiled_code.py).
 Shipped code needs no Numba; only functions that were edited are lowered by it (numba_lowering.py).
 `run_bound` calls a kernel that was bound to fixed arrays (NativeFunction.bind) from inside such code, by address.
 """
@@ -11,12 +11,22 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["Compiled", "Intrinsic", "Part", "code_address", "compiled", "part", "run_bound", "run_code", "run_on_book"]
+__all__ = [
+    "Compiled",
+    "Inline",
+    "Intrinsic",
+    "code_address",
+    "inline",
+    "jit",
+    "run_bound",
+    "run_code",
+    "run_on_workspace",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Part:
+class Inline:
     """A function that only compiled ones call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -33,7 +43,7 @@ class Part:
         raise TypeError(f"{self.name} can be called by compiled functions only")
 
 
-class Compiled(Part):
+class Compiled(Inline):
     """A function with a way in from Python: numbers, contiguous arrays, workspaces and named tuples of them."""
 
     def __call__(self, *args: Any) -> Any:
@@ -54,7 +64,7 @@ class Intrinsic:
         raise TypeError(f"{self.name} can be called by compiled functions only")
 
 
-def compiled(function: Function) -> Function:
+def jit(function: Function) -> Function:
     """Compile a function of scalars and arrays when first called from Python; it may not make arrays itself.
 
     Divisions by zero give inf or NaN as in NumPy. Every operation is rounded by itself and nothing is reordered: the
@@ -63,22 +73,22 @@ def compiled(function: Function) -> Function:
     return Compiled(function)  # type: ignore[return-value]
 
 
-def part(function: Function) -> Function:
+def inline(function: Function) -> Function:
     """The same for a function that only compiled ones call: without the way in from Python, optimised as part of them.
 
     It has no code of its own and may not be called from Python.
     """
-    return Part(function)  # type: ignore[return-value]
+    return Inline(function)  # type: ignore[return-value]
 
 
-def code_address(function: Any, book: Any) -> int:
-    """Return the address of a compiled function of one workspace, for `run_on_book`.
+def code_address(function: Any, workspace: Any) -> int:
+    """Return the address of a compiled function of one workspace, for `run_on_workspace`.
 
     Code that calls it this way is neither compiled together with it nor compiled again when it changes.
     """
     from setsu.native.compiled_code import address_on
 
-    return address_on(function, book)
+    return address_on(function, workspace)
 
 
 # Known to type checkers as what compiled code sees.
@@ -88,4 +98,4 @@ run_bound: Callable[[Any], int] = Intrinsic("run_bound")
 # `void code(double *inputs, double *outputs)` at an address (expression_code) on two float64 arrays.
 run_code: Callable[[int, Any, Any], None] = Intrinsic("run_code")
 # What `code_address` compiled, on a workspace.
-run_on_book: Callable[[int, Any], None] = Intrinsic("run_on_book")
+run_on_workspace: Callable[[int, Any], None] = Intrinsic("run_on_workspace")

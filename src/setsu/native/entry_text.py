@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from setsu.native.array_book import Layout
 from setsu.native.signature import RESULTS, ArrayKind, Kind, Signature, TupleKind, code_of_results
+from setsu.native.workspace import Layout
 
 __all__ = ["entry_text"]
 

@@ -28,7 +28,7 @@ from setsu.native.builtin import Builtin, address_of, builtin_text, headers_as_e
 from setsu.native.emit import Emitter
 from setsu.native.layout import pack, variant, work_entries
 from setsu.native.loops import loop_body
-from setsu.native.straight import Trace, straight_body, trace
+from setsu.native.specialised import Trace, specialised_body, trace
 from setsu.native.threads import get_threads, pool
 from setsu.native.tiles import DESCRIPTION_WIDTH, batch_driver, rows_driver, tile_width
 from setsu.native.toolchain import lanes, load_native
@@ -124,7 +124,7 @@ class NativeFunction:
 
         def make() -> str:
             if self.specialised:
-                body = straight_body(self.kernel, self.trace, width, "body")
+                body = specialised_body(self.kernel, self.trace, width, "body")
             else:
                 body = loop_body(self.kernel, variant(self.tables), width, "body")
             return "\n".join([Emitter(width).declarations(), body, drivers()])

@@ -1,7 +1,8 @@
 """How a mechanism is packed for the generic loops: one table of integers, one of floats, one work space.
 
-Integers: HEADER_INTS, then LINK_INTS per link, DOF_INTS per velocity, TIE_INTS per tie, LINE_INTS per line.
-Floats: gravity in HEADER_FLOATS, then the constants of the links, the velocities, the ties and the lines.
+Integers: HEADER_INTS, then LINK_INTS per link, DOF_INTS per velocity, TWO_BODY_INTS per two-body element, LINE_INTS per
+line.
+Floats: gravity in HEADER_FLOATS, then the constants of the links, the velocities, the two-body elements and the lines.
 Work space, in entries of `lanes` doubles: the fields of the world and of each link, the fields of each velocity, the
 scratch matrices, the slots of passed fields; then the tiles of the arrays. A link takes a slot that is free, and its
 last child frees it: a chain of any length gets by with three, which stay in the first-level cache.
@@ -19,7 +20,7 @@ from setsu.kernels.program import (
     INERTIAL_CONSTANTS,
     LINE_CONSTANTS,
     LINK_CONSTANTS,
-    TIE_CONSTANTS,
+    TWO_BODY_CONSTANTS,
     Kernel,
 )
 from setsu.mechanism.tables import Kind, Tables
@@ -36,9 +37,9 @@ __all__ = [
     "LINK_INTS",
     "LINK_OFFSET",
     "LINK_STRIDE",
-    "TIE_INTS",
-    "TIE_OFFSET",
-    "TIE_STRIDE",
+    "TWO_BODY_INTS",
+    "TWO_BODY_OFFSET",
+    "TWO_BODY_STRIDE",
     "Variant",
     "offsets",
     "pack",
@@ -53,7 +54,7 @@ LINK_INTS = 8
 # parent velocity, first velocity of the joint, number of velocities of the joint
 DOF_INTS = 3
 # link_a + 1, link_b + 1, last velocity of either
-TIE_INTS = 4
+TWO_BODY_INTS = 4
 # first piece, the one after the last
 LINE_INTS = 2
 HEADER_FLOATS = 3
@@ -70,7 +71,7 @@ def offsets(widths: dict[str, int]) -> tuple[dict[str, int], int]:
 
 LINK_OFFSET, LINK_STRIDE = offsets(LINK_CONSTANTS)
 DOF_OFFSET, DOF_STRIDE = offsets(DOF_CONSTANTS)
-TIE_OFFSET, TIE_STRIDE = offsets(TIE_CONSTANTS)
+TWO_BODY_OFFSET, TWO_BODY_STRIDE = offsets(TWO_BODY_CONSTANTS)
 LINE_OFFSET, LINE_STRIDE = offsets(LINE_CONSTANTS)
 
 
@@ -111,17 +112,19 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
         axis=1,
     )
     dofs = np.stack([tables.dof_parent, tables.v_index[tables.dof_link], counts[tables.dof_link]], axis=1)
-    ties, lines = tables.ties, tables.lines
+    two_body, lines = tables.two_body, tables.lines
     header = np.array(
         [
             *(n, nv, len(tables.body_link), target_dof, target_link),
             *(tables.n_springs, tables.n_loops, tables.n_pushes, len(lines.first)),
         ]
     )
-    ends = [np.where(link >= 0, last[link], -1) if n else link for link in (ties.link_a, ties.link_b)]
-    tie_ints = np.stack([ties.link_a + 1, ties.link_b + 1, *ends], axis=1)
+    ends = [np.where(link >= 0, last[link], -1) if n else link for link in (two_body.link_a, two_body.link_b)]
+    two_body_ints = np.stack([two_body.link_a + 1, two_body.link_b + 1, *ends], axis=1)
     line_ints = np.stack([lines.first, lines.stop], axis=1)
-    ints = np.concatenate([header, links.ravel(), dofs.ravel(), tie_ints.ravel(), line_ints.ravel()]).astype(np.int64)
+    ints = np.concatenate([header, links.ravel(), dofs.ravel(), two_body_ints.ravel(), line_ints.ravel()]).astype(
+        np.int64
+    )
     inertias = tables.regrouped if kernel.regrouped else tables.true
     columns = {
         name: getattr(inertias if name in INERTIAL_CONSTANTS else tables, name).reshape(n, width)
@@ -129,10 +132,10 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     }
     link_floats = np.concatenate([columns[name] for name in LINK_CONSTANTS], axis=1)
     dof_floats = np.stack([getattr(tables, name) for name in DOF_CONSTANTS], axis=1).reshape(nv, DOF_STRIDE)
-    tie_floats = [getattr(ties, name).reshape(-1, width) for name, width in TIE_CONSTANTS.items()]
-    tie_rows = np.concatenate(tie_floats, axis=1)
+    two_body_floats = [getattr(two_body, name).reshape(-1, width) for name, width in TWO_BODY_CONSTANTS.items()]
+    two_body_rows = np.concatenate(two_body_floats, axis=1)
     line_rows = np.stack([getattr(lines, name) for name in LINE_CONSTANTS], axis=1)
-    parts = (link_floats, dof_floats, tie_rows, line_rows)
+    parts = (link_floats, dof_floats, two_body_rows, line_rows)
     floats = np.concatenate([tables.gravity, *(part.ravel() for part in parts)])
     return ints, np.ascontiguousarray(floats)
 

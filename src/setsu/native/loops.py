@@ -21,8 +21,8 @@ from setsu.native.layout import (
     LINE_STRIDE,
     LINK_INTS,
     LINK_STRIDE,
-    TIE_INTS,
-    TIE_STRIDE,
+    TWO_BODY_INTS,
+    TWO_BODY_STRIDE,
     Variant,
 )
 from setsu.native.step_trace import Location, Place, Traced, Tracer
@@ -73,12 +73,12 @@ class _LoopPrinter:
         self.dof_rows = self.at(self.link_rows, self.times(self.n_links, LINK_INTS), "i64")
         self.link_floats = self.at("%floats", HEADER_FLOATS)
         self.dof_floats = self.at(self.link_floats, self.times(self.n_links, LINK_STRIDE))
-        self.tie_rows = self.at(self.dof_rows, self.times(self.nv, DOF_INTS), "i64")
-        self.tie_floats = self.at(self.dof_floats, self.times(self.nv, DOF_STRIDE))
-        ties = emit.let(f"add i64 {self.n_springs}, {self.n_loops}")
-        self.n_ties = emit.let(f"add i64 {ties}, {self.n_pushes}")
-        self.line_rows = self.at(self.tie_rows, self.times(self.n_ties, TIE_INTS), "i64")
-        self.line_floats = self.at(self.tie_floats, self.times(self.n_ties, TIE_STRIDE))
+        self.two_body_rows = self.at(self.dof_rows, self.times(self.nv, DOF_INTS), "i64")
+        self.two_body_floats = self.at(self.dof_floats, self.times(self.nv, DOF_STRIDE))
+        two_body = emit.let(f"add i64 {self.n_springs}, {self.n_loops}")
+        self.n_two_body = emit.let(f"add i64 {two_body}, {self.n_pushes}")
+        self.line_rows = self.at(self.two_body_rows, self.times(self.n_two_body, TWO_BODY_INTS), "i64")
+        self.line_floats = self.at(self.two_body_floats, self.times(self.n_two_body, TWO_BODY_STRIDE))
         links = emit.let(f"add i64 {self.n_links}, 1")
         self.dof_work = self.at("%work", self.times(links, self.link_stride * emit.lanes))
         matrices = self.at(self.dof_work, self.times(self.nv, self.dof_stride * emit.lanes))
@@ -223,7 +223,7 @@ class _LoopPrinter:
                 return self.at("%work", self.times(number, self.link_stride * lanes))
             return self.at(self.link_floats, self.times(self.target_link, LINK_STRIDE))
         variable = self.variables[place.depth]
-        if variable.sort == "tie" and len(location.places) == 1:
+        if variable.sort == "two_body" and len(location.places) == 1:
             return self.find_at_tie(location, variable)
         if variable.sort == "line":
             return self.at(self.line_floats, self.times(variable.number, LINE_STRIDE))
@@ -274,11 +274,11 @@ class _LoopPrinter:
         return self.at(array, self.times(start, width * lanes))
 
     def find_at_tie(self, location: Location, variable: _Variable) -> str:
-        """Print the address of what a tie or one of its ends holds."""
+        """Print the address of what a two-body element or one of its ends holds."""
         lanes = self.emit.lanes
         match location.region:
-            case "tie_constants":
-                return self.at(self.tie_floats, self.times(variable.number, TIE_STRIDE))
+            case "two_body_constants":
+                return self.at(self.two_body_floats, self.times(variable.number, TWO_BODY_STRIDE))
             case "link_fields":
                 return self.at("%work", self.times(variable.row[location.places[0].sort], self.link_stride * lanes))
             case _:
@@ -331,7 +331,7 @@ class _LoopPrinter:
                 return self.n_springs, f"icmp slt i64 {{}}, {stop}", 1
             case "pushes":
                 start = emit.let(f"add i64 {self.n_springs}, {self.n_loops}")
-                return start, f"icmp slt i64 {{}}, {self.n_ties}", 1
+                return start, f"icmp slt i64 {{}}, {self.n_two_body}", 1
         around = self.variables[loop.of]
         match loop.over:
             case "ancestors":
@@ -359,8 +359,8 @@ class _LoopPrinter:
         if sort == "link":
             rows, width = self.link_rows, LINK_INTS
             names = ("kind", "parent", "q_index", "v_index", "body", "last", "slot", "parent_slot")
-        elif sort == "tie":
-            rows, width = self.tie_rows, TIE_INTS
+        elif sort == "two_body":
+            rows, width = self.two_body_rows, TWO_BODY_INTS
             names = ("a", "b", "last_a", "last_b")
         elif sort == "line":
             rows, width = self.line_rows, LINE_INTS
@@ -370,7 +370,7 @@ class _LoopPrinter:
             names = ("parent", "first", "count")
         base = self.at(rows, self.times(number, width), "i64")
         row = {name: self.emit.let(f"load i64, ptr {self.at(base, k, 'i64')}, align 8") for k, name in enumerate(names)}
-        if sort == "tie":
+        if sort == "two_body":
             row["loop"] = self.emit.let(f"sub i64 {number}, {self.n_springs}")
         return row
 
@@ -406,9 +406,9 @@ class _LoopPrinter:
 # Fields of one place share one pointer.
 _FIELDS = (
     *("link_fields", "passed_fields", "dof_fields"),
-    *("link_constants", "dof_constants", "tie_constants", "line_constants"),
+    *("link_constants", "dof_constants", "two_body_constants", "line_constants"),
 )
 # What a loop runs over; the others run over velocities.
-_NESTED_SORTS = {**dict.fromkeys(("pieces", "closures", "pushes"), "tie"), "lines": "line"}
+_NESTED_SORTS = {**dict.fromkeys(("pieces", "closures", "pushes"), "two_body"), "lines": "line"}
 _SORTS = {**dict.fromkeys(("links", "links_down"), "link"), **_NESTED_SORTS}
 _MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"

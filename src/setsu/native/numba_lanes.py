@@ -17,7 +17,7 @@ from numba.core.typing.typeof import typeof_impl
 
 from setsu.native.lanes import LANES, LaneIntrinsic, gather, load, load_at, root, spread, store, store_at
 
-__all__ = ["LanesType"]
+__all__ = ["LanesType", "as_intrinsic"]
 
 # Numba's own annotations do not know that it can be called.
 _infer_global: Any = templates.infer_global
@@ -148,14 +148,15 @@ def _root(typing_context, x):
     return _LANES(_LANES), generate
 
 
-def _as_intrinsic(marker: Any, define: Callable[..., Any]) -> Any:
+def as_intrinsic(marker: Any, define: Callable[..., Any]) -> Any:
+    """What Numba calls where compiled code names the marker."""
     template = make_intrinsic_template(marker, define, marker.name, prefer_literal=False, kwargs={})
     infer(template)
     return types.Function(template)
 
 
 _INTRINSICS = {
-    marker: _as_intrinsic(marker, define)
+    marker: as_intrinsic(marker, define)
     for marker, define in (
         (load, _load), (load_at, _load_at), (store, _store), (store_at, _store_at),
         (gather, _gather), (spread, _spread), (root, _root),

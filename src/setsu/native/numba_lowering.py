@@ -11,7 +11,7 @@ Importing this module loads Numba (most of a second): only what has to be lowere
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -21,16 +21,17 @@ from llvmlite import ir
 from numba.core import cgutils, codegen, compiler, registry, types
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
-from numba.core.typing.templates import AttributeTemplate, infer, make_intrinsic_template
+from numba.core.typing.templates import AttributeTemplate
 from numba.core.typing.typeof import typeof_impl
 from numba.extending import infer_getattr, lower_getattr_generic
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import from_dtype
 
-from setsu.native.array_book import PAGE, Layout
-from setsu.native.control_flow import Compiled, Intrinsic, Part, run_bound, run_code, run_on_book
+from setsu.native.control_flow import Compiled, Inline, Intrinsic, run_bound, run_code, run_on_workspace
 from setsu.native.entry_text import entry_text
+from setsu.native.numba_lanes import as_intrinsic
 from setsu.native.signature import ArrayKind, Kind, Signature, TupleKind
+from setsu.native.workspace import FIELD_WORDS, Layout
 
 __all__ = ["lower"]
 
@@ -92,7 +93,7 @@ def _results(kind: Any) -> tuple[list[str], bool]:
 
 def _numba_type(kind: Kind) -> Any:
     if isinstance(kind, Layout):
-        return _book_type(kind)
+        return _workspace_type(kind)
     if isinstance(kind, ArrayKind):
         return types.Array({"float64": types.float64, "int64": types.int64}[kind.dtype], kind.axes, "C")
     if isinstance(kind, TupleKind):
@@ -179,66 +180,68 @@ class _PartCompiler(compiler.Compiler):
 
 
 @cache
-def _dispatcher(part: Part) -> Any:
+def _dispatcher(part: Inline) -> Any:
     return _NUMBA.njit(pipeline_class=_PartCompiler, **_OPTIONS)(part.function)
 
 
-@typeof_impl.register(Part)
-def _type_of_part(part: Part, context: Any) -> Any:
+@typeof_impl.register(Inline)
+def _type_of_part(part: Inline, context: Any) -> Any:
     return types.Dispatcher(_dispatcher(part))
 
 
-class BookType(types.Type):
+class WorkspaceType(types.Type):
     """Numba's type of a workspace."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        super().__init__(name=f"Book({layout.text})")
+        super().__init__(name=f"Workspace({layout.text})")
 
     def array_of(self, name: str) -> tuple[int, Any] | None:
         """Number of a field and the type of its array or workspace."""
         for k, (field, kind, axes) in enumerate(self.layout.fields):
             if field == name:
-                return k, _book_type(kind) if isinstance(kind, Layout) else types.Array(from_dtype(kind), axes, "C")
+                return k, _workspace_type(kind) if isinstance(kind, Layout) else types.Array(
+                    from_dtype(kind), axes, "C"
+                )
         return None
 
 
-_book_type = cache(BookType)
+_workspace_type = cache(WorkspaceType)
 
 
-@register_default(BookType)
+@register_default(WorkspaceType)
 class _BookModel(models.OpaqueModel):
     pass
 
 
 @infer_getattr
 class _BookAttribute(AttributeTemplate):
-    key = BookType
+    key = WorkspaceType
 
-    def generic_resolve(self, kind: BookType, name: str) -> Any:
+    def generic_resolve(self, kind: WorkspaceType, name: str) -> Any:
         found = kind.array_of(name)
         return None if found is None else found[1]
 
 
-@lower_getattr_generic(BookType)
-def _open_page(context: Any, builder: Any, kind: BookType, book: Any, name: str) -> Any:
+@lower_getattr_generic(WorkspaceType)
+def _open_field(context: Any, builder: Any, kind: WorkspaceType, workspace: Any, name: str) -> Any:
     found = kind.array_of(name)
     if found is None:
         raise AttributeError(f"{kind.layout.title} has no array {name}")
-    page, array_type = found
+    field, array_type = found
     word = ir.IntType(64)
-    table = builder.bitcast(book, word.as_pointer())
+    table = builder.bitcast(workspace, word.as_pointer())
     constant = builder.module.add_metadata([])
 
     def entry(k: int) -> Any:
-        loaded = builder.load(builder.gep(table, [word(page * PAGE + k)]))
+        loaded = builder.load(builder.gep(table, [word(field * FIELD_WORDS + k)]))
         loaded.set_metadata("invariant.load", constant)
         return loaded
 
-    if isinstance(array_type, BookType):
+    if isinstance(array_type, WorkspaceType):
         return builder.inttoptr(entry(0), context.get_value_type(array_type))
     array = context.make_array(array_type)(context, builder)
-    itemsize = word(kind.layout.fields[page][1].itemsize)
+    itemsize = word(kind.layout.fields[field][1].itemsize)
     shape = [entry(1 + axis) for axis in range(array_type.ndim)]
     strides = [itemsize]
     for length in shape[:0:-1]:
@@ -299,7 +302,7 @@ def _run_code(typing_context, address, inputs, outputs):
     return types.void(types.int64, inputs, outputs), generate
 
 
-def _run_on_book(typing_context, address, book):
+def _run_on_workspace(typing_context, address, workspace):
     """Call what `code_address` compiled on a workspace."""
     if not isinstance(address, types.Integer):
         return None
@@ -309,18 +312,12 @@ def _run_on_book(typing_context, address, book):
         builder.call(code, [args[1]])
         return context.get_dummy_value()
 
-    return types.void(types.int64, book), generate
-
-
-def _as_intrinsic(marker: Any, define: Callable[..., Any]) -> Any:
-    template = make_intrinsic_template(marker, define, marker.name, prefer_literal=False, kwargs={})
-    infer(template)
-    return types.Function(template)
+    return types.void(types.int64, workspace), generate
 
 
 _INTRINSICS = {
-    marker: _as_intrinsic(marker, define)
-    for marker, define in ((run_bound, _run_bound), (run_code, _run_code), (run_on_book, _run_on_book))
+    marker: as_intrinsic(marker, define)
+    for marker, define in ((run_bound, _run_bound), (run_code, _run_code), (run_on_workspace, _run_on_workspace))
 }
 
 

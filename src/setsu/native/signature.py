@@ -3,7 +3,7 @@
 A function is entered by one pointer to such a table: first a code that says what it returned, room for the words of
 its results, then those of its arguments.
 
-    workspace (Book)   its address
+    workspace (Workspace)   its address
     int, bool, float   the number
     array              address of its data, then its lengths
     tuple              what it holds, one after the other
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from setsu.native.array_book import Book, Layout
 from setsu.native.builtin import address_of
+from setsu.native.workspace import Layout, Workspace
 
 __all__ = [
     "RESULTS",
@@ -83,7 +83,7 @@ class Signature(NamedTuple):
 
 def kind_of(value: Any) -> Kind:
     """Return the kind of an argument."""
-    if isinstance(value, Book):
+    if isinstance(value, Workspace):
         return value.layout
     if isinstance(value, np.ndarray):
         if str(value.dtype) not in ("float64", "int64") or not value.flags.c_contiguous or value.ndim == 0:
@@ -103,7 +103,7 @@ def kind_of(value: Any) -> Kind:
 def words_of(values: Sequence[Any]) -> Iterator[int]:
     """Return the words of arguments, as whole numbers of 64 bits."""
     for value in values:
-        if isinstance(value, Book):
+        if isinstance(value, Workspace):
             yield value.address
         elif isinstance(value, np.ndarray):
             yield address_of(value)

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from setsu.kernels.program import DOF_CONSTANTS, LINE_CONSTANTS, LINK_CONSTANTS, TIE_CONSTANTS, Kernel, MatrixRow, View
+from setsu.kernels.program import (
+    DOF_CONSTANTS,
+    LINE_CONSTANTS,
+    LINK_CONSTANTS,
+    TWO_BODY_CONSTANTS,
+    Kernel,
+    MatrixRow,
+    View,
+)
 from setsu.mechanism.tables import Kind
-from setsu.native.layout import DOF_OFFSET, DOF_STRIDE, LINE_OFFSET, LINK_OFFSET, TIE_OFFSET, Variant, offsets
+from setsu.native.layout import DOF_OFFSET, DOF_STRIDE, LINE_OFFSET, LINK_OFFSET, TWO_BODY_OFFSET, Variant, offsets
 from setsu.symbolic import Graph, Scalar
 
 __all__ = ["Location", "Place", "Traced", "Tracer"]
@@ -17,8 +25,8 @@ __all__ = ["Location", "Place", "Traced", "Tracer"]
 class Place:
     """A place seen by a step.
 
-    sort: "link", "dof", "tie" or "line" (a loop variable), "parent" (of a link), "a" or "b" (of a tie), "world",
-    "target".
+    sort: "link", "dof", "two_body" or "line" (a loop variable), "parent" (of a link), "a" or "b" (of a two-body
+    element), "world", "target".
     """
 
     sort: str
@@ -73,10 +81,12 @@ class Tracer:
             return self.numbers("header", "", (), 0, 3, True)
         if name == "kind":
             return self.kind
-        if name in ("parent", "world", "target") or (place.sort == "tie" and name in ("a", "b")):
+        if name in ("parent", "world", "target") or (place.sort == "two_body" and name in ("a", "b")):
             return View(self, Place(name, -1 if name in ("world", "target") else place.depth))
-        if name in TIE_CONSTANTS:
-            return self.numbers("tie_constants", name, (place,), TIE_OFFSET[name], TIE_CONSTANTS[name], True)
+        if name in TWO_BODY_CONSTANTS:
+            return self.numbers(
+                "two_body_constants", name, (place,), TWO_BODY_OFFSET[name], TWO_BODY_CONSTANTS[name], True
+            )
         if name in LINE_CONSTANTS:
             return self.numbers("line_constants", name, (place,), LINE_OFFSET[name], LINE_CONSTANTS[name], True)
         if name in self.kernel.zeros:

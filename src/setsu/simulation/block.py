@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from setsu.dynamics import body_poses
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
-from setsu.native.array_book import Book
 from setsu.native.machine_calls import Hold, Machine
 from setsu.native.threads import get_threads, pool
+from setsu.native.workspace import Workspace
 from setsu.simulation.clock import BAD_NUMBERS, BAD_TORQUE, DIVERGED, LAWS, STOPPED, WANTS, Ask, Clock, Drive
 from setsu.simulation.sampling import Sampling, forget_samples, make_sampling
 
@@ -91,7 +91,7 @@ class Block(ABC):
         """Begin anew with the states that stand in the arrays of some rows (of this block)."""
 
     @abstractmethod
-    def books(self) -> Iterable[Book]:
+    def workspaces(self) -> Iterable[Workspace]:
         """All workspaces."""
 
     @property
@@ -301,7 +301,7 @@ class Block(ABC):
 
     def _mutable(self) -> list[NDArray[Any]]:
         own = [getattr(self.arrays, name) for name in self.arrays.__dict__]
-        return [*own, *mutable_arrays(self.books())]
+        return [*own, *mutable_arrays(self.workspaces())]
 
 
 def call_all(blocks: list[Block], threads: int | None) -> list[Ask]:
@@ -318,17 +318,17 @@ def call_all(blocks: list[Block], threads: int | None) -> list[Ask]:
     return asks
 
 
-def mutable_arrays(books: Iterable[Book]) -> list[NDArray[Any]]:
+def mutable_arrays(workspaces: Iterable[Workspace]) -> list[NDArray[Any]]:
     """The arrays of workspaces without handles of kernels, which hold addresses of this very world.
 
     A workspace inside another one holds nothing from one step to the next.
     """
     found: list[NDArray[Any]] = []
-    for book in books:
-        kinds = type(book.pages).__annotations__
+    for workspace in workspaces:
+        kinds = type(workspace.fields).__annotations__
         found += [
             array
-            for name, array in zip(book.pages._fields, book.pages, strict=True)
-            if kinds[name].__forward_arg__ not in ("Handle", "Workspace") and array.flags.writeable
+            for name, array in zip(workspace.fields._fields, workspace.fields, strict=True)
+            if kinds[name].__forward_arg__ not in ("Handle", "NestedWorkspace") and array.flags.writeable
         ]
     return found

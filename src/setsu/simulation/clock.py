@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.native.control_flow import part, run_bound, run_code
+from setsu.native.control_flow import inline, run_bound, run_code
 
 __all__ = [
     "BAD_NUMBERS",
@@ -152,7 +152,7 @@ def make_clock(rows: int, step: float) -> Clock:
     )
 
 
-@part
+@inline
 def takes_order(c):
     """Begin a run of so many steps without records, if one was ordered: all words of the clock in one call."""
     if c.order[0] == 0:
@@ -162,7 +162,7 @@ def takes_order(c):
     return True
 
 
-@part
+@inline
 def asks_now(c):
     """Whether the torque of the present state has to be asked for in Python, and has not been given yet."""
     if c.asks[0] == 0:
@@ -171,7 +171,7 @@ def asks_now(c):
     return c.answered[0] == 1
 
 
-@part
+@inline
 def begins_step(c):
     """Length (s) of the step that may begin now; 0 when all of the run have been taken."""
     if c.done[0] == c.target[0]:
@@ -180,7 +180,7 @@ def begins_step(c):
     return c.last[0] if short else c.step[0]
 
 
-@part
+@inline
 def counts_step(c, y):
     """Count a step that has reached its end, and set the times of the rows to t0 + k step."""
     short = c.done[0] == c.target[0] - 1 and c.last[0] > 0.0
@@ -197,7 +197,7 @@ def counts_step(c, y):
     c.phase[0], c.stage[0] = WANTS, -1
 
 
-@part
+@inline
 def drive(d, y, c):
     """Torques of all rows: held from outside, asked for, by a traced law, by pushes; freezes rows without a number."""
     nv = y.v.shape[1]
@@ -233,7 +233,7 @@ def drive(d, y, c):
                 tau[i] = d.total[n, i] = 0.0
 
 
-@part
+@inline
 def look_up(d, law, t, place):
     """Put the values of a law's tables at time t into its inputs, from a place on."""
     for k in range(len(d.tables)):
@@ -256,14 +256,14 @@ def look_up(d, law, t, place):
                 place += 1
 
 
-@part
+@inline
 def freeze(c, y, n, why):
     """Let a world stand still from now on."""
     if c.frozen[n] == 0:
         c.frozen[n], c.frozen_at[n] = why, y.start[n]
 
 
-@part
+@inline
 def all_frozen(c):
     """Whether no world of the block moves any more."""
     moving = 0

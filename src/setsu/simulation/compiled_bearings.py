@@ -23,7 +23,7 @@ from setsu.constraints.compiled_vectors import body_pose, cross, dot, length, mi
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.bearings import bearing_factors
 from setsu.dynamics.catalogue import native_function
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 from setsu.simulation.joint_friction import JointFriction
 
 __all__ = ["Bearings", "change_of_limits", "make_bearings"]
@@ -65,7 +65,7 @@ def make_bearings(system: ConstraintSystem, friction: JointFriction, state: Any,
     return Bearings(factor, preload, friction.coulomb[:n], axis, body, loop, external, through, handle), kernel
 
 
-@part
+@inline
 def _act(s, out, body, force, moment, place, sign):
     """Add a wrench at a place of the world to those on a body."""
     if body >= 0:
@@ -76,7 +76,7 @@ def _act(s, out, body, force, moment, place, sign):
             out[body, 3 + i] += sign * (moment[i] + turn[i])
 
 
-@part
+@inline
 def _loop_wrench(t, s, x, w, loop):
     """Force and moment of body a on body b at a loop joint, world axes."""
     force, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -101,7 +101,7 @@ def _loop_wrench(t, s, x, w, loop):
     return force, moment
 
 
-@part
+@inline
 def change_of_limits(t, s, x, w):
     """Set the limits (1) of the state just evaluated; their change in parts of the largest, -1 for bad numbers."""
     b, nowhere = w.bearings, (0.0, 0.0, 0.0)

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import math
 
-from setsu.constraints.compiled_factor import multipliers, pushed
-from setsu.native.control_flow import part
+from setsu.constraints.compiled_factor import multipliers, solve_L
+from setsu.native.control_flow import inline
 from setsu.simulation.contact_modes import REST_SPEED
 from setsu.simulation.motion_space import FREE, JAMMED, SLIDE
 
@@ -30,7 +30,7 @@ _PULLED = -2  # status of a balance with a wrong sign
 _MOST_SIGNS = 8
 
 
-@part
+@inline
 def tangents(n, T):
     """Write two unit vectors normal to n and to each other into T (2, 3): contact_modes.tangent_basis."""
     x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
@@ -48,7 +48,7 @@ def tangents(n, T):
     T[1, 2] = n[0] * T[0, 1] - n[1] * T[0, 0]
 
 
-@part
+@inline
 def _sliding_direction(x, s, c, d):
     """Write the unit vector friction acts against, continued through rest, into d (3); zeros when there is none."""
     n = s.contact_normal[c]
@@ -74,7 +74,7 @@ def _sliding_direction(x, s, c, d):
             d[i] /= math.sqrt(length)
 
 
-@part
+@inline
 def _solve_small(A, b, n):
     """Solve A x = b in place by elimination with the largest pivot; False when singular."""
     for i in range(n):
@@ -100,9 +100,9 @@ def _solve_small(A, b, n):
     return True
 
 
-@part
+@inline
 def contact_friction(t, s, x, F, w):
-    """Add friction of sliding contacts (1), (2) to the pushed forces w.y; -1, or JAMMED plus a contact's number."""
+    """Add friction of sliding contacts (1), (2) to the forces L⁻¹ f in w.y; -1, or JAMMED plus a contact's number."""
     for c in range(len(t.contact_body)):
         w.press[c] = 1.0
     for _ in range(_MOST_SIGNS):
@@ -112,7 +112,7 @@ def contact_friction(t, s, x, F, w):
     return _balance(t, s, x, F, w)
 
 
-@part
+@inline
 def _balance(t, s, x, F, w):
     """`contact_friction` with bilateral contacts that press, or pull, as w.press says; _PULLED where one does not."""
     nv, held = len(s.v), len(t.held)
@@ -130,7 +130,7 @@ def _balance(t, s, x, F, w):
                     + d[2] * s.contact_jacobian[c, 2, v]
                 )
                 w.drag[n, v] = -t.friction[c] * w.press[c] * along
-            pushed(F, w.drag[n])
+            solve_L(F, w.drag[n])
             w.which[n], w.normal_row[n] = c, held + touching
             n += 1
         touching += 1
@@ -162,7 +162,7 @@ def _balance(t, s, x, F, w):
     return -1
 
 
-@part
+@inline
 def loop_joint_forces(t, s, w):
     """Add springs, dampers and drives along the free axes of loop joints to w.y; the power of the dampers."""
     power = 0.0
@@ -179,7 +179,7 @@ def loop_joint_forces(t, s, w):
     return power
 
 
-@part
+@inline
 def joint_friction(s, x, w):
     """Add dry friction of sliding joints (3) to w.y; its power."""
     power = 0.0

@@ -19,17 +19,29 @@ from __future__ import annotations
 
 import math
 
-from setsu.constraints.compiled_factor import acceleration, cut_rank, factor, multipliers, pushed
+from setsu.constraints.compiled_factor import acceleration, cut_rank, factor, multipliers, solve_L
 from setsu.constraints.compiled_rows import fill_rates, fill_rows
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.compiled_bearings import change_of_limits
 from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
 from setsu.simulation.compiled_projection import SMALLEST_PIVOT, gather, mass, stop_gap
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
-from setsu.simulation.motion_space import BEARING_JAMS, BROKEN, FREE, MASSLESS, SLIDE, STICK, UNSUITABLE
+from setsu.simulation.motion_space import (
+    ACTUATORS,
+    BEARING_JAMS,
+    BROKEN,
+    CONTACT_FRICTION,
+    DAMPERS,
+    FREE,
+    JOINT_FRICTION,
+    MASSLESS,
+    SLIDE,
+    STICK,
+    UNSUITABLE,
+)
 from setsu.simulation.sparse_motion import largest_error, sparse_accelerations, sparse_factors
 
-__all__ = ["broken", "energy", "evaluate", "settle"]
+__all__ = ["broken", "energy", "evaluate", "remember_sliding"]
 
 _REPEATS = 200
 """How often friction of bearings is looked at anew before a joint is said to jam."""
@@ -41,7 +53,7 @@ _LONGEST_PASSAGE = 100
 """Evaluations in a row after which a mechanism does not pass a change point but rests in it, and (2) is out of date."""
 
 
-@part
+@inline
 def _guards(t, s, x, w):
     """Forces of contacts and sticking joints, and guards of contacts, stops and joints; the smallest guard.
 
@@ -59,7 +71,7 @@ def _guards(t, s, x, w):
     rest = tangent
     for i in range(len(x.dry_held)):
         tangent += x.dry_held[i]
-    w.powers[3] = 0.0
+    w.powers[CONTACT_FRICTION] = 0.0
     for c in range(len(t.contact_body)):
         n, v = s.contact_normal[c], s.contact_velocity[c]
         f = w.friction_force[c]
@@ -93,7 +105,7 @@ def _guards(t, s, x, w):
             for i in range(3):
                 speed += (v[i] - n[i] * normal_speed) * x.direction[c, i]
             w.guards[2 * c + 1] = 0.0 if abs(speed) <= REST_SPEED * unit else speed / unit
-        w.powers[3] += f[0] * v[0] + f[1] * v[1] + f[2] * v[2]
+        w.powers[CONTACT_FRICTION] += f[0] * v[0] + f[1] * v[1] + f[2] * v[2]
         smallest = min(smallest, w.guards[2 * c], w.guards[2 * c + 1])
     place = 2 * len(t.contact_body)
     for i in range(len(x.stop_held)):
@@ -116,7 +128,7 @@ def _guards(t, s, x, w):
     return smallest
 
 
-@part
+@inline
 def _guard_of_joint(s, x, w, i, row):
     """Guard of an axis with dry friction, whose row, where it sticks, has the number given."""
     if x.dry_held[i]:
@@ -138,19 +150,19 @@ def _guard_of_joint(s, x, w, i, row):
     return min(x.dry_sign[i] * change + FORCE_ROOM * (1.0 + abs(change)), 0.0)
 
 
-@part
+@inline
 def _forces(t, s, kernels, x, w):
-    """Leave all forces but those of rows and contacts in w.y, and book the power of friction; False when not finite."""
+    """Leave all forces but those of rows and contacts in w.y, and sum the power of friction; False when not finite."""
     # Without force elements `fill_rates` has left it.
     if w.elements[0] and run_bound(kernels.bias) >= 0:
         return False
     for d in range(len(s.v)):
         w.y[d] = w.tau[d] - kernels.b[d]
-    w.powers[1] += loop_joint_forces(t, s, w) + joint_friction(s, x, w)
+    w.powers[JOINT_FRICTION] += loop_joint_forces(t, s, w) + joint_friction(s, x, w)
     return True
 
 
-@compiled
+@jit
 def evaluate(t, s, kernels, x, F, w, c, u, factored):
     """Accelerations, multipliers, contact forces, powers and guards of the state in s under w.tau; -1 or a status.
 
@@ -174,14 +186,14 @@ def evaluate(t, s, kernels, x, F, w, c, u, factored):
     return BEARING_JAMS
 
 
-@part
+@inline
 def _evaluate(t, s, kernels, x, F, w, c, u, factored):
     """`evaluate` under the limits of dry friction that stand in x."""
     nv = len(s.v)
-    w.powers[0], w.powers[1], w.powers[2], w.powers[3] = 0.0, 0.0, 0.0, 0.0
+    w.powers[ACTUATORS], w.powers[JOINT_FRICTION], w.powers[DAMPERS], w.powers[CONTACT_FRICTION] = 0.0, 0.0, 0.0, 0.0
     for d in range(nv):
-        w.powers[0] += w.tau[d] * s.v[d]
-        w.powers[1] -= w.damping[d] * s.v[d] * s.v[d]
+        w.powers[ACTUATORS] += w.tau[d] * s.v[d]
+        w.powers[JOINT_FRICTION] -= w.damping[d] * s.v[d] * s.v[d]
     w.smallest[0], w.violation[0], w.redundant[0] = math.inf, 0.0, 0.0
     ready = factored and x.sparse[0] and x.sparse_ready[0]
     status = fill_rates(t, s, kernels) if ready or (factored and x.rows_ready[0]) else fill_rows(t, s, kernels)
@@ -190,7 +202,7 @@ def _evaluate(t, s, kernels, x, F, w, c, u, factored):
     if w.elements[0]:
         if run_bound(w.element_powers) >= 0:
             return UNSUITABLE
-        w.powers[2] = w.element_power[0]
+        w.powers[DAMPERS] = w.element_power[0]
     if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u)):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE
@@ -204,7 +216,7 @@ def _evaluate(t, s, kernels, x, F, w, c, u, factored):
     if k == 0 and len(t.damping) == 0:
         for d in range(nv):
             w.y[d] = w.tau[d]
-        w.powers[1] += joint_friction(s, x, w)
+        w.powers[JOINT_FRICTION] += joint_friction(s, x, w)
         if run_bound(w.forward) >= 0:
             return UNSUITABLE
     else:
@@ -225,7 +237,7 @@ def _evaluate(t, s, kernels, x, F, w, c, u, factored):
             for i in range(k):
                 for d in range(nv):
                     w.y[d] -= F.added[0] * F.G[i, d] * w.gamma[i]
-        pushed(F, w.y)
+        solve_L(F, w.y)
         status = contact_friction(t, s, x, F, w)
         if status >= 0:
             return status
@@ -240,18 +252,18 @@ def _evaluate(t, s, kernels, x, F, w, c, u, factored):
     return broken(t, s, x)
 
 
-@part
+@inline
 def _drive_power(t, w):
     """Add the power of driven joints to that of torques, and that of their dry friction."""
     for c in range(len(t.coupling_rate)):
         place = t.place[len(t.row_kind) + c]
         if place >= 0 and t.coupling_rate[c] != 0.0:
             lost = t.coupling_friction[c] * abs(t.coupling_rate[c])
-            w.powers[0] += lost - w.multiplier[place] * t.coupling_rate[c]
-            w.powers[1] -= lost
+            w.powers[ACTUATORS] += lost - w.multiplier[place] * t.coupling_rate[c]
+            w.powers[JOINT_FRICTION] -= lost
 
 
-@part
+@inline
 def _keep_held_force(t, F, w):
     """Remember the force of loops and couplings, Gᵀ λ."""
     for d in range(len(w.held_force)):
@@ -261,7 +273,7 @@ def _keep_held_force(t, F, w):
             w.held_force[d] += F.G[i, d] * w.multiplier[i]
 
 
-@part
+@inline
 def broken(t, s, x):
     """BROKEN plus the number of the first row of loops and couplings that is open beyond its limit, or -1."""
     for row in range(len(x.limit)):
@@ -270,8 +282,8 @@ def broken(t, s, x):
     return -1
 
 
-@part
-def settle(t, s, x):
+@inline
+def remember_sliding(t, s, x):
     """After a step without event: remember the sliding directions for the next one."""
     for c in range(len(t.contact_body)):
         if x.mode[c] != SLIDE:
@@ -291,7 +303,7 @@ def settle(t, s, x):
                 x.direction[c, i] = (v[i] - n[i] * normal_speed) * scale
 
 
-@part
+@inline
 def energy(t, s, w):
     """Kinetic and potential energy of the state in s (J); springs and drives of loop joints as last filled in."""
     run_bound(w.mechanical)

@@ -18,7 +18,7 @@ import math
 
 from setsu.constraints.compiled_factor import factor, nearest
 from setsu.constraints.compiled_rows import fill_errors, fill_positions_and_mass, fill_rows
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.compiled_friction import tangents
 from setsu.simulation.motion_space import FREE, MASSLESS, STICK, UNSUITABLE
 from setsu.simulation.sparse_motion import HANDED_OVER, sparse_projection, take_increment
@@ -34,7 +34,7 @@ _NEAR = 1e-4
 _ROUNDING = 1e-16
 
 
-@part
+@inline
 def _rest_row(s, x, i, row):
     """Write the row of an axis with dry friction into row (nv,); its rate."""
     d, j = x.dry_velocity[i], x.dry_axis[i]
@@ -46,7 +46,7 @@ def _rest_row(s, x, i, row):
     return s.free_rate[j]
 
 
-@part
+@inline
 def stop_gap(s, x, i):
     """Distance of a joint from its stop, m or rad."""
     j = x.stop_axis[i]
@@ -54,7 +54,7 @@ def stop_gap(s, x, i):
     return x.stop_sign[i] * (place - x.stop_limit[i])
 
 
-@part
+@inline
 def gather(t, s, x, F, w):
     """Copy the active rows into F.G with velocity terms in w.gamma and errors in w.error; how many there are."""
     nv, held = len(s.v), len(t.row_kind) + len(t.coupling_offset)
@@ -108,14 +108,14 @@ def gather(t, s, x, F, w):
     return k
 
 
-@part
+@inline
 def mass(t, s, kernels):
     """Mass matrix, drives in loop joints included."""
     run_bound(kernels.mass)
     _add_drives(t, s, kernels)
 
 
-@part
+@inline
 def _add_drives(t, s, kernels):
     """Drives in loop joints, to the mass matrix."""
     for j in range(len(t.armature)):
@@ -125,7 +125,7 @@ def _add_drives(t, s, kernels):
                     kernels.M[a, b] += t.armature[j] * s.free[j, a] * s.free[j, b]
 
 
-@part
+@inline
 def _more_held(x):
     """Whether stops or sticking axes hold rows besides those of loops and couplings."""
     held = 0
@@ -136,7 +136,7 @@ def _more_held(x):
     return held > 0
 
 
-@part
+@inline
 def _moved(s, F, w):
     """Take the least motion that removes the errors in w.error to first order; False when it cannot be."""
     nearest(F, w.error, w.increment)
@@ -145,7 +145,7 @@ def _moved(s, F, w):
     return take_increment(s, w)
 
 
-@part
+@inline
 def _hold_velocities(t, s, F, w, k):
     """Take what moves the k rows in F.G out of the velocities, but for what drives ask of them."""
     nv = len(s.v)
@@ -158,7 +158,7 @@ def _hold_velocities(t, s, F, w, k):
         s.v[d] -= w.increment[d]
 
 
-@part
+@inline
 def _largest(numbers, k):
     """The largest of the first k numbers by size."""
     largest = 0.0
@@ -167,13 +167,13 @@ def _largest(numbers, k):
     return largest
 
 
-@part
+@inline
 def _stalls(size, last):
     """Whether errors fall no further; at a singular configuration they do so slowly: they are squares of the way."""
     return size > (0.25 if size < _SLOWLY else 0.8) * last
 
 
-@part
+@inline
 def _project_loops(t, s, kernels, x, F, w, most):
     """`project` for loops and couplings alone: while factors do, corrections look at poses and errors only."""
     last = math.inf
@@ -211,7 +211,7 @@ def _project_loops(t, s, kernels, x, F, w, most):
     return -1
 
 
-@compiled
+@jit
 def project(t, s, kernels, x, F, w, c, u, most):
     """Move the state in s to the nearest one that satisfies the active rows, nearest in the mass matrix's metric.
 
@@ -257,7 +257,7 @@ def project(t, s, kernels, x, F, w, c, u, most):
     return -1
 
 
-@compiled
+@jit
 def active_rows(t, s, kernels, x, F, w, c, u):
     """Leave the active rows of the state in s in F.G and the mass matrix in kernels.M; their number and a status."""
     status = fill_rows(t, s, kernels)

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.compiled_rows import fill_rows
-from setsu.native.control_flow import compiled, part
+from setsu.native.control_flow import inline, jit
 from setsu.simulation.clock import MOVED, READY, WANTS, Ask, asks_now, begins_step, counts_step, drive, takes_order
-from setsu.simulation.compiled_motion import broken, energy, evaluate, settle
+from setsu.simulation.compiled_motion import broken, energy, evaluate, remember_sliding
 from setsu.simulation.compiled_projection import project
 from setsu.simulation.implicit import ENDED, FAILS, begin_implicit, take_slope, wanted_state
 from setsu.simulation.motion_space import JAMMED
@@ -140,7 +140,7 @@ def make_course(
     )
 
 
-@part
+@inline
 def _remaining(c, e, y):
     """Time (s) to the end of the present step of the grid; 0 at the end of the run."""
     whole = begins_step(c)
@@ -149,7 +149,7 @@ def _remaining(c, e, y):
     return max(y.t0[0] + y.k[0] * c.step[0] + whole - y.start[0], 0.0)
 
 
-@part
+@inline
 def _back(g, y):
     """Put the state back to the start of the step."""
     for i in range(y.q.shape[1]):
@@ -159,7 +159,7 @@ def _back(g, y):
     y.t[0] = y.start[0]
 
 
-@part
+@inline
 def _error(method, e, g, y, h):
     """Error of an adaptive step in units of the tolerance (1)."""
     nv = y.v.shape[1]
@@ -177,7 +177,7 @@ def _error(method, e, g, y, h):
     return 0.0 if e5 == 0.0 else h * e5 / math.sqrt((e5 + 0.01 * e3) * 2 * nv)
 
 
-@part
+@inline
 def _accepts_length(method, c, e, g, y):
     """Whether the error of an adaptive step is small enough; otherwise c.h is shorter."""
     if e.adaptive[0] == 0 or e.locating[0] > 0:
@@ -200,7 +200,7 @@ def _accepts_length(method, c, e, g, y):
     return False
 
 
-@part
+@inline
 def _end(method, b, c, e, g, y, t, s, kernels, w):
     """Take the state to the end of the step; -1, a status, or _TOO_LONG."""
     h = c.h[0]
@@ -223,7 +223,7 @@ def _end(method, b, c, e, g, y, t, s, kernels, w):
     return -1
 
 
-@part
+@inline
 def _checked(c, e, w):
     """What the guards say of the step that has just been evaluated; in a search, c.h is the next length to try."""
     smallest, h = w.smallest[0], c.h[0]
@@ -255,9 +255,9 @@ def _checked(c, e, w):
     return _AGAIN
 
 
-@part
+@inline
 def _accept(c, e, g, y, t, s, w):
-    """Book a step, and let time go on."""
+    """Count a step, and let time go on."""
     nv = y.v.shape[1]
     if c.ledger[0] == 1:
         for i in range(4):
@@ -272,7 +272,7 @@ def _accept(c, e, g, y, t, s, w):
     e.unchecked[0], e.locating[0] = 0, 0
 
 
-@part
+@inline
 def _record(c, e, y, d, r, t, s, w):
     row = c.used[0]
     c.used[0], c.due[0] = row + 1, 0
@@ -299,7 +299,7 @@ def _record(c, e, y, d, r, t, s, w):
         r.totals[row, i] = e.totals[i]
 
 
-@part
+@inline
 def _begin(method, b, c, e, g, y):
     """Begin a step; False when there is none to take."""
     left = _remaining(c, e, y)
@@ -323,7 +323,7 @@ def _begin(method, b, c, e, g, y):
     return True
 
 
-@part
+@inline
 def _go(method, b, c, e, g, y, t, s, kernels, w, stage):
     """Take the world to a stage of the present step, or to its end; -1 or a status. `_hold` brings it home."""
     ends = stage >= len(method.b)
@@ -347,7 +347,7 @@ def _go(method, b, c, e, g, y, t, s, kernels, w, stage):
     return -1
 
 
-@part
+@inline
 def _hold(c, e, g, y, t, s, kernels, x, F, w, net, u):
     """Bring the state of a stage or of the end of a step onto the constraints; -1 or a status."""
     c.phase[0], e.factored[0] = WANTS, e.held[0]
@@ -360,13 +360,13 @@ def _hold(c, e, g, y, t, s, kernels, x, F, w, net, u):
     return -1
 
 
-@part
+@inline
 def _is_quiet(e, w):
     """Whether nothing can happen at the end of a step that its evaluation would have to tell first."""
     return len(w.guards) == 0 and w.stores_energy[0] == 0 and e.until[0] == math.inf
 
 
-@compiled
+@jit
 def run_constrained(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
     """Take steps until something is to be asked; return an Ask, with the status of a failure in c.failure."""
     if takes_order(c):
@@ -379,7 +379,7 @@ def run_constrained(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net,
     return ask
 
 
-@part
+@inline
 def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
     """`run_constrained` itself."""
     while True:
@@ -439,7 +439,7 @@ def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
                 else:
                     e.most[0] = max(e.most[0], F.size[1])
                     if e.unchecked[0] == 1:
-                        settle(t, s, x)
+                        remember_sliding(t, s, x)
                         _accept(c, e, g, y, t, s, w)
                     e.guard[0], c.phase[0] = w.smallest[0], READY
                     if verdict == _EVENT_HERE:

@@ -311,8 +311,8 @@ class ConstrainedMotion:
         if active.size:
             judged, n = self._judged, self.system.n_loop_rows
             choice = InternalForces(self.system, rows, q, v, a, active, contact_force)
-            idle = np.broadcast_to(~judged.kept[:n], (len(q), n))
-            choice.make_least(idle, (redundant != 0.0) | bool((judged.live & ~judged.kept).any()), dry)
+            left_out = np.broadcast_to(~judged.kept[:n], (len(q), n))
+            choice.make_least(left_out, (redundant != 0.0) | bool((judged.live & ~judged.kept).any()), dry)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
         loops[:, self._loop_places] = active
         return contact_force, loops, self.system.body_wrenches(rows, active, contact_force)
@@ -418,7 +418,7 @@ class ConstrainedMotion:
         resting = np.union1d(resting, np.array(friction.held, dtype=np.int64)).astype(np.int64)
         friction.slide_all(rates)
         space = self.load(q, v)
-        limit, bearings = space.modes.dry_limit.copy(), space.work.bearings.pages.factor
+        limit, bearings = space.modes.dry_limit.copy(), space.work.bearings.fields.factor
         factor = bearings.copy()
         space.modes.dry_limit[resting] = 0.0
         bearings[resting[: len(bearings)]] = 0.0

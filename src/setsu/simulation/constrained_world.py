@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from setsu.errors import InputError
 from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism
-from setsu.native.array_book import Book
 from setsu.native.compiled_code import entry, machine
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import jit
+from setsu.native.workspace import Workspace
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import READY, Ask, Clock, Drive, drive, make_clock, make_drive
 from setsu.simulation.constrained_machine import (
@@ -46,7 +46,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@compiled
+@jit
 def _drive(c: Clock, y: Rows, d: Drive):
     drive(d, y, c)
     return 0
@@ -162,17 +162,27 @@ class ConstrainedWorld(Block):
     def rebind(self) -> None:
         """Make the way into the machine anew, after workspaces have changed."""
         own = (self.clock, self.course, self.rows, self.drive, self.sampling, self.stages)
-        self._books = [Book(pages) for pages in own]
-        c, e, y, d, p, g = self._books
+        self._workspaces = [Workspace(fields) for fields in own]
+        c, e, y, d, p, g = self._workspaces
         space = self.space.arguments
         self.machine = machine(
-            run_constrained, Book(self._method), Book(self._implicit), c, e, y, d, p, g, Book(self.records), *space
+            run_constrained,
+            Workspace(self._method),
+            Workspace(self._implicit),
+            c,
+            e,
+            y,
+            d,
+            p,
+            g,
+            Workspace(self.records),
+            *space,
         )
         self._find_torque = entry(_drive, c, y, d)
 
-    def books(self) -> Iterable[Book]:
+    def workspaces(self) -> Iterable[Workspace]:
         """All workspaces but the records."""
-        return (*self._books, Book(self._implicit), *self.space.arguments)
+        return (*self._workspaces, Workspace(self._implicit), *self.space.arguments)
 
     @property
     def q_of_stage(self) -> Floats:
@@ -275,7 +285,7 @@ class ConstrainedWorld(Block):
             state, reports = switch(self.motion, found)
         except InputError as problem:
             raise Failure(str(problem).removeprefix("simulate: ")) from problem
-        self._book(reports)
+        self._log(reports)
         self._put(state, t)
         self.rows.start[0] = start
 
@@ -310,7 +320,7 @@ class ConstrainedWorld(Block):
             inside = int(self.course.inside[0])
             state, reports = resolve_jam(self.motion, t, q, v, jam)
             state, more = switch(self.motion, state)
-            self._book([*reports, *more])
+            self._log([*reports, *more])
             self._put(state, t)
             self.course.inside[0] = inside
         except InputError as problem:
@@ -328,7 +338,7 @@ class ConstrainedWorld(Block):
         self._take_motion(motion)
         self._restructured = True
         self.course.inside[:], self.course.totals[:] = inside, totals
-        self._book([report])
+        self._log([report])
         self._put(state, t)
         self.rows.start[:] = start
 
@@ -336,7 +346,7 @@ class ConstrainedWorld(Block):
         self.motion.learn_rank(int(self.course.most[0]))
         self.motion.unload_directions()
 
-    def _book(self, reports: Iterable[EventReport]) -> None:
+    def _log(self, reports: Iterable[EventReport]) -> None:
         for report in reports:
             self.events.append(report)
             self.impacts -= report.energy_lost

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from setsu.contact import free_motion as stepping
 from setsu.contact.convex_tables import ConvexShapes
-from setsu.contact.free_motion import Motion
+from setsu.contact.free_motion import StepState
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Free, Mechanism
-from setsu.native.array_book import Book
+from setsu.native.workspace import Workspace
 from setsu.simulation.block import mutable_arrays
 from setsu.simulation.joint_servo import ServoRun, single_coordinates
 
@@ -32,7 +32,7 @@ def in_arena(*workspaces: Any, last: Sequence[Any]) -> tuple[tuple[Any, ...], Fl
     places: dict[int, int] = {}
     size = 0
     behind = {id(array): k for k, array in enumerate(last)}
-    arrays = mutable_arrays(map(Book, workspaces))
+    arrays = mutable_arrays(map(Workspace, workspaces))
     for array in sorted(arrays, key=lambda array: behind.get(id(array), -1)):
         places[id(array)] = size
         size += -(-array.nbytes // _LINE) * _LINE
@@ -47,10 +47,10 @@ def in_arena(*workspaces: Any, last: Sequence[Any]) -> tuple[tuple[Any, ...], Fl
         return view
 
     begins = [places.get(id(array), size) // 8 for array in last]
-    return tuple(type(pages)(*map(moved, pages)) for pages in workspaces), arena.view(np.float64), begins
+    return tuple(type(fields)(*map(moved, fields)) for fields in workspaces), arena.view(np.float64), begins
 
 
-def make_motion(m: Mechanism, servo: ServoRun | None) -> Motion:
+def make_motion(m: Mechanism, servo: ServoRun | None) -> StepState:
     """Return the state and work arrays of a world; `bind_motion` fills its kernels."""
     s, n, nv = stepping, m.n_bodies, m.nv
     vectors = np.zeros((s.VECTORS, nv))
@@ -58,7 +58,7 @@ def make_motion(m: Mechanism, servo: ServoRun | None) -> Motion:
     if servo is not None:
         vectors[s.KP], vectors[s.KD] = servo.kp, servo.kd
     free = [(k, m.v_slices[k].start) for k, body in enumerate(m.moving) if isinstance(body.joint, Free)]
-    return Motion(
+    return StepState(
         q=np.zeros(m.nq),
         q_next=np.zeros(m.nq),
         vectors=vectors,
@@ -76,11 +76,12 @@ def make_motion(m: Mechanism, servo: ServoRun | None) -> Motion:
         free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
         body_twists=np.zeros((2, nv, 6)),
         elastic=np.array([m.has_force_elements or bool(m.tables.stiffness.any())], dtype=np.int64),
-        creep=np.array([1.0, m.total_mass * float(np.linalg.norm(m.gravity))]),
+        recovery_share=np.ones(1),
+        weight=np.array([m.total_mass * float(np.linalg.norm(m.gravity))]),
     )
 
 
-def bind_motion(m: Mechanism, smooth: Mechanism, motion: Motion, shapes: ConvexShapes) -> list[Any]:
+def bind_motion(m: Mechanism, smooth: Mechanism, motion: StepState, shapes: ConvexShapes) -> list[Any]:
     """Bind kernels to the arrays of a motion; return what must be kept alive. smooth: m without dry friction."""
     s, a, M = stepping, motion.vectors, motion
     bias = "bias_torque springs" if m.has_force_elements else "bias_torque"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.certificate import FRICTION_WORK, NORMAL_WORK
 from setsu.contact.convex_tables import ConvexShapes
 from setsu.contact.free_motion import (
     ACCELERATION,
@@ -20,17 +21,17 @@ from setsu.contact.free_motion import (
     TORQUE,
     V_NEXT,
     VELOCITY,
-    Motion,
+    StepState,
     V,
 )
 from setsu.contact.held_rows import HeldRows, axes_friction_work, rows_work
 from setsu.contact.memory import is_sliding
 from setsu.contact.pair_detection import find_missed, find_pairs, place_shapes
 from setsu.contact.pair_log import PairLog, has_room, note_forces, note_touches
-from setsu.contact.scene import STOP, Problem, Scene
+from setsu.contact.scene import N_CONTACTS, POINTS_KEPT, STOP, Problem, Scene
 from setsu.contact.step import accept, begin, take_step
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.clock import (
     READY,
     WANTS,
@@ -46,7 +47,24 @@ from setsu.simulation.clock import (
 from setsu.simulation.sampling import Sampling, samples
 from setsu.simulation.stages import Rows
 
-__all__ = ["EVENT_KINDS", "DriveTables", "Records", "make_records", "run_contact"]
+__all__ = [
+    "DRIVE_WORK",
+    "EVENT_KINDS",
+    "HIT_WORK",
+    "JOINT_WORK",
+    "N_EVENTS",
+    "N_TOUCHES",
+    "RUB_WORK",
+    "DriveTables",
+    "Records",
+    "make_records",
+    "run_contact",
+]
+
+# Entries of Records.sums (J): work of actuators, of friction in joints, of contact friction and of normal impulses.
+DRIVE_WORK, JOINT_WORK, RUB_WORK, HIT_WORK = range(4)
+# Entries of Records.counts: how many events and touches are still to be fetched.
+N_EVENTS, N_TOUCHES = range(2)
 
 _DONE, _NEED_TORQUE, _RECORDS_FULL, _FAILED = (
     int(Ask.DONE), int(Ask.NEED_TORQUE), int(Ask.RECORDS_FULL), int(Ask.FAILED),
@@ -111,7 +129,7 @@ def make_records(rows: int, nq: int, nv: int, axes: int, n_bodies: int, scene: S
     )
 
 
-@part
+@inline
 def _set_references(tables, a, k):
     """References of the joint servo for the step number k of the piece of the run at hand."""
     for d in range(a.shape[1]):
@@ -120,34 +138,34 @@ def _set_references(tables, a, k):
         a[TORQUE, d] += tables.torque[min(k, len(tables.torque) - 1), d]
 
 
-@part
+@inline
 def _add_works(scene, motion, tables, held, records, h):
     a = motion.vectors
     if tables.driven[0] == 1:
-        contacts = records.now[8] + records.now[9]
-        records.sums[0] += rows_work(held, motion.H, scene.parent, a[ROOT], a[V], a[V_NEXT], contacts)
-    records.sums[1] += axes_friction_work(held, h)
+        contacts = records.now[FRICTION_WORK] + records.now[NORMAL_WORK]
+        records.sums[DRIVE_WORK] += rows_work(held, motion.H, scene.parent, a[ROOT], a[V], a[V_NEXT], contacts)
+    records.sums[JOINT_WORK] += axes_friction_work(held, h)
     for d in range(a.shape[1]):
         mean = 0.5 * (a[V, d] + a[V_NEXT, d])
-        records.sums[0] += h * a[APPLIED, d] * mean
-        records.sums[1] += h * (a[DRY, d] - a[DAMPING, d] * a[V_NEXT, d]) * mean
-    records.sums[2] += records.now[8]
-    records.sums[3] += records.now[9]
+        records.sums[DRIVE_WORK] += h * a[APPLIED, d] * mean
+        records.sums[JOINT_WORK] += h * (a[DRY, d] - a[DAMPING, d] * a[V_NEXT, d]) * mean
+    records.sums[RUB_WORK] += records.now[FRICTION_WORK]
+    records.sums[HIT_WORK] += records.now[NORMAL_WORK]
 
 
-@part
+@inline
 def _is_full(c, scene, problem, records, log):
     return (
         c.used[0] == len(records.q)
-        or records.counts[0] > len(records.events) - len(scene.points) - len(scene.stops)
-        or records.counts[1] > len(records.touches) - len(problem.contacts)
+        or records.counts[N_EVENTS] > len(records.events) - len(scene.points) - len(scene.stops)
+        or records.counts[N_TOUCHES] > len(records.touches) - len(problem.contacts)
         or not has_room(log)
     )
 
 
-@compiled
+@jit
 def run_contact(
-    c: Clock, y: Rows, d: Drive, p: Sampling, scene: Scene, tree: Tree, problem: Problem, motion: Motion,
+    c: Clock, y: Rows, d: Drive, p: Sampling, scene: Scene, tree: Tree, problem: Problem, motion: StepState,
     tables: DriveTables, records: Records, shapes: ConvexShapes, log: PairLog, held: HeldRows,
 ):  # fmt: skip
     """Take steps until something is to be asked; return an Ask, with the status of a failure in c.failure.
@@ -165,9 +183,9 @@ def run_contact(
     return ask
 
 
-@part
+@inline
 def _run(
-    c: Clock, y: Rows, d: Drive, p: Sampling, scene: Scene, tree: Tree, problem: Problem, motion: Motion,
+    c: Clock, y: Rows, d: Drive, p: Sampling, scene: Scene, tree: Tree, problem: Problem, motion: StepState,
     tables: DriveTables, records: Records, shapes: ConvexShapes, log: PairLog, held: HeldRows,
 ):  # fmt: skip
     """`run_contact` itself."""
@@ -224,13 +242,13 @@ def _run(
         counts_step(c, y)
 
 
-@part
+@inline
 def _sense(p: Sampling, problem: Problem, h):
     """Forces that the bodies exert on what they touch in a step, for sampled laws."""
     out = p.sensed[0]
     for i in range(len(out)):
         out[i] = 0.0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point != STOP:
             for i in range(3):
@@ -240,8 +258,8 @@ def _sense(p: Sampling, problem: Problem, h):
                     out[3 * c.body_b + i] += force
 
 
-@part
-def _record(c, scene: Scene, problem: Problem, motion: Motion, held: HeldRows, records: Records, h):
+@inline
+def _record(c, scene: Scene, problem: Problem, motion: StepState, held: HeldRows, records: Records, h):
     row, a = c.used[0], motion.vectors
     c.used[0], c.due[0] = row + 1, 0
     for body in range(records.wrench.shape[1]):
@@ -261,7 +279,7 @@ def _record(c, scene: Scene, problem: Problem, motion: Motion, held: HeldRows, r
         records.totals[row, i] = records.sums[i]
         if i >= 4:
             records.sums[i] = 0.0
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point == STOP:
             s = scene.stops[c.face]
@@ -272,14 +290,14 @@ def _record(c, scene: Scene, problem: Problem, motion: Motion, held: HeldRows, r
                 records.axes[row, s.axis] += force
         if c.point < 0 or not c.impulse[0] > 0.0:
             continue
-        out = records.touches[records.counts[1]]
-        records.counts[1] += 1
+        out = records.touches[records.counts[N_TOUCHES]]
+        records.counts[N_TOUCHES] += 1
         out[0], out[1], out[11] = row, c.point, c.impulse[0] / h
         for i in range(3):
             out[2 + i] = (c.axes[0, i] * c.impulse[0] + c.axes[1, i] * c.impulse[1] + c.axes[2, i] * c.impulse[2]) / h
             out[5 + i] = c.position[i]
             out[8 + i] = c.axes[0, i] * c.impulse[0] / h
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point != STOP:
             _record_wrench(motion, records.wrench[row, c.body_a], c, 1.0 / h, c.body_a)
@@ -287,8 +305,8 @@ def _record(c, scene: Scene, problem: Problem, motion: Motion, held: HeldRows, r
                 _record_wrench(motion, records.wrench[row, c.body_b], c, -1.0 / h, c.body_b)
 
 
-@part
-def _record_wrench(motion: Motion, out, c, scale, body):
+@inline
+def _record_wrench(motion: StepState, out, c, scale, body):
     """Add the wrench of a contact on a body, at the body's origin, both at the beginning of the step."""
     T, E, f = motion.poses_start[body], c.axes, c.impulse
     x = scale * (E[0, 0] * f[0] + E[1, 0] * f[1] + E[2, 0] * f[2])
@@ -304,12 +322,12 @@ def _record_wrench(motion: Motion, out, c, scale, body):
     out[5] += rx * y - ry * x + scale * (E[0, 2] * t[0] + E[1, 2] * t[1] + E[2, 2] * t[2])
 
 
-@part
+@inline
 def _see_events(scene: Scene, problem: Problem, records: Records, k):
     """Compare what each point does now with what it did in the step before."""
     touching = scene.touching
     # It holds the state before, plus four times the present one.
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point == STOP and c.impulse[0] > 0.0:
             scene.stops[c.face].touching += 2
@@ -331,11 +349,11 @@ def _see_events(scene: Scene, problem: Problem, records: Records, k):
             _note(records, k, _STOP if now == 1 else _RELEASE, len(scene.points) + stop)
 
 
-@part
+@inline
 def _list_changes(scene: Scene, problem: Problem):
     """Write the points that touch, or did in the step before, to scene.changes, in order; return how many."""
-    count, n_before, out = 0, problem.counts[4], scene.changes
-    for n in range(n_before + problem.counts[0]):
+    count, n_before, out = 0, problem.counts[POINTS_KEPT], scene.changes
+    for n in range(n_before + problem.counts[N_CONTACTS]):
         if n < n_before:
             point = problem.remembered[n]
         else:
@@ -355,8 +373,8 @@ def _list_changes(scene: Scene, problem: Problem):
     return count
 
 
-@part
+@inline
 def _note(records: Records, k, kind, index):
-    e = records.counts[0]
+    e = records.counts[N_EVENTS]
     records.events[e, 0], records.events[e, 1], records.events[e, 2] = k, kind, index
-    records.counts[0] = e + 1
+    records.counts[N_EVENTS] = e + 1

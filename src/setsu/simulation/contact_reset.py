@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.contact.detection import point_in_world
-from setsu.contact.free_motion import POSES_NEXT, POTENTIAL, POTENTIAL_ENERGY, POTENTIAL_NEXT, Motion, V
+from setsu.contact.free_motion import POSES_NEXT, POTENTIAL, POTENTIAL_ENERGY, POTENTIAL_NEXT, StepState, V
 from setsu.contact.held_rows import HeldRows
 from setsu.contact.scene import Problem, Scene
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.clock import BAD_NUMBERS, READY, Clock
-from setsu.simulation.contact_machine import DriveTables, Records
+from setsu.simulation.contact_machine import N_EVENTS, N_TOUCHES, DriveTables, Records
 from setsu.simulation.stages import Rows
 
 __all__ = ["INSIDE", "Fresh", "begin_anew", "make_fresh"]
@@ -49,10 +49,10 @@ def make_fresh(arena: Floats, begins: list[int], scene: Scene, problem: Problem)
     return Fresh(arena, arena.copy(), np.array(places), np.array([int(rigid)]))
 
 
-@compiled
+@jit
 def begin_anew(
-    f: Fresh, c: Clock, y: Rows, scene: Scene, problem: Problem, motion: Motion, tables: DriveTables, records: Records,
-    held: HeldRows,
+    f: Fresh, c: Clock, y: Rows, scene: Scene, problem: Problem, motion: StepState, tables: DriveTables,
+    records: Records, held: HeldRows,
 ):  # fmt: skip
     """Take the state in tables.q and tables.v; return 0, INSIDE, or BAD_NUMBERS."""
     pairs, contacts = 0, 0
@@ -71,7 +71,7 @@ def begin_anew(
         held.work.axis_end[j, 0] = held.work.axis_end[j, 1] = 0.0
     for i in range(len(records.sums)):
         records.sums[i] = 0.0
-    records.counts[0] = records.counts[1] = 0
+    records.counts[N_EVENTS] = records.counts[N_TOUCHES] = 0
     c.frozen[0], c.failure[0], c.answered[0], c.phase[0], c.stage[0] = 0, -1, 0, READY, -1
     y.start[0] = y.t[0]
     if run_bound(motion.kernels[POSES_NEXT]) >= 0:
@@ -87,14 +87,14 @@ def begin_anew(
     return INSIDE if f.rigid[0] == 1 and _is_inside(scene, motion) else 0
 
 
-@part
+@inline
 def _put_back(f: Fresh, begin, end):
     for i in range(begin, end):
         f.arena[i] = f.image[i]
 
 
-@part
-def _is_inside(scene: Scene, motion: Motion):
+@inline
+def _is_inside(scene: Scene, motion: StepState):
     """Whether a rigid point is behind the plane of some polygon."""
     for index in range(len(scene.points)):
         p = scene.points[index]

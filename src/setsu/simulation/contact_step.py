@@ -36,14 +36,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.contact.free_motion import KD, KP, POSITION, TORQUE, VELOCITY, Motion, V
+from setsu.contact.free_motion import KD, KP, POSITION, TORQUE, VELOCITY, StepState, V
 from setsu.contact.free_motion import V_END as V_UNSLOWED
-from setsu.contact.scene import STOP, Problem, Scene
+from setsu.contact.scene import N_CONTACTS, STOP, Problem, Scene
 from setsu.contact.tree import Tree
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, Spherical
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 from setsu.native.lanes import LANES
 from setsu.simulation.joint_servo import single_coordinates
 
@@ -110,9 +110,12 @@ class Refusal(IntEnum):
     ROOM = 8
     SINGULAR = 9
     ELSEWHERE = 10
+    LOOP_STOP = 11
 
 
-FINE, BAD_NUMBERS, PAIR, BOUNCES, SOFT, TURNING, RIM, SPHERICAL, ROOM, SINGULAR, ELSEWHERE = map(int, Refusal)
+FINE, BAD_NUMBERS, PAIR, BOUNCES, SOFT, TURNING, RIM, SPHERICAL, ROOM, SINGULAR, ELSEWHERE, LOOP_STOP = map(
+    int, Refusal
+)
 
 
 def refuse_contact_step(settings: Any) -> None:
@@ -348,13 +351,13 @@ def _bound_kernels(m: Mechanism, smooth: Mechanism, w: StepMap) -> list[Any]:
     ]
 
 
-@part
-def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+@inline
+def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     """Modes of the contacts of the step just taken, and what stays the same of them; a Refusal, of contact WHICH."""
     n, closed, softness, other = 0, 0, 0.0, 0
     for body in range(len(w.jumps)):
         w.jumps[body] = tree.jumps[body]
-    for index in range(problem.counts[0]):
+    for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         if c.point < 0 and c.point != STOP:
             if c.impulse[0] > 0.0:
@@ -373,6 +376,8 @@ def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: M
         w.radius[n] = w.offset[n] = 0.0
         if c.point == STOP:
             s = scene.stops[c.face]
+            if s.axis >= 0:
+                return LOOP_STOP
             w.stop[n], w.body[n] = s.velocity, tree.dof_body[s.velocity]
         else:
             p = scene.points[c.point]

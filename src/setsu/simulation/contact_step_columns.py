@@ -6,7 +6,7 @@ Equations: contact_step_motion.py (1).
 from __future__ import annotations
 
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 from setsu.simulation.contact_step import FAR, NU, PLAIN, ROOT, STEP, StepMap
 from setsu.simulation.contact_step_space import add_product, set_product
 
@@ -28,13 +28,13 @@ __all__ = [
 _STILL = 1e-7
 
 
-@part
+@inline
 def has_middle(w: StepMap):
     """Whether the middle is not the beginning."""
     return w.numbers[FAR] > _STILL
 
 
-@part
+@inline
 def add_middle(w: StepMap, out, a):
     """Add a · dq_m (1), of a row a (nv,), to a row of columns."""
     nv, moves, half = len(a), has_middle(w), 0.5 * w.numbers[STEP]
@@ -55,7 +55,7 @@ def add_middle(w: StepMap, out, a):
             out[nv + o + k] += half * by_v
 
 
-@part
+@inline
 def joint_of(w: StepMap, velocity):
     for j in range(len(w.turning)):
         if w.turning[j, 0] == velocity:
@@ -63,7 +63,7 @@ def joint_of(w: StepMap, velocity):
     return -1
 
 
-@part
+@inline
 def add_nu(w: StepMap, tree: Tree, out, a):
     """Add a · dν (1), of a row a (nv,), to a row of columns."""
     nv = len(a)
@@ -86,7 +86,7 @@ def add_nu(w: StepMap, tree: Tree, out, a):
                 out[nv + o + 3 + i] += half * (p * J[3, 3 + i] + q * J[4, 3 + i] + r * J[5, 3 + i])
 
 
-@part
+@inline
 def add_nu_of(w: StepMap, tree: Tree, out, d, factor):
     """Add factor · dν_d to a row of columns."""
     local = True
@@ -103,7 +103,7 @@ def add_nu_of(w: StepMap, tree: Tree, out, d, factor):
     add_nu(w, tree, out, unit)
 
 
-@part
+@inline
 def set_swing_row(unit, v, o, i, factor):
     """Row of factor · d(ω x v)_i of a free joint by its velocities."""
     p, q = (i + 1) % 3, (i + 2) % 3
@@ -113,7 +113,7 @@ def set_swing_row(unit, v, o, i, factor):
     unit[o + 3 + q], unit[o + p] = -factor * v[o + p], -factor * v[o + 3 + q]
 
 
-@part
+@inline
 def solve_rows(w: StepMap, B, start, stop):
     """B <- H⁻¹ B, blocks start to stop."""
     nv, H, root = len(w.chain), w.H, w.vectors[ROOT]
@@ -132,13 +132,13 @@ def solve_rows(w: StepMap, B, start, stop):
             j = w.chain[j]
 
 
-@part
+@inline
 def is_last(w: StepMap, d):
     """Whether a velocity moves through the step as it is at its end."""
     return w.counts[PLAIN] == 1 or w.jumps[w.reference[w.dof_body[d]]] == 1
 
 
-@part
+@inline
 def first_moment(w: StepMap, when, root, out):
     """First moment (3) of a tree about its first body's origin."""
     out[0] = out[1] = out[2] = 0.0
@@ -148,13 +148,13 @@ def first_moment(w: StepMap, when, root, out):
                 out[i] += w.inertias[when, body, 1 + i]
 
 
-@part
+@inline
 def pose_row(w: StepMap, when, body):
     """Row of w.poses of a body."""
     return when * len(w.reference) + body
 
 
-@part
+@inline
 def add_moment(out, r, f):
     out[3] += r[1] * f[2] - r[2] * f[1]
     out[4] += r[2] * f[0] - r[0] * f[2]

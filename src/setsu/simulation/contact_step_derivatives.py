@@ -19,17 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.contact.free_motion import GIVEN as GIVEN_ENERGY
-from setsu.contact.free_motion import Motion
-from setsu.contact.impulses import CREEP
+from setsu.contact.free_motion import StepState
+from setsu.contact.impulses import RECOVERY_DEPTH
 from setsu.contact.scene import STOP, Problem, Scene
 from setsu.contact.tree import Tree
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
-from setsu.native.array_book import Book
-from setsu.native.builtin import address_of
 from setsu.native.compiled_code import entry
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 from setsu.native.lanes import LANES
+from setsu.native.workspace import Workspace
 from setsu.simulation.block import Arrays, Failure
 from setsu.simulation.clock import Ask
 from setsu.simulation.contact_step import (
@@ -118,8 +117,8 @@ class _World(NamedTuple):
     events: Ints  # (2,) how many are noted
 
 
-@compiled
-def copy_world(source: _World, target: _World, w: StepMap, motion: Motion):
+@jit
+def copy_world(source: _World, target: _World, w: StepMap, motion: StepState):
     """Let a world stand where another one does, whose motion this is; and the map begin there."""
     for i in range(len(target.arena)):
         target.arena[i] = source.arena[i]
@@ -130,23 +129,23 @@ def copy_world(source: _World, target: _World, w: StepMap, motion: Motion):
     target.t[0], target.t0[0], target.k[0], target.start[0] = source.t[0], source.t0[0], source.k[0], source.start[0]
     target.phase[0], target.stage[0], target.order[0] = source.phase[0], -1, 1
     target.events[0] = target.events[1] = 0
-    w.numbers[GIVEN], w.numbers[CREEP_DEPTH] = motion.energies[GIVEN_ENERGY], CREEP * motion.creep[0]
+    w.numbers[GIVEN], w.numbers[CREEP_DEPTH] = motion.energies[GIVEN_ENERGY], RECOVERY_DEPTH * motion.recovery_share[0]
     return 0
 
 
-@part
-def _begin(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+@inline
+def _begin(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     status = read_modes(w, scene, tree, problem, motion)
     if status != FINE:
         return status
-    keeps_energy(w, tree, motion.creep[1], motion.elastic[0] == 1)
+    keeps_energy(w, tree, motion.weight[0], motion.elastic[0] == 1)
     status = begin_motion(w, tree)
     if status == FINE:
         begin_contacts(w, scene, problem)
     return status
 
 
-@part
+@inline
 def _go(w: StepMap, scene: Scene, tree: Tree, problem: Problem, how):
     """The step and its laws under the impulses at hand, with the columns asked for and their factors."""
     w.counts[FROM] = 0 if how == _WHOLE else w.counts[COLUMN] // LANES
@@ -171,10 +170,10 @@ def _is_rounding(effect: float, last: float, slow: float) -> bool:
     return predicted <= _UNSEEN * slow or (effect <= 1e-9 and effect > 0.1 * last)
 
 
-is_rounding = part(_is_rounding)
+is_rounding = inline(_is_rounding)
 
 
-@part
+@inline
 def _slowest(w: StepMap):
     """Of the sliding, at most 1 m/s."""
     slow = 1.0
@@ -184,7 +183,7 @@ def _slowest(w: StepMap):
     return slow
 
 
-@part
+@inline
 def _find_correction(w: StepMap):
     """Newton's change of the impulses, with the factors at hand; return what it does to the velocities."""
     column, n, effect = w.counts[COLUMN], w.counts[IMPULSES], 0.0
@@ -200,7 +199,7 @@ def _find_correction(w: StepMap):
     return effect
 
 
-@part
+@inline
 def _correct(w: StepMap):
     for k in range(w.counts[LISTED]):
         if w.place[k] >= 0:
@@ -210,7 +209,7 @@ def _correct(w: StepMap):
         w.held_impulse[r] -= w.correction[3 * w.counts[CLOSED] + r, 0]
 
 
-@part
+@inline
 def _finish(w: StepMap, scene: Scene, tree: Tree, problem: Problem):
     """Everything after the impulses, and the derivatives (1)."""
     nv, n, column = len(w.parent), w.counts[IMPULSES], w.counts[COLUMN]
@@ -242,7 +241,7 @@ def _finish(w: StepMap, scene: Scene, tree: Tree, problem: Problem):
     return FINE
 
 
-@part
+@inline
 def _is_same(w: StepMap):
     """Whether the map ends where the machine's step does."""
     if run_bound(w.kernels[APART]) >= 0:
@@ -256,7 +255,7 @@ def _is_same(w: StepMap):
     return w.numbers[MISSED] < _SAME
 
 
-@part
+@inline
 def _see_boundaries(w: StepMap):
     """Contacts at the boundary of their modes: there the derivative is one-sided."""
     w.counts[BOUNDARIES] = 0
@@ -279,8 +278,8 @@ def _see_boundaries(w: StepMap):
             w.counts[BOUNDARIES] += 1
 
 
-@compiled
-def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: Motion):
+@jit
+def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     """Do the task at hand for the step just taken; a Refusal."""
     task, status = w.counts[TASK], FINE
     if task in (ALL, BEGIN):
@@ -319,12 +318,8 @@ class ContactStepDerivatives:
         self.mechanism = m
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # all was said when the world itself was made
-            twin = self.twin = ContactWorld(m, Arrays(1, m.nq, m.nv), 0, settings, lambda t, q, v: np.zeros(m.nv))
+            self.twin = ContactWorld(m, Arrays(1, m.nq, m.nv), 0, settings, lambda t, q, v: np.zeros(m.nv))
         self._loops = HeldStep(m) if m.loops or m.couplings else None
-        # Workspaces of shapes and of their log come last; they hold nothing where there are no pairs of shapes.
-        places = (address_of(x) - address_of(twin._arena) for x in twin.shapes if x.size)
-        first = min(place for place in places if 0 <= place < len(twin._arena))
-        self._bytes = len(twin._arena) if len(twin.pairs.names) else first
         self._make(4)
 
     def _make(self, room: int) -> None:
@@ -335,23 +330,37 @@ class ContactStepDerivatives:
             self.mechanism, world._smooth, world.tree, world.scene.parent, (a.q, a.v), room, held.count if held else 0
         )
         self.map.numbers[STEP] = world.step
-        self._book = Book(self.map)
-        books = [Book(pages) for pages in (world.scene, world.tree, world.problem, world.motion)]
-        self._run = entry(differentiate_step, self._book, *books)
+        self._workspace = Workspace(self.map)
+        workspaces = [Workspace(fields) for fields in (world.scene, world.tree, world.problem, world.motion)]
+        self._run = entry(differentiate_step, self._workspace, *workspaces)
         self._copies: dict[int, tuple[ContactWorld, Any]] = {}
 
     def _copy_of(self, world: ContactWorld) -> Any:
         """A callable that lets the twin stand where a world does."""
-        books = Book(self._parts(world)), Book(self._parts(self.twin)), self._book, Book(world.motion)
-        copy = entry(copy_world, *books)
+        workspaces = (
+            Workspace(self._parts(world)),
+            Workspace(self._parts(self.twin)),
+            self._workspace,
+            Workspace(world.motion),
+        )
+        copy = entry(copy_world, *workspaces)
         self._copies[id(world)] = world, copy
         return copy
 
     def _parts(self, world: ContactWorld) -> _World:
         a, c = world.arrays, world.clock
-        arena = world._arena[: self._bytes].view(np.int64)
         return _World(
-            arena, a.q, a.v, a.t, a.t0, a.k, world.rows.start, c.phase, c.stage, c.order, world.records.counts
+            world.arena.view(np.int64),
+            a.q,
+            a.v,
+            a.t,
+            a.t0,
+            a.k,
+            world.rows.start,
+            c.phase,
+            c.stage,
+            c.order,
+            world.records.counts,
         )
 
     def derivatives(self, world: ContactWorld, torque: Floats) -> tuple[Floats, Floats, Floats, list[str]]:
@@ -375,9 +384,12 @@ class ContactStepDerivatives:
     def _step(self) -> None:
         """Let the twin take the step."""
         twin = self.twin
-        if twin._is_plain and twin.run() == Ask.DONE:
+        if twin._is_plain and twin.machine.run() == Ask.DONE:
             return
-        ask = twin.go(1)
+        twin.clock.order[0] = 0
+        twin.new_torque()
+        twin.set_run(0, 1, 0.0, 0, False)
+        ask = twin.call()
         while ask is Ask.NEED_TORQUE:
             twin.clock.answered[0] = 1
             ask = twin.call()
@@ -432,6 +444,7 @@ class ContactStepDerivatives:
                 Refusal.SOFT: f"{name} is soft; such steps are not differentiated",
                 Refusal.TURNING: "torsional and rolling friction are not differentiated",
                 Refusal.RIM: "a ball on the rim of a polygon is not differentiated",
+                Refusal.LOOP_STOP: "a joint that closes a loop is near its stop; such steps are not differentiated",
                 Refusal.SPHERICAL: "mechanisms on a spherical joint of the world are not differentiated",
                 Refusal.SINGULAR: f"the contacts of this step of {m.name} do not determine their impulses",
                 Refusal.BAD_NUMBERS: f"numbers of this step of {m.name} are not finite",

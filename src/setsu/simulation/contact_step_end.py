@@ -6,7 +6,7 @@ Equations: contact_step_motion.py (4), contact/flight.py (1), (4), (6).
 from __future__ import annotations
 
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 from setsu.native.lanes import load_at, spread, store_at
 from setsu.simulation.contact_step import (
     DISPLACEMENT,
@@ -41,7 +41,7 @@ from setsu.simulation.contact_step_space import (
 __all__ = ["set_end", "set_end_velocity", "turn_further"]
 
 
-@part
+@inline
 def set_end(w: StepMap, tree: Tree, exact, differentiated):
     """Configuration at the end, into d_q or, if not exact, d_out; exact: centres of mass as flight.py (6)."""
     if run_bound(w.kernels[TO_END]) >= 0 or run_bound(w.kernels[PLACE_END]) >= 0:
@@ -75,7 +75,7 @@ def set_end(w: StepMap, tree: Tree, exact, differentiated):
     return True
 
 
-@part
+@inline
 def _differentiate_end(w: StepMap, out, blocks):
     """Columns of the configuration at the end from those of the displacement."""
     start, stop = w.counts[FROM], w.counts[TO]
@@ -95,7 +95,7 @@ def _differentiate_end(w: StepMap, out, blocks):
                     out[o + i, o + j] += w.carried[k, i, j]
 
 
-@part
+@inline
 def _differentiate_center(w: StepMap, k, r, T, jumps):
     """Let the base of a tree follow its centre of mass (4)."""
     nv, start, stop, o, rows = len(w.parent), w.counts[FROM], w.counts[TO], r.velocity, w.d_row4
@@ -116,7 +116,7 @@ def _differentiate_center(w: StepMap, k, r, T, jumps):
             add_product(w.d_q4, o + i, T[j, i], rows, j, start, stop)
 
 
-@part
+@inline
 def turn_further(w: StepMap, tree: Tree, differentiated):
     """Turns of free joints from the velocities at both ends, flight.py (4); return by how much they change (rad)."""
     a, h, nv, start, change = w.vectors, w.numbers[STEP], len(w.parent), w.counts[FROM], 0.0
@@ -136,7 +136,7 @@ def turn_further(w: StepMap, tree: Tree, differentiated):
     return change
 
 
-@part
+@inline
 def set_end_velocity(w: StepMap, tree: Tree, moved, differentiated):
     """v' from ν' and the momentum of the trees; moved: derivatives of the configuration at the end."""
     a, nv, start, stop = w.vectors, len(w.parent), w.counts[FROM], w.counts[TO]
@@ -168,7 +168,7 @@ def set_end_velocity(w: StepMap, tree: Tree, moved, differentiated):
             _differentiate_base(w, k, tree.roots[k], moved)
 
 
-@part
+@inline
 def _turn_velocity(w: StepMap, r, moved, differentiated):
     """Velocities of a base in its axes at the end, flight.py (1)."""
     a = w.vectors
@@ -185,7 +185,7 @@ def _turn_velocity(w: StepMap, r, moved, differentiated):
             _differentiate_turned(w, o, t, moved)
 
 
-@part
+@inline
 def _differentiate_turned(w: StepMap, o, t, moved):
     """Columns of three velocities from o on; small[2] turns them, t: first angular velocity of their joint."""
     a, start, stop, turned, rows, U = w.vectors, w.counts[FROM], w.counts[TO], w.row[6], w.d_row4, w.small[2]
@@ -210,7 +210,7 @@ def _differentiate_turned(w: StepMap, o, t, moved):
         store_at(w.d_v4, o + 2, c, p - (u * Y - v * X))
 
 
-@part
+@inline
 def _goal(w: StepMap, k, r, c, out):
     """Momentum (6) of a tree at the end, about the origin of its base; c: its centre from there."""
     goal = w.targets[k]
@@ -221,7 +221,7 @@ def _goal(w: StepMap, k, r, c, out):
     add_moment(out, c, goal)
 
 
-@part
+@inline
 def _solve_base(w: StepMap, k, r):
     """Velocity of the base that gives a tree its momentum; those of its joints are in `momenta` already."""
     c, goal, v, o = w.small[2, 0], w.small[2, 1], w.vectors[V_END], r.velocity
@@ -235,7 +235,7 @@ def _solve_base(w: StepMap, k, r):
         v[o + i] = total
 
 
-@part
+@inline
 def _differentiate_base(w: StepMap, k, r, moved):
     """Columns of that velocity (4)."""
     start, stop, o, rows, P, c = w.counts[FROM], w.counts[TO], r.velocity, w.d_row4, w.targets[k], w.small[2, 0]

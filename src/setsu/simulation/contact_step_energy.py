@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 from setsu.native.lanes import load_at, spread, store_at
 from setsu.simulation.contact_step import (
     ABOUT,
@@ -48,7 +48,7 @@ from setsu.simulation.contact_step_space import add_product, clear, invert_base,
 __all__ = ["keeps_energy", "slow_down"]
 
 
-@part
+@inline
 def keeps_energy(w: StepMap, tree: Tree, weight, elastic):
     """Whether nothing presses or drives, so that joints take up what the energy misses (flight.py (8))."""
     driven, servo, exact = 0.0, False, True
@@ -61,7 +61,7 @@ def keeps_energy(w: StepMap, tree: Tree, weight, elastic):
     w.counts[KEEPS] = 0 if acts or servo or elastic or not exact else 1
 
 
-@part
+@inline
 def slow_down(w: StepMap, tree: Tree, moved):
     """Apply (1) to v' and its columns where the machine did; moved: columns of q'. False for bad numbers."""
     a, nv = w.vectors, len(w.parent)
@@ -96,7 +96,7 @@ def slow_down(w: StepMap, tree: Tree, moved):
     return _differentiate(w, tree, moved)
 
 
-@part
+@inline
 def _acting(w: StepMap, d):
     """The torque of the step's end, as a servo follows what it moves."""
     a, kp, kd = w.vectors, w.gains[0, d], w.gains[1, d]
@@ -104,7 +104,7 @@ def _acting(w: StepMap, d):
     return u - (w.numbers[STEP] * kp * a[NU_NEXT, d] if w.coordinate[d] >= 0 else 0.0)
 
 
-@part
+@inline
 def _work(w: StepMap):
     a, h, work = w.vectors, w.numbers[STEP], 0.0
     for d in range(len(w.parent)):
@@ -116,7 +116,7 @@ def _work(w: StepMap):
     return work
 
 
-@part
+@inline
 def _lost(w: StepMap):
     a, lost = w.vectors, 0.0
     for d in range(len(w.parent)):
@@ -124,7 +124,7 @@ def _lost(w: StepMap):
     return lost
 
 
-@part
+@inline
 def _set_rigid(w: StepMap, tree: Tree):
     """p: the base of each tree with its momentum, all joints locked; or with the velocity of its centre of mass."""
     for d in range(len(w.parent)):
@@ -145,7 +145,7 @@ def _set_rigid(w: StepMap, tree: Tree):
                 p[o + i] += w.small[6, i, j] * h[j]
 
 
-@part
+@inline
 def _rigid_energy(w: StepMap, tree: Tree):
     """Kinetic energy of p."""
     total = 0.0
@@ -163,7 +163,7 @@ def _rigid_energy(w: StepMap, tree: Tree):
     return total
 
 
-@part
+@inline
 def _differentiate(w: StepMap, tree: Tree, moved):
     """Columns of (1)."""
     a, nv, h, stop = w.vectors, len(w.parent), w.numbers[STEP], w.counts[TO]
@@ -218,7 +218,7 @@ def _differentiate(w: StepMap, tree: Tree, moved):
     return True
 
 
-@part
+@inline
 def _differentiate_momentum(w: StepMap, r, moved):
     """Momentum of a tree (6) into the rows of its base in d_rigid; or, of centres of mass, p itself and T."""
     o, out, stop, rigid = r.velocity, w.d_rigid4, w.counts[TO], w.counts[KEEPS] == 1
@@ -243,7 +243,7 @@ def _differentiate_momentum(w: StepMap, r, moved):
         store_at(out, o + 2, j, a - (u * y0 - v * x0))
 
 
-@part
+@inline
 def _differentiate_rigid(w: StepMap, tree: Tree, moved):
     """p and T of trees as rigid bodies, from the columns of their momenta."""
     a, stop, rows = w.vectors, w.counts[TO], w.d_first4

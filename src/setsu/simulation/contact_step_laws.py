@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.joint_stops import stop_gap
 from setsu.contact.scene import Problem, Scene
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 from setsu.native.lanes import load_at, spread, store_at
 from setsu.simulation.contact_step import (
     CLOSED,
@@ -52,7 +51,7 @@ __all__ = [
 ]
 
 
-@part
+@inline
 def _point(w: StepMap, when, k, out, first):
     """Where the point of a contact is, world, into out[first : first + 3]."""
     T, p = w.poses[when * len(w.reference) + w.body[k]], w.at[k]
@@ -60,7 +59,7 @@ def _point(w: StepMap, when, k, out, first):
         out[first + i] = T[i, 0] * p[0] + T[i, 1] * p[1] + T[i, 2] * p[2] + T[i, 3]
 
 
-@part
+@inline
 def arm_of(w: StepMap, when, k, at, first, out):
     """The same from the first body of its tree."""
     T = w.poses[when * len(w.reference) + w.reference[w.body[k]]]
@@ -68,7 +67,7 @@ def arm_of(w: StepMap, when, k, at, first, out):
         out[i] = at[first + i] - T[i, 3]
 
 
-@part
+@inline
 def _velocity_of(s, r, out):
     """Velocity (3) of a point at r that moves with s (6)."""
     out[0] = s[0] + s[4] * r[2] - s[5] * r[1]
@@ -76,7 +75,7 @@ def _velocity_of(s, r, out):
     out[2] = s[2] + s[3] * r[1] - s[4] * r[0]
 
 
-@part
+@inline
 def set_jacobian(w: StepMap, when, k, r, out):
     """Rows (3, nv) of a point at r along the axes of its contact."""
     u = w.small[0, 0]
@@ -92,12 +91,19 @@ def set_jacobian(w: StepMap, when, k, r, out):
         d = w.parent[d]
 
 
-@part
+@inline
 def _stop_of(scene: Scene, problem: Problem, w: StepMap, k):
     return problem.contacts[w.record[k]].face
 
 
-@part
+@inline
+def _stop_gap(scene: Scene, stop, q):
+    """Gap (m) of the stop of a joint of the tree, contact_step.py (8)."""
+    s = scene.stops[stop]
+    return s.sign * s.lever * (q[s.coordinate] - s.limit)
+
+
+@inline
 def begin_contacts(w: StepMap, scene: Scene, problem: Problem):
     """Where contacts act, their rows K and gaps at the beginning."""
     r = w.small[1, 0]
@@ -109,7 +115,7 @@ def begin_contacts(w: StepMap, scene: Scene, problem: Problem):
                 for d in range(len(w.parent)):
                     rows[i, d] = 0.0
             rows[0, w.stop[k]] = s.sign * s.lever
-            w.gaps[k, 0] = stop_gap(scene, _stop_of(scene, problem, w, k), w.q[START])
+            w.gaps[k, 0] = _stop_gap(scene, _stop_of(scene, problem, w, k), w.q[START])
             continue
         n = w.E[k, 0]
         _point(w, MIDDLE, k, w.acts[k], 0)
@@ -122,7 +128,7 @@ def begin_contacts(w: StepMap, scene: Scene, problem: Problem):
         w.gaps[k, 0] = n[0] * p[0] + n[1] * p[1] + n[2] * p[2] - w.offset[k] - w.radius[k]
 
 
-@part
+@inline
 def set_load_changes(w: StepMap):
     """∂(Kᵀ λ)/∂q_m of all contacts (2)."""
     nv = len(w.parent)
@@ -134,7 +140,7 @@ def set_load_changes(w: StepMap):
             add_load_change(w, k, w.impulse[k], 3)
 
 
-@part
+@inline
 def add_load_change(w: StepMap, k, impulse, count):
     """Add ∂(Kᵀ λ)/∂q_m (2) of the first `count` impulses of a contact to by_middle."""
     f, r, u, swung = w.small[1, 1], w.small[1, 0], w.small[1, 2], w.small[1, 4]
@@ -175,7 +181,7 @@ def add_load_change(w: StepMap, k, impulse, count):
         d = w.parent[d]
 
 
-@part
+@inline
 def _set_ways(w: StepMap):
     """Motions of the bodies for ν and ν', in the middle."""
     a = w.vectors
@@ -186,19 +192,19 @@ def _set_ways(w: StepMap):
             w.way[1, d, i] = s[i] * a[NU_NEXT, d] + (w.way[1, p, i] if p >= 0 else 0.0)
 
 
-@part
+@inline
 def _bends(w: StepMap, k, i):
     """Whether the way of a contact counts along its axis i, instead of its velocity."""
     return w.stop[k] < 0 and (i == 0 or w.bends[k] == 1)
 
 
-@part
+@inline
 def set_laws(w: StepMap, scene: Scene, problem: Problem):
     """Gaps at the end, w and the residual of the laws of closed contacts and held rows."""
     a, h, eps, nv = w.vectors, w.numbers[STEP], w.numbers[COMPLIANCE], len(w.parent)
     for k in range(w.counts[LISTED]):
         if w.stop[k] >= 0:
-            w.gaps[k, 1] = stop_gap(scene, _stop_of(scene, problem, w, k), w.q[END])
+            w.gaps[k, 1] = _stop_gap(scene, _stop_of(scene, problem, w, k), w.q[END])
         else:
             n, p = w.E[k, 0], w.points[k]
             _point(w, END, k, p, 3)
@@ -229,7 +235,7 @@ def set_laws(w: StepMap, scene: Scene, problem: Problem):
         w.residual[3 * w.counts[CLOSED] + r] = w.held_error[r] / h
 
 
-@part
+@inline
 def differentiate_laws(w: StepMap, tree: Tree):
     """Columns of the laws, from those of ν' and q'."""
     nv, h, eps, start, stop = len(w.parent), w.numbers[STEP], w.numbers[COMPLIANCE], w.counts[FROM], w.counts[TO]
@@ -291,7 +297,7 @@ def differentiate_laws(w: StepMap, tree: Tree):
                 add_product(w.laws4, o + i, w.held_end[i, d] / h, w.d_q4, d, start, stop)
 
 
-@part
+@inline
 def _along_path(w: StepMap, k, factors, share, matrix, row):
     """Add what the velocities that move a contact's body make of the rows of a matrix."""
     d = w.last[w.body[k]]
@@ -301,7 +307,7 @@ def _along_path(w: StepMap, k, factors, share, matrix, row):
         d = w.parent[d]
 
 
-@part
+@inline
 def set_swing(w: StepMap, k, i, r, V, share, bends, out):
     """∂(K x)/∂q_m (1) of a contact along its axis i, for x = share ν' (- ½ ν); V: motion of its body."""
     E, D, u, center = w.E[k, i], w.small[1, 2], w.small[1, 3], w.small[1, 5]
@@ -326,7 +332,7 @@ def set_swing(w: StepMap, k, i, r, V, share, bends, out):
         e = w.parent[e]
 
 
-@part
+@inline
 def _slide(w: StepMap, k, o):
     """(3)."""
     mu, x, y = w.friction[k], w.w[k, 1], w.w[k, 2]
@@ -346,7 +352,7 @@ def _slide(w: StepMap, k, o):
     w.laws[o + 2, column] += mu * v
 
 
-@part
+@inline
 def factor_laws(w: StepMap):
     """Factors of the laws' derivatives by the impulses; False where they are singular."""
     n, column = w.counts[IMPULSES], w.counts[COLUMN]
@@ -356,7 +362,7 @@ def factor_laws(w: StepMap):
     return factor_small(w.factor, w.pivots, n)
 
 
-@part
+@inline
 def solve_laws(w: StepMap, B, start, stop):
     """B <- (∂R/∂λ)⁻¹ B."""
     solve_small(w.factor, w.pivots, w.counts[IMPULSES], B, start, stop)

@@ -44,7 +44,7 @@ class HeldStep:
         self.found = found = self.system.linearise(w.q[START][None], w.vectors[V_START][None])
         w.held[:], w.held_impulse[:] = found.jacobian[0, self.rows], 0.0
         J, self.rate = found.free_jacobian[0], found.free_jacobian[0] @ w.vectors[V_START]
-        self.span = self.system.loop_coordinates(found.places)[0] - t.spring_rest
+        self.span = self.system.loop_coordinates(found.loop_poses)[0] - t.spring_rest
         w.held_inertia[:] = J.T @ ((h * t.damping + h * h * t.stiffness + t.armature)[:, None] * J)
         w.held_load[:] = -h * self._force(found, h, np.zeros(len(J))) @ J
 

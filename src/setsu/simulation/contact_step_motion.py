@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from setsu.contact.factor import factorise, force_to_x, x_to_velocity
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 from setsu.native.lanes import LANES
 from setsu.simulation.contact_step import (
     APPLIED,
@@ -82,7 +82,7 @@ _STILL, _FAST, _TURNING, _TURNS, _TURNS_OF_TREES = 1e-7, 1e-5, 1e-4, 20, 3
 _SETTLED = 1e-17
 
 
-@part
+@inline
 def begin_motion(w: StepMap, tree: Tree):
     """The beginning and the middle of the step, and its motion without impulses; a Refusal."""
     a, h, nv = w.vectors, w.numbers[STEP], len(w.parent)
@@ -149,7 +149,7 @@ def begin_motion(w: StepMap, tree: Tree):
     return FINE
 
 
-@part
+@inline
 def _copy_places(w: StepMap):
     """The middle is the beginning."""
     n = len(w.reference)
@@ -162,13 +162,13 @@ def _copy_places(w: StepMap):
             w.columns[MIDDLE, i, d] = w.columns[START, i, d]
 
 
-@part
+@inline
 def _looks_twice(w: StepMap):
     """Whether the bias is taken a second time, in the middle of the velocities."""
     return w.numbers[FAR] > _FAST
 
 
-@part
+@inline
 def _add_swing(v, o, factor, out):
     """Add factor · ω x v of a free joint."""
     out[o] += factor * (v[o + 4] * v[o + 2] - v[o + 5] * v[o + 1])
@@ -176,7 +176,7 @@ def _add_swing(v, o, factor, out):
     out[o + 2] += factor * (v[o + 3] * v[o + 1] - v[o + 4] * v[o])
 
 
-@part
+@inline
 def _free_change(w: StepMap, row):
     """H⁻¹ times the load, with the bias at hand."""
     a, h = w.vectors, w.numbers[STEP]
@@ -192,7 +192,7 @@ def _free_change(w: StepMap, row):
     x_to_velocity(w.H, w.chain, a[ROOT], x)
 
 
-@part
+@inline
 def _note_momenta(w: StepMap, tree: Tree):
     """Centres and momenta of the trees at the beginning."""
     c = w.small[2, 0]
@@ -211,7 +211,7 @@ def _note_momenta(w: StepMap, tree: Tree):
         out[8] = h[5] - (x * h[1] - y * h[0])
 
 
-@part
+@inline
 def go_through(w: StepMap, tree: Tree, differentiated):
     """The step under the impulses at hand, up to q' before anything is moved out; a Refusal."""
     a, h, nv = w.vectors, w.numbers[STEP], len(w.parent)
@@ -263,7 +263,7 @@ def go_through(w: StepMap, tree: Tree, differentiated):
     return FINE
 
 
-@part
+@inline
 def _differentiate_change(w: StepMap, tree: Tree):
     """dν' (2), (3)."""
     nv, start, stop, out = len(w.parent), w.counts[FROM], w.counts[TO], w.d_next
@@ -290,7 +290,7 @@ def _differentiate_change(w: StepMap, tree: Tree):
             _differentiate_swing(w, tree, tree.roots[k].velocity)
 
 
-@part
+@inline
 def _differentiate_loads(w: StepMap, tree: Tree):
     """Right side of (2) by z."""
     nv, h, looks = len(w.parent), w.numbers[STEP], _looks_twice(w)
@@ -317,7 +317,7 @@ def _differentiate_loads(w: StepMap, tree: Tree):
         _add_own(w, out[d], d)
 
 
-@part
+@inline
 def _differentiate_first(w: StepMap, tree: Tree):
     """Columns of the velocities that the bias is taken at, into d_first."""
     nv, h, first, stop = len(w.parent), w.numbers[STEP], w.d_first, w.counts[COLUMN] // LANES
@@ -340,7 +340,7 @@ def _differentiate_first(w: StepMap, tree: Tree):
                 add_nu(w, tree, first[o + i], rates)
 
 
-@part
+@inline
 def _load_rows(w: StepMap, d, own_q, own_v, load, rates):
     """What q_m and ν do to the load of a velocity, the rates of the bias being ν."""
     h = w.numbers[STEP]
@@ -351,7 +351,7 @@ def _load_rows(w: StepMap, d, own_q, own_v, load, rates):
     rates[d] -= h * w.gains[1, d] + h * h * (w.gains[0, d] + w.stiffness[d])
 
 
-@part
+@inline
 def _add_own(w: StepMap, out, d):
     """What torque and coordinate of a velocity itself do to its load."""
     h, nv = w.numbers[STEP], len(w.parent)
@@ -360,7 +360,7 @@ def _add_own(w: StepMap, out, d):
         out[d] -= h * (w.gains[0, d] + w.stiffness[d])
 
 
-@part
+@inline
 def _differentiate_swing(w: StepMap, tree: Tree, o):
     """Add h d(ω x v) of a free joint to dν'."""
     h, unit, stop = w.numbers[STEP], w.row[0], w.counts[COLUMN] // LANES

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from setsu.contact.scene import Problem, Scene
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 from setsu.native.lanes import LANES
 from setsu.simulation.contact_step import (
     APART,
@@ -34,7 +34,7 @@ __all__ = ["move_out"]
 _RECOVERY, _DEEP = 0.2, 1e-8
 
 
-@part
+@inline
 def move_out(w: StepMap, tree: Tree, scene: Scene, problem: Problem):
     """Move contacts out of the ground (4) if the machine did, with the derivatives of that; False for bad numbers."""
     w.counts[MOVED_OUT] = 0
@@ -96,7 +96,7 @@ def move_out(w: StepMap, tree: Tree, scene: Scene, problem: Problem):
     return _differentiate_way_out(w, tree, n)
 
 
-@part
+@inline
 def _distance(w: StepMap):
     """How far q' is from where the machine's step ends."""
     run_bound(w.kernels[APART])
@@ -106,7 +106,7 @@ def _distance(w: StepMap):
     return far
 
 
-@part
+@inline
 def _differentiate_depths(w: StepMap):
     """Columns of what the depths ask for (4), into `deep`, at the end of the step before anything is moved."""
     nv, r, last, stop = len(w.parent), w.small[1, 0], w.row[0:3], w.counts[TO]
@@ -125,7 +125,7 @@ def _differentiate_depths(w: StepMap):
                 add_product(w.deep4, o, -_RECOVERY * last[0, d], w.d_q4, d, 0, stop)
 
 
-@part
+@inline
 def _differentiate_way_out(w: StepMap, tree: Tree, n):
     """Columns of (4), added to those of the displacement; then those of q' into d_out."""
     nv, s, y, stop = len(w.parent), w.vectors[RIGID], w.residual, w.counts[TO]

@@ -18,7 +18,7 @@ import math
 
 from setsu.contact.tree import set_inertias
 from setsu.native.compiled_elementary import cos_sin
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 from setsu.native.lanes import load_at, spread, store_at
 from setsu.simulation.contact_step import FROM, TO, StepMap
 
@@ -49,7 +49,7 @@ _FIFTH = tuple(
 )
 
 
-@part
+@inline
 def _series(coefficients, square):
     total = 0.0
     for k in range(_TERMS):
@@ -57,14 +57,14 @@ def _series(coefficients, square):
     return total
 
 
-@part
+@inline
 def _skew(x, y, z, out):
     out[0, 0] = out[1, 1] = out[2, 2] = 0.0
     out[0, 1], out[0, 2], out[1, 2] = -z, y, -x
     out[1, 0], out[2, 0], out[2, 1] = z, -y, x
 
 
-@part
+@inline
 def _multiply(A, B, out):
     """Out = A B, 3 x 3."""
     for i in range(3):
@@ -72,7 +72,7 @@ def _multiply(A, B, out):
             out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
 
 
-@part
+@inline
 def set_chart(w: StepMap, phi, first, count, carried, chart):
     """Ad(exp(-φ)) and J(φ) (3) of the `count` entries of φ from `first` on, of a joint that turns in space."""
     o = first + count - 3
@@ -135,7 +135,7 @@ def set_chart(w: StepMap, phi, first, count, carried, chart):
             chart[i, 3 + j] += fifth * (left[i, j] + right[i, j])
 
 
-@part
+@inline
 def add_product(out, row, factor, matrix, source, start, stop):
     """Add `factor` times a row of a matrix to a row of `out`, blocks start to stop."""
     f = spread(factor)
@@ -143,7 +143,7 @@ def add_product(out, row, factor, matrix, source, start, stop):
         store_at(out, row, j, load_at(out, row, j) + f * load_at(matrix, source, j))
 
 
-@part
+@inline
 def set_product(out, row, factor, matrix, source, start, stop):
     """Put it there."""
     f = spread(factor)
@@ -151,7 +151,7 @@ def set_product(out, row, factor, matrix, source, start, stop):
         store_at(out, row, j, f * load_at(matrix, source, j))
 
 
-@part
+@inline
 def subtract_products(out, row, factors, matrix, n, stop):
     """Subtract from a row of `out`, blocks 0 to stop, n rows of a matrix times `factors` (n,): four rows at a time."""
     i = 0
@@ -167,7 +167,7 @@ def subtract_products(out, row, factors, matrix, n, stop):
         i += 1
 
 
-@part
+@inline
 def clear(out, first, last, start, stop):
     """Zeros into rows first to last, blocks start to stop."""
     zero = spread(0.0)
@@ -176,14 +176,14 @@ def clear(out, first, last, start, stop):
             store_at(out, i, j, zero)
 
 
-@part
+@inline
 def place(w: StepMap, when):
     """Axes and inertias from the poses of a configuration."""
     n = len(w.masses)
     set_inertias(w, w.poses[when * n : (when + 1) * n], w.columns[when], when)  # type: ignore[arg-type]
 
 
-@part
+@inline
 def _inertia_times(b, s, out):
     """Momentum (6) of a motion s (6) and an inertia b (10)."""
     x, y, z, u, v, w = s[0], s[1], s[2], s[3], s[4], s[5]
@@ -195,7 +195,7 @@ def _inertia_times(b, s, out):
     out[5] = b[1] * y - b[2] * x - b[6] * u - b[8] * v + (b[4] + b[7]) * w
 
 
-@part
+@inline
 def weigh(w: StepMap, when, v):
     """Motions, inertias and momenta of all velocities at a configuration, with velocities v (nv,)."""
     axes, twists, whole, momenta = w.axes[when], w.twists[when], w.whole[when], w.momenta[when]
@@ -224,7 +224,7 @@ def weigh(w: StepMap, when, v):
         _inertia_times(whole[d], axes[d], w.by_v[when, d])
 
 
-@part
+@inline
 def momentum_terms(w: StepMap, when, v, by_q, by_v):
     """∂h/∂q (1) after `weigh`, and derivatives (nv,) of the kinetic energy (2) into by_q, by_v; return that energy."""
     axes, twists, momenta, total = w.axes[when], w.twists[when], w.momenta[when], 0.0
@@ -258,7 +258,7 @@ def momentum_terms(w: StepMap, when, v, by_q, by_v):
     return total
 
 
-@part
+@inline
 def times_all(w: StepMap, tree_of, table, component, matrix, out, row):
     """Add to a row of `out` what a component of `table` (nv, 6) makes of the rows of a matrix: those of one tree."""
     for d in range(len(w.parent)):
@@ -267,7 +267,7 @@ def times_all(w: StepMap, tree_of, table, component, matrix, out, row):
             add_product(out, row, factor, matrix, d, w.counts[FROM], w.counts[TO])
 
 
-@part
+@inline
 def invert_base(w: StepMap, when, o):
     """Inverse of what the velocities of a free joint, from o on, do to the momentum of its tree, into small[6]."""
     A, B = w.small[7], w.small[6]
@@ -295,7 +295,7 @@ def invert_base(w: StepMap, when, o):
                     B[i, j] -= g * B[k, j]
 
 
-@part
+@inline
 def factor_small(A, pivots, n):
     """LU factors of the leading n x n block, in place; False where it is singular."""
     for k in range(n):
@@ -320,7 +320,7 @@ def factor_small(A, pivots, n):
     return True
 
 
-@part
+@inline
 def solve_small(A, pivots, n, B, start, stop):
     """B <- A⁻¹ B, blocks start to stop, with the factors of A."""
     for k in range(n):

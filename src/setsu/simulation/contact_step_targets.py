@@ -6,7 +6,7 @@ Equations: contact/flight.py (2), (3), (5).
 from __future__ import annotations
 
 from setsu.contact.tree import Tree
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 from setsu.native.lanes import load_at, spread, store_at
 from setsu.simulation.contact_step import (
     APPLIED,
@@ -38,7 +38,7 @@ from setsu.simulation.contact_step_space import clear, set_product
 __all__ = ["set_displacement", "set_targets"]
 
 
-@part
+@inline
 def set_displacement(w: StepMap, tree: Tree, differentiated):
     """Flight.py (2), (3), in the axes of the beginning."""
     a, h, nv, start, stop = w.vectors, w.numbers[STEP], len(w.parent), w.counts[FROM], w.counts[TO]
@@ -90,7 +90,7 @@ def set_displacement(w: StepMap, tree: Tree, differentiated):
             _differentiate_screw(w, o, t, (u, v, s), (X, Y, Z), (i, j2, k2))
 
 
-@part
+@inline
 def _differentiate_screw(w: StepMap, o, t, turn, way, across):
     """Columns of the same; across: turn x way."""
     out, half, part12 = w.d_way4, spread(0.5), spread(1.0 / 12.0)
@@ -108,7 +108,7 @@ def _differentiate_screw(w: StepMap, o, t, turn, way, across):
         store_at(out, o + 2, c, dZ - half * dk + part12 * (du * j - dv * i + u * dj - v * di))
 
 
-@part
+@inline
 def set_targets(w: StepMap, tree: Tree, differentiated):
     """Momentum of the trees at the end, flight.py (5)."""
     if w.counts[PLAIN] == 1:
@@ -144,7 +144,7 @@ def set_targets(w: StepMap, tree: Tree, differentiated):
             _differentiate_targets(w, k, r, c, push, nv)
 
 
-@part
+@inline
 def _differentiate_targets(w: StepMap, k, r, c, push, nv):
     """Columns of a tree's momentum at the end; c: its centre in the middle, from the origin; push: of its base."""
     h, o, mass = w.numbers[STEP], r.velocity, r.mass
@@ -224,7 +224,7 @@ def _differentiate_targets(w: StepMap, k, r, c, push, nv):
         out[first + 5, column] += -c[0] * f[1] + c[1] * f[0]
 
 
-@part
+@inline
 def _differentiate_pushes(w: StepMap, r, c, first):
     """What contacts of a tree do to its momentum: along q_m into w.row, and by their impulses."""
     out, nv, T = w.d_targets, len(w.parent), w.poses[pose_row(w, MIDDLE, r.body)]

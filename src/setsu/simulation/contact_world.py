@@ -19,21 +19,30 @@ from setsu.contact import free_motion as stepping
 from setsu.contact import pair_log, scene, tree
 from setsu.contact.body_pairs import BodyPairs
 from setsu.contact.convex_tables import make_shapes
-from setsu.contact.overlaps import settle_overlaps
-from setsu.contact.scene import UNCONVERGED
+from setsu.contact.overlaps import drop_overlaps
+from setsu.contact.scene import N_CONTACTS, N_PAIRS, UNCONVERGED
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
 from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.mechanism.reductions import without_bearings
-from setsu.native.array_book import Book
 from setsu.native.compiled_code import entry, machine
 from setsu.native.machine_calls import Hold
+from setsu.native.workspace import Workspace
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import BAD_NUMBERS, READY, Ask, make_clock, make_drive
 from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
-from setsu.simulation.contact_machine import EVENT_KINDS, DriveTables, Records, make_records, run_contact
+from setsu.simulation.contact_machine import (
+    EVENT_KINDS,
+    HIT_WORK,
+    N_EVENTS,
+    N_TOUCHES,
+    DriveTables,
+    Records,
+    make_records,
+    run_contact,
+)
 from setsu.simulation.contact_reset import INSIDE, begin_anew, make_fresh
 from setsu.simulation.contact_start import (
     CONTACT_SOLVERS,
@@ -112,7 +121,7 @@ class ContactWorld(Block):
         last = (self.problem.pairs, self.problem.contacts)
         # Without pairs of shapes, nothing is written to their tables.
         touching = (self.shapes, self.pair_log) if self.pairs.names else ()
-        moved, arena, begins = in_arena(*made, *touching, last=last)
+        moved, self.arena, begins = in_arena(*made, *touching, last=last)
         self.scene, self.tree, self.problem, self.motion = moved[:4]
         self.shapes, self.pair_log = moved[4:] or (self.shapes, self.pair_log)
         self._bound = bind_motion(m, self._smooth, self.motion, self.shapes)
@@ -146,7 +155,7 @@ class ContactWorld(Block):
         self._needs_python = self.coal is not None or of_servo or len(self._drives) > 0 or m.has_bearings
         self._is_plain = not (self._changes or self._needs_python or self._servo is not None)
         self._initially_open = frozenset(initially_open(settings.events))
-        self._fresh = Book(make_fresh(arena, begins, self.scene, self.problem))
+        self._fresh = Workspace(make_fresh(self.arena, begins, self.scene, self.problem))
         self.begin_records(1)
 
     # Workspaces ----------------------------------------------------------------------------------------------------
@@ -159,18 +168,18 @@ class ContactWorld(Block):
     def rebind(self) -> None:
         """Make the way into the machine anew, after workspaces have changed."""
         own = (self.clock, self.rows, self.drive, self.sampling, self.scene, self.tree, self.problem, self.motion)
-        self._books = [Book(pages) for pages in own]
-        rest = [Book(pages) for pages in (self.tables, self.records, self.shapes, self.pair_log)]
-        self.machine = machine(run_contact, *self._books, *rest, self.loops.compiled)
-        clock, rows, _, _, scene_book, _, problem, motion = self._books
+        self._workspaces = [Workspace(fields) for fields in own]
+        rest = [Workspace(fields) for fields in (self.tables, self.records, self.shapes, self.pair_log)]
+        self.machine = machine(run_contact, *self._workspaces, *rest, self.loops.compiled)
+        clock, rows, _, _, scene_space, _, problem, motion = self._workspaces
         self._begin_anew = entry(
-            begin_anew, self._fresh, clock, rows, scene_book, problem, motion, *rest[:2], self.loops.compiled
+            begin_anew, self._fresh, clock, rows, scene_space, problem, motion, *rest[:2], self.loops.compiled
         )
 
-    def books(self) -> Iterable[Book]:
+    def workspaces(self) -> Iterable[Workspace]:
         """All workspaces that a step changes, but the records."""
         held = self.loops.compiled
-        return (*self._books, Book(self.shapes), Book(self.pair_log), held.state, held.work)
+        return (*self._workspaces, Workspace(self.shapes), Workspace(self.pair_log), held.state, held.work)
 
     def _mutable(self) -> list[Any]:
         return [*super()._mutable(), self.records.sums]
@@ -188,9 +197,11 @@ class ContactWorld(Block):
         if found == BAD_NUMBERS:
             raise InputError(f"simulate: the poses of {m.name} at q0 are not finite")
         if len(self.shapes.shapes):
-            settle_overlaps(m, self.pairs, self.shapes, (Book(self.shapes), Book(self.problem)), self.problem, motion.q)
+            drop_overlaps(
+                m, self.pairs, self.shapes, (Workspace(self.shapes), Workspace(self.problem)), self.problem, motion.q
+            )
         if found == INSIDE:
-            motion.energies[stepping.GIVEN] = self._start.depth(motion.poses) * motion.creep[1]
+            motion.energies[stepping.GIVEN] = self._start.depth(motion.poses) * motion.weight[0]
         if len(self._drives):
             motion.energies[stepping.GIVEN] = np.inf  # a drive puts in what it takes
         if self.loops.count:
@@ -312,7 +323,7 @@ class ContactWorld(Block):
     def last_point_forces(self) -> Floats:
         """Forces on the contact points (n, 3) in the step just taken, N, world axes; zero before the first."""
         force = np.zeros((len(self.scene.points), 3))
-        for c in self.problem.contacts[: self.problem.counts[0]]:  # a few: NumPy on all at once takes longer
+        for c in self.problem.contacts[: self.problem.counts[N_CONTACTS]]:  # a few: NumPy on all at once takes longer
             if c["point"] >= 0:
                 force[c["point"]] += c["impulse"] @ c["axes"] / self.step
         return force
@@ -348,11 +359,11 @@ class ContactWorld(Block):
             self._take_loads(motion.vectors[stepping.ACCELERATION], self._contact_wrenches())
         if self.coal is not None:
             velocities = native_function(self.mechanism, "body_velocities").fast(q, v)
-            self.problem.counts[2] = self.coal.find(motion.poses_start, velocities, self.step, self.problem.pairs)
+            self.problem.counts[N_PAIRS] = self.coal.find(motion.poses_start, velocities, self.step, self.problem.pairs)
 
     def _contact_wrenches(self) -> Floats:
         """Wrenches of contacts on the bodies in the step just taken, at their origins, world axes, (n_bodies, 6)."""
-        c, out = self.problem.contacts[: self.problem.counts[0]], np.zeros((self.mechanism.n_bodies, 6))
+        c, out = self.problem.contacts[: self.problem.counts[N_CONTACTS]], np.zeros((self.mechanism.n_bodies, 6))
         c = c[c["point"] != scene.STOP]
         force, couple = (np.einsum("ck,cki->ci", c[name], c["axes"]) / self.step for name in ("impulse", "couple"))
         for which, sign in (("body_a", 1.0), ("body_b", -1.0)):
@@ -364,7 +375,7 @@ class ContactWorld(Block):
 
     def _take_loads(self, acceleration: Floats, wrench: Floats) -> None:
         """Let bearings resist as the step before loads them; before the first, the weight at rest, without contacts."""
-        m, work = self.mechanism, self.loops.compiled.work.pages
+        m, work = self.mechanism, self.loops.compiled.work.fields
         q, v, a = self.motion.q, self.motion.vectors[stepping.V], self.motion.vectors
         acting = a[stepping.APPLIED] + a[stepping.DRY]
         state = (q[None], v[None], acceleration[None])
@@ -373,7 +384,7 @@ class ContactWorld(Block):
         )
         limits = self.loops.limits(q, v, joint_wrenches(m, *state, external), loops)
         a[stepping.COULOMB] = m.coulomb + limits[: m.nv]
-        work.axis_limit[:] = self.loops.compiled.tables.pages.coulomb + limits[m.nv :]
+        work.axis_limit[:] = self.loops.compiled.tables.fields.coulomb + limits[m.nv :]
 
     def _change_loops(self) -> None:
         """Close and open the loops whose time has come, by plastic impacts."""
@@ -384,7 +395,7 @@ class ContactWorld(Block):
             self._events.append(report)
             v += report.velocity_jump
             motion.energies[0] = kinetic_energy(m, q, v)
-            self.records.sums[3] -= report.energy_lost
+            self.records.sums[HIT_WORK] -= report.energy_lost
             self.clock.phase[0] = READY
 
     # Recording -----------------------------------------------------------------------------------------------------
@@ -399,7 +410,7 @@ class ContactWorld(Block):
         if hasattr(self, "records"):
             sums = self.records.sums
         room = max(rows, 1)
-        axes = len(self.loops.compiled.work.pages.axis)
+        axes = len(self.loops.compiled.work.fields.axis)
         self.records = make_records(room, m.nq, m.nv, axes, m.n_bodies, self.scene, len(self.problem.contacts))
         self.records = self.records._replace(sums=sums)
         self._chunks: list[Records] = []
@@ -428,12 +439,12 @@ class ContactWorld(Block):
     def _take_events(self) -> None:
         r = self.records
         if self._keeps_touches:
-            self.touches.fetch(r.touches[: r.counts[1]], self._rows_taken)
+            self.touches.fetch(r.touches[: r.counts[N_TOUCHES]], self._rows_taken)
         none, names = np.zeros(0), (*self.point_names, *self.stops.names)
         t0 = float(self.arrays.t0[0]) if self._t0 is None else self._t0
         found = [
             (step, EventReport(t0 + step * self.step, EVENT_KINDS[kind], names[point], none, none))
-            for step, kind, point in r.events[: r.counts[0]].tolist()
+            for step, kind, point in r.events[: r.counts[N_EVENTS]].tolist()
         ]
         if self.pair_record is not None:
             found += self.pair_record.fetch(self.pair_log, self._rows_taken, t0, self.step)

@@ -94,18 +94,18 @@ class HeldLoops:
     @property
     def acts_along_axes(self) -> bool:
         """Whether forces act along free axes of joints that close loops, those of stops included."""
-        return bool(self.compiled.work.pages.acts[[0, 2]].any())
+        return bool(self.compiled.work.fields.acts[[0, 2]].any())
 
     def axes(self, q: Floats) -> tuple[Floats, Floats]:
         """Coordinates (f,) of the free axes of joints that close loops, and their rows (f, nv), at q (nq,)."""
         if not self._system.loops.names:
             return np.zeros(0), np.zeros((0, self._mechanism.nv))
         rows = self._system.linearise(q[None], np.zeros((1, self._mechanism.nv)))
-        return self._system.loop_coordinates(rows.places)[0], rows.free_jacobian[0]
+        return self._system.loop_coordinates(rows.loop_poses)[0], rows.free_jacobian[0]
 
     def prescribe(self, t: float) -> None:
         """Let a step end, at time t (s), where the drives are then."""
-        n, tables = len(self._drives), self.compiled.tables.pages
+        n, tables = len(self._drives), self.compiled.tables.fields
         tables.coupling_offset[-n:] = -self._drives.at(t)[:, 0]
         tables.coupling_acceleration[-n:] = 0.0
 
@@ -176,7 +176,7 @@ class HeldLoops:
     def energy(self, times: Floats, q: Floats, v: Floats) -> Floats:
         """Return the energy of springs and drives in closed loop joints (J), (T,)."""
         total = np.zeros(len(times))
-        if self.compiled.work.pages.acts[1]:
+        if self.compiled.work.fields.acts[1]:
             for which, system, period in self._each_period(times):
                 total[which] = LoopJointForces(system, _axes(system, period)).energy(q[which], v[which])
         return total
@@ -210,7 +210,7 @@ class HeldLoops:
             if self.acts_along_axes:
                 along = along + LoopJointForces(system, _axes(system, period)).along_axes(rows, a[some])
                 missing[some] -= np.einsum("tf,tfd->td", along, rows.free_jacobian)
-            multipliers[:, places] = held.multipliers(held.push(missing[some]))
+            multipliers[:, places] = held.multipliers(held.solve_L(missing[some]))
             loop, total = _wrenches(system, rows, multipliers, wrench[some], along)
             through = joint_wrenches(m, q[some], v[some], a[some], total, "world")
             choice = open_directions(held, rows.jacobian[:, others], places, others, system.n_rows)
@@ -252,7 +252,7 @@ class HeldLoops:
         return held
 
     def _mark_open(self) -> None:
-        work = self.compiled.work.pages
+        work = self.compiled.work.fields
         work.open[:] = ~self._held()
         work.axis_closed[:] = _axes(self._system, _Period(self._closed(), self._held()))
 
@@ -274,7 +274,7 @@ class HeldLoops:
         """Hold the rows of a mechanism that differs in the frames of its loops alone."""
         self._mechanism = mechanism
         self._system = constraint_system(self._mechanism, self._contacts)
-        tables, t = self.compiled.tables.pages, self._system.loops
+        tables, t = self.compiled.tables.fields, self._system.loops
         tables.rotation_b[:], tables.origin_b[:] = t.rotation_b, t.origin_b
 
     def _refuse_gap(self, change: CloseLoop, t: float, q: Floats) -> None:

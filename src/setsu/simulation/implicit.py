@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.native.control_flow import part
+from setsu.native.control_flow import inline
 from setsu.simulation.stages import chart_rates, move_rows
 
 __all__ = ["ENDED", "FAILS", "GOES_ON", "Implicit", "begin_implicit", "make_implicit", "take_slope", "wanted_state"]
@@ -87,7 +87,7 @@ def make_implicit(nv: int) -> Implicit:
     )  # fmt: skip
 
 
-@part
+@inline
 def begin_implicit(b, g, y, h, again):
     """Begin the equations of a step of length h; again: the same step as before, shorter."""
     nv = y.v.shape[1]
@@ -108,7 +108,7 @@ def begin_implicit(b, g, y, h, again):
         b.what[0] = _NEWTON if b.known[0] else _COLUMN
 
 
-@part
+@inline
 def wanted_state(b, g, y, h):
     """Put the state whose slope is wanted next into the rows, before its projection; False for bad numbers."""
     nv, k = y.v.shape[1], b.place[0]
@@ -127,7 +127,7 @@ def wanted_state(b, g, y, h):
     return move_rows(g, y)
 
 
-@part
+@inline
 def take_slope(method, b, g, y, h):
     """Take the slope of the state just evaluated; GOES_ON, ENDED with the end of the step in the rows, or FAILS."""
     nv, k = y.v.shape[1], b.place[0]
@@ -154,7 +154,7 @@ def take_slope(method, b, g, y, h):
     return _correct(b, g, y, h)
 
 
-@part
+@inline
 def _correct(b, g, y, h):
     """One round of (2); afterwards as take_slope."""
     n, nv = b.z.shape[1], y.v.shape[1]
@@ -192,7 +192,7 @@ def _correct(b, g, y, h):
     return GOES_ON
 
 
-@part
+@inline
 def _factor(b, h):
     """LU factors with partial pivoting of 1 - h A ⊗ J; False when it is singular."""
     n, m = b.z.shape[1], b.matrix
@@ -224,7 +224,7 @@ def _factor(b, h):
     return True
 
 
-@part
+@inline
 def _solve(b):
     """Solve with the factors; b.rhs becomes the solution."""
     m, x, size = b.matrix, b.rhs, len(b.rhs)

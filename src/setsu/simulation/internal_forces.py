@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.dense_dynamics import DenseMotion, States
-from setsu.constraints.internal_forces import idle_rows_matter
+from setsu.constraints.internal_forces import left_out_rows_matter
 from setsu.constraints.system import ConstraintSystem, ForceGeometry, Linearisation, constraint_system
 from setsu.dynamics import joint_wrenches
 from setsu.dynamics.equations import bare_inverse_dynamics
@@ -35,18 +35,20 @@ class InternalForces:
     loop_wrench: Floats
     contact_force: Floats
 
-    def make_least(self, idle: Bools, redundant: Bools, dry: Floats) -> None:
+    def make_least(self, left_out: Bools, redundant: Bools, dry: Floats) -> None:
         """Change the loop wrenches in place where another choice loads the joints less.
 
-        idle: (T, loop rows) rows that move nothing. redundant: (T,) where others depend on each other.
+        left_out: (T, loop rows) rows that move nothing. redundant: (T,) where others depend on each other.
         dry: (T, f) dry friction along the free axes of loop joints.
         """
-        if not (redundant.any() or idle.any()):
+        if not (redundant.any() or left_out.any()):
             return
         m, system = self.system.mechanism, self.system
         external = system.body_wrenches(self.rows, self.loop_wrench, self.contact_force)
         through = joint_wrenches(m, self.q, self.v, self.a, external, "world")
-        open_to_choice = redundant | idle_rows_matter(system, self.rows, self.q, idle, self.loop_wrench, through)
+        open_to_choice = redundant | left_out_rows_matter(
+            system, self.rows, self.q, left_out, self.loop_wrench, through
+        )
         some = np.flatnonzero(open_to_choice)
         if not some.size:
             return

@@ -13,16 +13,20 @@ from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, boun
 from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
-from setsu.native.array_book import Book
+from setsu.native.workspace import Workspace
 from setsu.simulation.compiled_bearings import make_bearings
 from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
 
 __all__ = [
+    "ACTUATORS",
     "BEARING_JAMS",
     "BROKEN",
+    "CONTACT_FRICTION",
+    "DAMPERS",
     "FREE",
     "JAMMED",
+    "JOINT_FRICTION",
     "MASSLESS",
     "SLIDE",
     "STICK",
@@ -36,9 +40,11 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Handle = NDArray[np.int64]
-Workspace = Any
+NestedWorkspace = Any
 
 FREE, SLIDE, STICK = 0, 1, 2
+# Entries of powers: the last two are the dampers of point springs and tendons, and sliding contacts.
+ACTUATORS, JOINT_FRICTION, DAMPERS, CONTACT_FRICTION = range(4)
 # What compiled functions return when they cannot go on; numbers below these are contacts without normal.
 UNSUITABLE = 1_000_001
 MASSLESS = 1_000_002
@@ -88,7 +94,7 @@ class Work(NamedTuple):
     size: Ints  # (1,) number of active rows
     rate: Floats  # (1,) of Baumgarte's stabilisation, 0 without
     damping: Floats  # (nv,)
-    powers: Floats  # (4,)
+    powers: Floats  # (4,) W, see ACTUATORS and the names beside it
     force_size: Floats  # (1,) N, what a force is small against: the weight of the lightest body that touches
     press: Floats  # (p,) -1 where a bilateral contact is pulled
     normal_force: Floats  # (p,)
@@ -121,7 +127,7 @@ class Work(NamedTuple):
     move: Handle  # q ⊕ increment
     mechanical: Handle  # energy
     element_powers: Handle  # power of dampers and drag of force elements
-    bearings: Workspace  # compiled_bearings.py
+    bearings: NestedWorkspace  # compiled_bearings.py
 
 
 class MotionSpace(NamedTuple):
@@ -135,7 +141,7 @@ class MotionSpace(NamedTuple):
     work: Work
     network: Network
     sparse: SparseFactor
-    arguments: tuple[Book, ...]
+    arguments: tuple[Workspace, ...]
     kept: tuple[Any, ...]
     broken: int = BROKEN  # statuses from here on: a loop or coupling is open beyond its limit
 
@@ -235,11 +241,11 @@ def motion_space(
         move=move.handle,
         mechanical=energy.handle,
         element_powers=powers.handle,
-        bearings=Book(bearings),
+        bearings=Workspace(bearings),
     )
     factored = factor_space(m.nv, most)
     parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
-    return MotionSpace(*parts, tuple(map(Book, parts)), (*kept, forward, move, energy, powers, loads))
+    return MotionSpace(*parts, tuple(map(Workspace, parts)), (*kept, forward, move, energy, powers, loads))
 
 
 def _force_size(system: ConstraintSystem) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.native.compiled_elementary import cos_sin, log
-from setsu.native.control_flow import part, run_code
+from setsu.native.control_flow import inline, run_code
 from setsu.noise import noise_key
 from setsu.simulation.clock import LAWS, look_up
 
@@ -87,7 +87,7 @@ def forget_samples(p: Sampling, rows: Any) -> None:
     p.sensed[rows] = 0.0
 
 
-@part
+@inline
 def samples(p, d, y):
     """Take the samples that are due; True when another torque acts now, under which the state is to be evaluated."""
     changed = 0
@@ -105,7 +105,7 @@ def samples(p, d, y):
     return changed > 0
 
 
-@part
+@inline
 def _let_act(p, d, k, n, t):
     """Let the torque of a law act that is due; 1 when it is another one than before."""
     due = min(math.floor((t - p.times[k, 1]) / p.times[k, 0] + _ROUNDING), p.taken[k, n])
@@ -126,7 +126,7 @@ def _let_act(p, d, k, n, t):
     return 1
 
 
-@part
+@inline
 def _take(p, d, y, k, n, number):
     """Evaluate a law at an instant, and keep its torque for the time it acts at."""
     nq, nv = y.q.shape[1], y.v.shape[1]
@@ -166,7 +166,7 @@ def _take(p, d, y, k, n, number):
     p.taken[k, n] = number
 
 
-@part
+@inline
 def _normal(key, sample, entry):
     """A number of setsu.noise, with its bits."""
     h = _mix(_mix(_mix(np.uint64(key)) ^ np.uint64(sample)) ^ np.uint64(entry))
@@ -176,7 +176,7 @@ def _normal(key, sample, entry):
     return math.sqrt(-2.0 * log(u)) * cosine
 
 
-@part
+@inline
 def _mix(x):
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

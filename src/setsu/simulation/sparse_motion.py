@@ -20,7 +20,7 @@ import math
 from setsu.constraints.compiled_rows import fill_errors, fill_positions
 from setsu.constraints.sparse_factor import factor_rows, hold_rows, least_motion, solve_rows
 from setsu.constraints.sparse_inertia import solve_inertia
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 from setsu.simulation.motion_space import UNSUITABLE
 
 __all__ = [
@@ -39,7 +39,7 @@ _LARGEST_REST = 1e-12
 """What may be left of errors (m or rad) when they fall no further; more means that corrections do not converge."""
 
 
-@part
+@inline
 def largest_error(c, s):
     """The largest violation of a row, m or rad."""
     largest = 0.0
@@ -48,7 +48,7 @@ def largest_error(c, s):
     return largest
 
 
-@part
+@inline
 def _rounding(s):
     """Error (m or rad) that rounding makes of poses: some ulps of a metre, or of what the mechanism reaches.
 
@@ -60,7 +60,7 @@ def _rounding(s):
     return 2.5e-16 * reach
 
 
-@part
+@inline
 def sparse_factors(s, x, F, c, u):
     """Factor the state in s; tells whether it could be done."""
     x.sparse_ready[0] = 0
@@ -71,7 +71,7 @@ def sparse_factors(s, x, F, c, u):
     return True
 
 
-@part
+@inline
 def take_increment(s, w):
     """s.q ⊕= w.increment; False when it cannot be."""
     if len(s.q) == len(s.v):
@@ -86,7 +86,7 @@ def take_increment(s, w):
     return True
 
 
-@part
+@inline
 def _corrected(s, w, c, u):
     """Take one correction (1); False when it cannot be."""
     for k in range(len(u.left)):
@@ -98,7 +98,7 @@ def _corrected(s, w, c, u):
     return take_increment(s, w)
 
 
-@part
+@inline
 def sparse_projection(t, s, kernels, x, F, w, c, u):
     """Move the state in s onto the constraints (1), (2); -1, a status, or HANDED_OVER. Rates are left to be filled."""
     for i in range(len(s.q)):
@@ -124,7 +124,7 @@ def sparse_projection(t, s, kernels, x, F, w, c, u):
     return -1
 
 
-@part
+@inline
 def _handed_over(s, x, w):
     x.sparse_ready[0] = 0
     for i in range(len(s.q)):
@@ -132,7 +132,7 @@ def _handed_over(s, x, w):
     return HANDED_OVER
 
 
-@part
+@inline
 def sparse_accelerations(s, w, c, u):
     """Accelerations and multipliers of forces in w.y, with the factors in u (2)."""
     for d in range(len(s.v)):

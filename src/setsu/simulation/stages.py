@@ -34,7 +34,7 @@ from setsu.dynamics.catalogue import native_function
 from setsu.kernels.tableaus import Tableau
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.compiled_elementary import cos_sin
-from setsu.native.control_flow import part, run_bound
+from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
     "Method",
@@ -137,7 +137,7 @@ def make_stages(m: Mechanism, method: Method, rows: Rows) -> tuple[Stages, tuple
     return stages, (move, separate)
 
 
-@part
+@inline
 def _half_cotangent(series, s):
     """g, dg/ds, (1 - g)/s and (s g' - g + 1)/s² without loss near zero."""
     if s < 1.0:
@@ -157,7 +157,7 @@ def _half_cotangent(series, s):
     return g, slope, (1.0 - g) / s, (s * slope - g + 1.0) / (s * s)
 
 
-@part
+@inline
 def _commutator(phi, u, result, linear):
     """result = ad(phi) u; with `linear` for rigid motions (linear, angular), else for rotations (angular at 3)."""
     for i in range(3):
@@ -168,7 +168,7 @@ def _commutator(phi, u, result, linear):
             result[i] = phi[3 + j] * u[k] - phi[3 + k] * u[j] + phi[j] * u[3 + k] - phi[k] * u[3 + j]
 
 
-@part
+@inline
 def chart_rates(method, g, phi, v, rate):
     """Rates of the chart's coordinates of a motion that is at phi (nv,) with velocity v (nv,): (4)-(7)."""
     for d in range(len(v)):
@@ -194,7 +194,7 @@ def chart_rates(method, g, phi, v, rate):
                 rate[first + i] += b * twice[i]
 
 
-@part
+@inline
 def move_rows(g, y):
     """q = q0 ⊕ phi; False for bad numbers."""
     if y.q.shape[1] == y.v.shape[1]:
@@ -211,7 +211,7 @@ def move_rows(g, y):
     return True
 
 
-@part
+@inline
 def separate_rows(g, y):
     """Coordinates phi of q around q0; False for bad numbers."""
     if y.q.shape[1] == y.v.shape[1]:
@@ -222,7 +222,7 @@ def separate_rows(g, y):
     return run_bound(g.separate) < 0
 
 
-@part
+@inline
 def remember_start(g, y):
     """Remember the states as the start of a step."""
     for n in range(len(y.q)):
@@ -232,7 +232,7 @@ def remember_start(g, y):
             g.v0[n, d] = y.v[n, d]
 
 
-@part
+@inline
 def first_slope(method, g, y):
     """Keep the slopes of the evaluated states at the start of a step."""
     nv = y.v.shape[1]
@@ -245,7 +245,7 @@ def first_slope(method, g, y):
                 slope[2 * nv + i] = y.powers[n, i]
 
 
-@part
+@inline
 def begin_stage(method, g, y, i, h):
     """Put the states of stage i into the rows (1); False for bad numbers."""
     nv = y.v.shape[1]
@@ -264,7 +264,7 @@ def begin_stage(method, g, y, i, h):
     return move_rows(g, y)
 
 
-@part
+@inline
 def keep_slope(method, g, y, i):
     """Keep the slopes of stage i, which has been evaluated; g.phi are its coordinates (2)."""
     nv = y.v.shape[1]
@@ -277,7 +277,7 @@ def keep_slope(method, g, y, i):
             slope[2 * nv + k] = y.powers[n, k]
 
 
-@part
+@inline
 def end_step(method, g, y, h):
     """Put the ends of the step into the rows, works into g.total (3); False for bad numbers."""
     nv = y.v.shape[1]
@@ -302,7 +302,7 @@ def end_step(method, g, y, h):
     return move_rows(g, y)
 
 
-@part
+@inline
 def within_reach(q, v):
     """Whether all numbers of a state are finite and of a size a motion can have."""
     # Comparisons with NaN are false, so that this finds it too.

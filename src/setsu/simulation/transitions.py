@@ -25,7 +25,7 @@ from setsu.simulation.jamming import begin_slip, release, resolve_jam
 from setsu.simulation.motion import Evaluation
 from setsu.spatial import inverse_placement
 
-__all__ = ["begin", "change_loop", "settle", "switch"]
+__all__ = ["begin", "change_loop", "remember_sliding", "switch"]
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
 def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
     """Hold the joints that rest at their limits; InputError for one that is beyond."""
     stops, rows = motion.stops, motion.system.linearise(q, v)
-    gaps = stops.gaps(q, motion.system.loop_coordinates(rows.places))
+    gaps = stops.gaps(q, motion.system.loop_coordinates(rows.loop_poses))
     for k, (gap, rate) in enumerate(zip(gaps, stops.rows(rows.free_jacobian) @ v, strict=True)):
         if gap < -LARGEST_START_ERROR:
             raise InputError(
@@ -127,7 +127,7 @@ def _refuse_violation(name: str, error: float, rate: float, v: Floats, gap: str 
         )
 
 
-def settle(motion: ConstrainedMotion, end: Evaluation) -> None:
+def remember_sliding(motion: ConstrainedMotion, end: Evaluation) -> None:
     """After a step without event: remember the sliding directions for the next one."""
     if not motion.contacts:
         return
@@ -142,7 +142,7 @@ def settle(motion: ConstrainedMotion, end: Evaluation) -> None:
 def switch(motion: ConstrainedMotion, state: Evaluation) -> tuple[Evaluation, list[EventReport]]:
     """Change the modes of contacts until every guard holds; return the state after it and what happened."""
     reports: list[EventReport] = []
-    settle(motion, state)
+    remember_sliding(motion, state)
     for _ in range(_MOST_SWITCHES + 4 * len(state.guards)):
         bad = np.flatnonzero(state.guards < 0.0)
         if not bad.size:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import require_mass
 from setsu.mechanism import Mechanism
-from setsu.native.array_book import Book
 from setsu.native.compiled_code import machine
+from setsu.native.workspace import Workspace
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import make_clock, make_drive
 from setsu.simulation.lazy_field import NotRecorded
@@ -49,7 +49,7 @@ class TreeBlock(Block):
         self.work, kept_work = make_tree_work(m, self.rows, arrays.total)
         self.stages, kept_stages = make_stages(m, method, self.rows)
         self._kept = (kept_work, kept_stages)
-        self._method = Book(method)
+        self._method = Workspace(method)
         self._chunks: list[TreeRecords] = []
         self._pushed = []
         self.sampling = make_sampling((), n, m.nv, 0, None)
@@ -60,9 +60,9 @@ class TreeBlock(Block):
         """Configurations (N, nq) that are evaluated."""
         return self.rows.q
 
-    def books(self) -> Iterable[Book]:
+    def workspaces(self) -> Iterable[Workspace]:
         """All workspaces but the records."""
-        return self._books
+        return self._workspaces
 
     def begin_records(self, rows: int, whole: bool = False) -> None:
         """Forget all records, and make room for so many at once; whole: of every quantity."""
@@ -80,10 +80,10 @@ class TreeBlock(Block):
 
     def rebind(self) -> None:
         """Make the way into the machine anew, after workspaces have changed."""
-        self._books = [
-            Book(pages) for pages in (self.clock, self.rows, self.drive, self.sampling, self.work, self.stages)
+        self._workspaces = [
+            Workspace(fields) for fields in (self.clock, self.rows, self.drive, self.sampling, self.work, self.stages)
         ]
-        self.machine = machine(run_tree, self._method, *self._books, Book(self.records))
+        self.machine = machine(run_tree, self._method, *self._workspaces, Workspace(self.records))
 
     @property
     def row_bytes(self) -> int:

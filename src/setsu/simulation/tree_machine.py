@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.clock import (
     BAD_NUMBERS,
     DIVERGED,
@@ -85,7 +85,7 @@ def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, t
     return work, bound
 
 
-@part
+@inline
 def _stand_still(c, g, y):
     """Put frozen worlds where they stopped."""
     for n in range(len(y.q)):
@@ -96,7 +96,7 @@ def _stand_still(c, g, y):
                 y.v[n, d] = g.v0[n, d]
 
 
-@part
+@inline
 def _evaluate(c, y, d, w, g):
     """Torques, accelerations (1) and powers of all rows; freezes those without; False where that does not help."""
     drive(d, y, c)
@@ -113,7 +113,7 @@ def _evaluate(c, y, d, w, g):
     return True
 
 
-@part
+@inline
 def _powers(y, d, w):
     if w.elements[0]:
         run_bound(w.element_powers)
@@ -127,7 +127,7 @@ def _powers(y, d, w):
             power[2] = w.element_power[n, 0]
 
 
-@part
+@inline
 def _record(c, y, d, w, r):
     row = c.used[0]
     c.used[0], c.due[0] = row + 1, 0
@@ -143,7 +143,7 @@ def _record(c, y, d, w, r):
                 r.works[row, n, i] = w.works[n, i]
 
 
-@part
+@inline
 def _end(method, c, y, w, g):
     """Take the rows to the end of the step; worlds that have left all bounds are frozen where it began."""
     h, nv = c.h[0], y.v.shape[1]
@@ -158,7 +158,7 @@ def _end(method, c, y, w, g):
     counts_step(c, y)
 
 
-@compiled
+@jit
 def run_tree(method, c, y, d, p, w, g, r):
     """Take steps until something is to be asked; return an Ask."""
     if takes_order(c):

@@ -129,7 +129,8 @@ def _arrows(
         place = _path(m, poses, loop.body_b, loop.pose_b.translation)
         arrows.add(f"loop {loop.name}", LOOP, place, rec.loop_wrench[kept, number])
     remarks = []
-    for name in dict.fromkeys([*welds_of(m), *([frame] if frame else [])]):
+    asked = [*welds_of(m), *([frame] if frame and frame not in welds_of(m) else [])]
+    for name in asked:
         try:
             arrows.add(f"at {name}", WELD, _path(m, poses, name), rec.wrench_at(name, axes="world")[kept])
         except InputError as problem:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from setsu.constraints.compiled_factor import acceleration, factor, factor_space, multipliers, nearest, pushed
-from setsu.native.array_book import Book
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import jit
+from setsu.native.workspace import Workspace
 from setsu.simulation.mass_metric import MassMetric
 
 
-@compiled
+@jit
 def _solve(F, M, k, force, gamma, a, lagrange, near):
     if not factor(F, M, k, k, 1e-9):
         return False
@@ -35,7 +35,7 @@ def test_accelerations_and_least_norm_multipliers_equal_those_by_singular_values
     space = factor_space(nv, rows)
     space.G[:] = G
     a, lagrange, near = np.zeros(nv), np.zeros(rows), np.zeros(nv)
-    assert _solve(Book(space), M.copy(), rows, force.copy(), gamma, a, lagrange, near)
+    assert _solve(Workspace(space), M.copy(), rows, force.copy(), gamma, a, lagrange, near)
     # The compiled factors take rows of length one in the metric of M: so do the multipliers of least norm.
     length = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), G.T), axis=0)
     metric, gamma = MassMetric(M, G / length[:, None]), gamma / length

@@ -9,11 +9,11 @@ import setsu
 from setsu.constraints.compiled_rows import fill_rows
 from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
 from setsu.constraints.system import constraint_system
-from setsu.native.array_book import Book
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import jit
+from setsu.native.workspace import Workspace
 
 
-@compiled
+@jit
 def _fill(tables, state, kernels):
     return fill_rows(tables, state, kernels)
 
@@ -71,7 +71,7 @@ def test_compiled_rows_equal_the_vectorised_ones(seed: int) -> None:
     kernels, kept = bound_kernels(system, state)
     q, v = m.random_configuration(seed), np.random.default_rng(seed).normal(size=m.nv)
     state.q[:], state.v[:] = q, v
-    assert _fill(Book(tables), Book(state), Book(kernels)) == -1
+    assert _fill(Workspace(tables), Workspace(state), Workspace(kernels)) == -1
     rows = system.linearise(q, v)
     pairs = {
         "jacobian": (state.G, rows.jacobian),
@@ -82,7 +82,7 @@ def test_compiled_rows_equal_the_vectorised_ones(seed: int) -> None:
         "free wrench": (state.free_wrench, rows.free_wrench),
         "free rate": (state.free_rate, rows.motion.free_rate),
         "free velocity term": (state.free_gamma, rows.motion.free_velocity_term),
-        "free coordinate": (state.free_coordinate, system.loop_coordinates(rows.places)),
+        "free coordinate": (state.free_coordinate, system.loop_coordinates(rows.loop_poses)),
         "contact jacobian": (state.contact_jacobian, rows.contact_jacobian),
         "contact velocity term": (state.contact_gamma, rows.contact_velocity_term),
         "normal": (state.contact_normal, rows.normal),

@@ -15,7 +15,7 @@ import setsu
 from setsu.contact.convex_tables import make_shapes
 from setsu.contact.pair_detection import look_at
 from setsu.contact.shape_pairs import shape_pairs
-from setsu.native.array_book import Book
+from setsu.native.workspace import Workspace
 
 # Its names are made at run time.
 coal: Any = import_module("coal")
@@ -45,7 +45,7 @@ class TwoShapes:
             )  # fmt: skip
         self.shapes = (first, second)
         self._tables = make_shapes(shape_pairs(b.build()), 2)
-        self._book: Any = Book(self._tables)
+        self._workspace: Any = Workspace(self._tables)
         self.size = float(self._tables.shapes["reach"].sum())
 
     def meet(self, A: Placement, B: Placement, margin: float = 10.0) -> Meeting:
@@ -53,7 +53,7 @@ class TwoShapes:
         for row, (R, p) in zip(self._tables.shapes, (A, B), strict=True):
             row["R"], row["place"] = R @ row["rotation"], R @ row["center"] + p
         out = np.full(4, np.nan)
-        count = look_at(self._book, 0, 1, margin, out)
+        count = look_at(self._workspace, 0, 1, margin, out)
         found = self._tables.found[:count]
         points = found["position"] + self._tables.shapes[0]["place"]
         return Meeting(points, found["gap"].copy(), out[:3], float(out[3]))

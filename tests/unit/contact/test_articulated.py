@@ -9,8 +9,8 @@ import pytest
 
 import setsu
 from setsu.contact import articulated, tree
-from setsu.native.array_book import Book
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import jit
+from setsu.native.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
@@ -18,33 +18,33 @@ pytestmark = pytest.mark.slow
 class _Case(NamedTuple):
     mechanism: setsu.Mechanism
     tree: tree.Tree
-    book: Any
+    workspace: Any
     q: np.ndarray
     v: np.ndarray
     poses: np.ndarray
     mass_matrix: np.ndarray
 
 
-@compiled
-def _prepare(book, poses, columns, v):
-    tree.set_inertias(book, poses, columns, tree.NOW)
-    articulated.factor_free(book)
-    return tree.kinetic_energy(book, v, tree.NOW), tree.weight_energy(book, poses, tree.NOW)
+@jit
+def _prepare(workspace, poses, columns, v):
+    tree.set_inertias(workspace, poses, columns, tree.NOW)
+    articulated.factor_free(workspace)
+    return tree.kinetic_energy(workspace, v, tree.NOW), tree.weight_energy(workspace, poses, tree.NOW)
 
 
-@compiled
-def _respond(book, wrenches, bodies, hub, n, stiffness):
-    articulated.set_active(book, bodies, n)
-    articulated.set_responses(book)
-    stiff = articulated.factor_stiff(book, stiffness, bodies, hub, n)
-    articulated.sweep(book, wrenches, bodies, hub, n, articulated.STIFF_FACTOR)
+@jit
+def _respond(workspace, wrenches, bodies, contact_index, n, stiffness):
+    articulated.set_active(workspace, bodies, n)
+    articulated.set_responses(workspace)
+    stiff = articulated.factor_stiff(workspace, stiffness, bodies, contact_index, n)
+    articulated.sweep(workspace, wrenches, bodies, contact_index, n, articulated.STIFF_FACTOR)
     return stiff
 
 
-@compiled
-def _respond_freely(book, wrenches, bodies, hub, n):
-    articulated.sweep(book, wrenches, bodies, hub, n, articulated.FREE_FACTOR)
-    articulated.sweep_all(book)
+@jit
+def _respond_freely(workspace, wrenches, bodies, contact_index, n):
+    articulated.sweep(workspace, wrenches, bodies, contact_index, n, articulated.FREE_FACTOR)
+    articulated.sweep_all(workspace)
 
 
 def _case(seed: int) -> _Case:
@@ -52,11 +52,11 @@ def _case(seed: int) -> _Case:
     r = np.random.default_rng(seed)
     q, v = m.random_configuration(seed), r.normal(size=m.nv)
     arrays = tree.make_tree(m, np.array([8, 20]))
-    book = Book(arrays)
+    workspace = Workspace(arrays)
     arrays.joint_inertia[1] = arrays.joint_inertia[0] + r.uniform(0.0, 0.01, m.nv)
     poses = setsu.body_poses(m, q)
     H = setsu.mass_matrix(m, q) + np.diag(arrays.joint_inertia[1] - arrays.joint_inertia[0])
-    return _Case(m, arrays, book, q, v, np.ascontiguousarray(poses), H)
+    return _Case(m, arrays, workspace, q, v, np.ascontiguousarray(poses), H)
 
 
 def _columns(m: setsu.Mechanism, q: np.ndarray) -> np.ndarray:
@@ -83,7 +83,7 @@ def _jacobian(c: _Case, body: int) -> np.ndarray:
 
 def test_energies_are_those_of_the_mechanism() -> None:
     c = _case(1)
-    kinetic, potential = _prepare(c.book, c.poses, _columns(c.mechanism, c.q), c.v)
+    kinetic, potential = _prepare(c.workspace, c.poses, _columns(c.mechanism, c.q), c.v)
     assert kinetic == pytest.approx(setsu.kinetic_energy(c.mechanism, c.q, c.v), rel=1e-12)
     assert potential == pytest.approx(setsu.potential_energy(c.mechanism, c.q), rel=1e-12)
 
@@ -91,11 +91,11 @@ def test_energies_are_those_of_the_mechanism() -> None:
 def test_sweeps_solve_with_the_mass_matrix_and_the_stiffness_of_contacts() -> None:
     c, r = _case(2), np.random.default_rng(3)
     m = c.mechanism
-    _prepare(c.book, c.poses, _columns(m, c.q), c.v)
+    _prepare(c.workspace, c.poses, _columns(m, c.q), c.v)
     # Three bodies on two legs and an arm, and a joint at its stop; stiffness that is not symmetric, as of sliding.
     bodies = np.array([6, 12, 16, m.n_bodies + 1])
-    hub = np.full(m.n_bodies + 2, -1)
-    hub[bodies] = range(4)
+    contact_index = np.full(m.n_bodies + 2, -1)
+    contact_index[bodies] = range(4)
     stiffness = r.normal(size=(4, 6, 6)) + 30.0 * np.eye(6)
     stiffness[3] = 0.0
     stiffness[3, 0, 0] = 5.0
@@ -106,7 +106,7 @@ def test_sweeps_solve_with_the_mass_matrix_and_the_stiffness_of_contacts() -> No
     for k in range(4):
         S[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = stiffness[k]
 
-    assert _respond(c.book, w, bodies, hub, 4, stiffness)
+    assert _respond(c.workspace, w, bodies, contact_index, 4, stiffness)
     exact = np.linalg.solve(c.mass_matrix + J.T @ S @ J, J.T @ w)
     active = c.tree.active[0, : c.tree.n_active[0]]
     np.testing.assert_allclose(c.tree.change[active], exact[active], rtol=1e-9, atol=1e-12)
@@ -117,5 +117,5 @@ def test_sweeps_solve_with_the_mass_matrix_and_the_stiffness_of_contacts() -> No
     joint = c.tree.last[bodies[3]]
     assert c.tree.joint_response[joint] == pytest.approx(np.linalg.inv(c.mass_matrix)[joint, joint], rel=1e-9)
 
-    _respond_freely(c.book, w, bodies, hub, 4)
+    _respond_freely(c.workspace, w, bodies, contact_index, 4)
     np.testing.assert_allclose(c.tree.change, np.linalg.solve(c.mass_matrix, J.T @ w), rtol=1e-9, atol=1e-12)

@@ -210,8 +210,8 @@ def test_nothing_is_left_of_the_problem_before() -> None:
     for stale in (0.0, 1.0, np.nan):
         for seed in range(6):
             W, b = _bodies(seed, 2, 8)
-            book = make_cone_problem(8, 1, 24, 24)
-            p = book.pages
+            workspace = make_cone_problem(8, 1, 24, 24)
+            p = workspace.fields
             for name, array in zip(p._fields, p, strict=True):
                 if array.dtype == np.float64 and name not in (*given, "impulse", "numbers"):
                     array[...] = stale
@@ -222,7 +222,7 @@ def test_nothing_is_left_of_the_problem_before() -> None:
             p.jacobian[: 24 * 24] = (vectors * np.sqrt(np.maximum(values, 0.0))).ravel()
             p.free[:], p.friction[:] = b.reshape(-1, 3), 0.9
             p.scale[:] = 3.0 / np.einsum("iaia->i", W.reshape(8, 3, 8, 3))
-            outcome = solve_given(book, 0.0, 1e-8, 1e-10, 1e-8, 200)  # type: ignore[arg-type]
+            outcome = solve_given(workspace, 0.0, 1e-8, 1e-10, 1e-8, 200)  # type: ignore[arg-type]
             results.append((outcome, p.impulse.copy()))
     for k, (outcome, impulse) in enumerate(results):
         assert outcome == results[k % 6][0]

@@ -10,11 +10,11 @@ import pytest
 
 import setsu
 from setsu.dynamics.catalogue import native_function
-from setsu.native.array_book import Book
-from setsu.native.control_flow import compiled, part, run_bound
+from setsu.native.control_flow import inline, jit, run_bound
+from setsu.native.workspace import Workspace
 
 
-@compiled
+@jit
 def _euler(handle, q, v, a, h, steps):
     status = -1
     for _ in range(steps):
@@ -27,7 +27,7 @@ def _euler(handle, q, v, a, h, steps):
     return status
 
 
-@compiled
+@jit
 def _once(handle):
     return run_bound(handle)
 
@@ -71,40 +71,40 @@ class _Two(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    first: Book
-    second: Book
+    first: Workspace
+    second: Workspace
 
 
-@compiled
-def _everything(books, array, count, factor, negative):
+@jit
+def _everything(workspaces, array, count, factor, negative):
     total = 0.0
     for i in range(array.shape[0]):
         for j in range(array.shape[3]):
             total += factor * array[i, 0, 1, j]
-    for k in range(len(books.second.b)):
-        books.first.a[k] = books.second.b[k] + count
+    for k in range(len(workspaces.second.b)):
+        workspaces.first.a[k] = workspaces.second.b[k] + count
     if negative:
         total = -total
     return total, count + 1, negative
 
 
-@compiled
+@jit
 def _nothing(x):
     x[0] += 1.0
 
 
-@compiled
+@jit
 def _is_positive(x):
     return x > 0.0
 
 
 def test_numbers_arrays_workspaces_and_tuples_of_them_go_in_and_come_out() -> None:
-    books = _Pair(*(Book(_Two(np.zeros(3), np.arange(3))) for _ in range(2)))
+    workspaces = _Pair(*(Workspace(_Two(np.zeros(3), np.arange(3))) for _ in range(2)))
     array = np.arange(2.0 * 3 * 4 * 5).reshape(2, 3, 4, 5)
     expected = 0.5 * array[:, 0, 1].sum()
-    assert _everything(books, array, 7, 0.5, True) == (-expected, 8, True)
-    assert _everything(books, array, np.int64(7), np.float64(0.5), np.bool_(False)) == (expected, 8, False)
-    assert books.first.pages.a.tolist() == [7.0, 8.0, 9.0]
+    assert _everything(workspaces, array, 7, 0.5, True) == (-expected, 8, True)
+    assert _everything(workspaces, array, np.int64(7), np.float64(0.5), np.bool_(False)) == (expected, 8, False)
+    assert workspaces.first.fields.a.tolist() == [7.0, 8.0, 9.0]
     x = np.zeros(1)
     assert _nothing(x) is None
     assert x[0] == 1.0
@@ -118,12 +118,12 @@ def test_what_compiled_code_cannot_take_is_refused(bad: object) -> None:
         _nothing(bad)
 
 
-@part
+@inline
 def _inner(x):
     return 2.0 * x
 
 
-@compiled
+@jit
 def _calls_the_c_library(x):
     return math.tan(x)
 
@@ -141,7 +141,7 @@ def test_functions_of_the_c_library_are_refused() -> None:
         _calls_the_c_library(1.0)
 
 
-@compiled
+@jit
 def _split(x, out):
     for k in range(len(x)):
         out[k, 0], power = math.frexp(x[k])
@@ -149,7 +149,7 @@ def _split(x, out):
         out[k, 2] = math.sqrt(x[k])
 
 
-@compiled
+@jit
 def _scale(x, n, out):
     for k in range(len(x)):
         out[k] = math.ldexp(x[k], n[k])

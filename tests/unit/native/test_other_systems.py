@@ -22,7 +22,7 @@ from setsu.native import function as native
 from setsu.native import toolchain
 from setsu.native.bitcode import optimised
 from setsu.native.compiled_elementary import arctan2, cos_sin, exp
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import jit
 from setsu.native.numba_lowering import lower
 from setsu.native.shipped_code import families, read_family
 from setsu.native.signature import ArrayKind, Signature
@@ -86,7 +86,7 @@ def test_kernels_are_compiled_for_every_system(system: str, monkeypatch: pytest.
         assert emit(text, system).startswith(SYSTEMS[system][2]), key
 
 
-@compiled
+@jit
 def _loop(x, out):
     for k in range(len(x)):
         c, s = cos_sin(x[k])

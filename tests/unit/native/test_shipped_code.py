@@ -18,7 +18,8 @@ from setsu.warming import FIRST_CALLS
 
 PACKAGE = Path(setsu.__file__).parent
 every_family = pytest.mark.parametrize("family", FIRST_CALLS)
-VECTORS = ("derivatives",)  # whose sources ask for them (native/lanes.py); elsewhere nothing is to be vectorised
+# Whose sources ask for them (native/lanes.py); elsewhere nothing is to be vectorised.
+VECTORS = ("derivatives", "contact_derivatives")
 
 
 @every_family

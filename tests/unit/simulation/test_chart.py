@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import setsu
-from setsu.native.array_book import Book
 from setsu.native.compiled_code import entry
-from setsu.native.control_flow import compiled
+from setsu.native.control_flow import jit
+from setsu.native.workspace import Workspace
 from setsu.simulation.stages import Rows, chart_rates, make_method, make_stages
 
 
-@compiled
+@jit
 def _rates(method, g, y):
     chart_rates(method, g, g.phi[0], y.v[0], y.a[0])
     return 0
@@ -29,7 +29,7 @@ class Charts:
             np.zeros(1, dtype=np.int64),
         )  # fmt: skip
         self._stages, self._kept = make_stages(m, method, self._rows)
-        self._run = entry(_rates, Book(method), Book(self._stages), Book(self._rows))
+        self._run = entry(_rates, Workspace(method), Workspace(self._stages), Workspace(self._rows))
 
     def point(self, start: np.ndarray, phi: np.ndarray) -> np.ndarray:
         return setsu.integrate(self._m, start, phi, 1.0)

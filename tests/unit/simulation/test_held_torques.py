@@ -166,7 +166,7 @@ def test_a_reset_world_is_a_new_one(kind: str) -> None:
         sim.reset(q, np.zeros(m.nv), 1.5)
     block: Any = old._blocks[0]
     for room in (block.problem.contacts, block.problem.pairs):
-        # What `settle_overlaps` looked at is not of the run.
+        # What `drop_overlaps` looked at is not of the run.
         assert kind == "shapes" or not room.view(np.uint8).any()
     for sim in (old, new):
         for _ in range(15):

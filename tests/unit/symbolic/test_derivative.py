@@ -5,7 +5,7 @@ import pytest
 
 import setsu
 from setsu.dynamics.catalogue import KERNELS
-from setsu.native.straight import trace
+from setsu.native.specialised import trace
 from setsu.sample_mechanisms import planar_arm, random_tree
 from setsu.symbolic import Graph, differentiate, evaluate
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from setsu.constraints.contact_problem import Booleans, ContactProblem
 from setsu.constraints.stacked import Floats
 
-__all__ = ["OPEN", "SLIDING", "STARTING", "STICKING", "Guess", "Modes", "SettledGuess", "guess_from", "settle"]
+__all__ = ["OPEN", "SLIDING", "STARTING", "STICKING", "Guess", "Modes", "SolvedGuess", "guess_from", "solve_modes"]
 
 Modes = NDArray[np.int64]
 
@@ -45,7 +45,7 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class SettledGuess:
+class SolvedGuess:
     """Forces (N, c, 3) along n, t1, t2; modes (N, c); whether every condition holds (N,)."""
 
     force: Floats
@@ -53,7 +53,7 @@ class SettledGuess:
     settled: Booleans
 
 
-def settle(problem: ContactProblem, guess: Guess) -> SettledGuess:
+def solve_modes(problem: ContactProblem, guess: Guess) -> SolvedGuess:
     """Correct guesses until none is left to correct, or for a limited number of rounds."""
     force = np.zeros((*guess.mode.shape, 3))
     settled = np.zeros(len(force), dtype=bool)
@@ -68,7 +68,7 @@ def settle(problem: ContactProblem, guess: Guess) -> SettledGuess:
         )
         guess.mode[left], guess.direction[left], guess.sign[left] = state.mode, state.direction, state.sign
         settled[left] = ~wrong
-    return SettledGuess(force, guess.mode, settled)
+    return SolvedGuess(force, guess.mode, settled)
 
 
 def guess_from(problem: ContactProblem, force: Floats) -> Guess:

@@ -12,7 +12,7 @@ from setsu.native.emit import Emitter
 from setsu.symbolic import Graph, OperationCount
 from setsu.symbolic.graph import Expression, Scalar
 
-__all__ = ["Trace", "straight_body", "trace"]
+__all__ = ["Trace", "specialised_body", "trace"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def trace(kernel: Kernel, tables: Tables, nq: int, *, target: int = -1) -> Trace
         ) from None
 
 
-def straight_body(kernel: Kernel, traced: Trace, lanes: int, name: str) -> str:
+def specialised_body(kernel: Kernel, traced: Trace, lanes: int, name: str) -> str:
     """LLVM text of `void name(ints, floats, work, inputs..., outputs...)` on tiles of `lanes` states.
 
     With several lanes, outputs that are constant are left to `void name_constants(ints, inputs..., outputs...)`: a tile

@@ -1,0 +1,77 @@
+"""Many arrays as one argument of compiled code: a workspace, whose fields are those of a named tuple.
+
+Passed one by one, every array is seven separate numbers, so that functions of a hundred arrays take a minute to compile
+and 30 µs to enter. A workspace is one pointer to a table of addresses and shapes; `workspace.G` inside compiled code
+makes the array G from its entry (numba_lowering.py). The table never changes, which lets the compiler load each entry
+once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from setsu.native.builtin import address_of
+
+__all__ = ["FIELD_WORDS", "Layout", "Workspace"]
+
+FIELD_WORDS = 4  # words per field: address and up to three lengths
+
+
+class Layout:
+    """What compiled code knows of a workspace: its fields with their kinds and numbers of axes.
+
+    fields: (name, dtype, axes), or (name, Layout, 0) for a workspace inside this one.
+    text: names the layout; a digest keeps it short where records have many fields.
+    """
+
+    def __init__(self, title: str, fields: tuple[tuple[str, Any, int], ...]) -> None:
+        self.title, self.fields = title, fields
+        described = repr(
+            [
+                (name, kind.text if isinstance(kind, Layout) else kind.descr, axes)  # descr: names, types, offsets
+                for name, kind, axes in fields
+            ]
+        )
+        self.text = f"{title}:{hashlib.sha256(described.encode()).hexdigest()[:16]}"
+
+
+# Workspaces of arguments are made in every call: their layouts are not.
+_layout = cache(Layout)
+
+
+class Workspace:
+    """The arrays of a named tuple (float64, int64 or records, contiguous, up to three axes) for compiled code.
+
+    A field may be a workspace itself.
+
+    >>> class Pair(NamedTuple):
+    ...     a: np.ndarray
+    ...     b: np.ndarray
+    >>> workspace = Workspace(Pair(np.zeros(3), np.ones((2, 2))))
+    >>> workspace.fields.b.shape
+    (2, 2)
+    """
+
+    def __init__(self, fields: Any) -> None:
+        self.fields = fields
+        self._table = np.zeros((len(fields), FIELD_WORDS), dtype=np.int64)
+        kinds = []
+        for k, (name, array) in enumerate(zip(fields._fields, fields, strict=True)):
+            if isinstance(array, Workspace):
+                self._table[k, 0] = array.address
+                kinds.append((name, array.layout, 0))
+                continue
+            known = array.dtype in (np.float64, np.int64) or array.dtype.names is not None
+            if not known or not array.flags.c_contiguous or not 1 <= array.ndim <= 3:
+                raise ValueError(
+                    f"{type(fields).__name__}.{name}: expected a contiguous float64, int64 or record array"
+                )
+            self._table[k, 0] = address_of(array)
+            self._table[k, 1 : 1 + array.ndim] = array.shape
+            kinds.append((name, array.dtype, array.ndim))
+        self.address = address_of(self._table)
+        self.layout = _layout(type(fields).__name__, tuple(kinds))
