@@ -27,13 +27,7 @@ from setsu.contact.articulated import sweep_all
 from setsu.contact.certificate import DEPTH, FAILED, PASSES, RESIDUAL, ROUNDS, add_up_work, certify
 from setsu.contact.cone_guard import bring_into_cones
 from setsu.contact.dense import apply_dense
-from setsu.contact.detection import (
-    add_pairs,
-    find_near,
-    find_passed,
-    point_in_world,
-    set_places,
-)
+from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world, set_places
 from setsu.contact.energy_guard import (
     can_pay,
     dissipated,

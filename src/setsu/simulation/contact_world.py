@@ -30,19 +30,10 @@ from setsu.mechanism.reductions import without_bearings
 from setsu.native.compiled_code import entry, machine
 from setsu.native.machine_calls import Hold
 from setsu.native.workspace import Workspace
+from setsu.simulation import contact_machine
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import BAD_NUMBERS, READY, Ask, make_clock, make_drive
 from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
-from setsu.simulation.contact_machine import (
-    EVENT_KINDS,
-    HIT_WORK,
-    N_EVENTS,
-    N_TOUCHES,
-    DriveTables,
-    Records,
-    make_records,
-    run_contact,
-)
 from setsu.simulation.contact_reset import INSIDE, begin_anew, make_fresh
 from setsu.simulation.contact_start import (
     CONTACT_SOLVERS,
@@ -107,10 +98,9 @@ class ContactWorld(Block):
         self.coal = BodyPairs(self.pairs) if finder == "coal" else None
         self.shapes = make_shapes(self.pairs if finder != "coal" else ShapePairs(), m.n_bodies)
         self.pair_log = pair_log.make_pair_log(len(self.pairs.names))
-        soft = bool(self.scene.soft[0]) or any(s.material and s.material.stiffness for s in self.pairs.shapes)
-        turning = scene.has_turning_friction(self.scene) or any(
-            s.material and (s.material.torsional or s.material.rolling) for s in self.pairs.shapes
-        )
+        materials = [s.material for s in self.pairs.shapes if s.material]
+        soft = bool(self.scene.soft[0]) or any(s.stiffness for s in materials)
+        turning = scene.has_turning_friction(self.scene) or any(s.torsional or s.rolling for s in materials)
         self.problem = scene.make_problem(self.scene, m.nv, self.pairs.room, self.loops.count > 0, soft, turning)
         if self.loops.acts_along_axes:
             # What acts along an axis of a loop joint couples branches of the tree.
@@ -134,7 +124,7 @@ class ContactWorld(Block):
         )  # fmt: skip
         self.drive = make_drive(arrays.held, arrays.asked, vectors[stepping.TORQUE].reshape(1, -1), m.nq)
         solver = np.array([CONTACT_SOLVERS.index(settings.contact_solver)])
-        self.tables = DriveTables(
+        self.tables = contact_machine.DriveTables(
             torque=np.zeros((1, m.nv)),
             position=np.zeros((1, m.nv)),
             velocity=np.zeros((1, m.nv)),
@@ -170,11 +160,10 @@ class ContactWorld(Block):
         own = (self.clock, self.rows, self.drive, self.sampling, self.scene, self.tree, self.problem, self.motion)
         self._workspaces = [Workspace(fields) for fields in own]
         rest = [Workspace(fields) for fields in (self.tables, self.records, self.shapes, self.pair_log)]
-        self.machine = machine(run_contact, *self._workspaces, *rest, self.loops.compiled)
-        clock, rows, _, _, scene_space, _, problem, motion = self._workspaces
-        self._begin_anew = entry(
-            begin_anew, self._fresh, clock, rows, scene_space, problem, motion, *rest[:2], self.loops.compiled
-        )
+        self.machine = machine(contact_machine.run_contact, *self._workspaces, *rest, self.loops.compiled)
+        clock, rows, _, _, where, _, problem, motion = self._workspaces
+        given = (self._fresh, clock, rows, where, problem, motion, *rest[:2], self.loops.compiled)
+        self._begin_anew = entry(begin_anew, *given)
 
     def workspaces(self) -> Iterable[Workspace]:
         """All workspaces that a step changes, but the records."""
@@ -197,9 +186,8 @@ class ContactWorld(Block):
         if found == BAD_NUMBERS:
             raise InputError(f"simulate: the poses of {m.name} at q0 are not finite")
         if len(self.shapes.shapes):
-            drop_overlaps(
-                m, self.pairs, self.shapes, (Workspace(self.shapes), Workspace(self.problem)), self.problem, motion.q
-            )
+            both = Workspace(self.shapes), Workspace(self.problem)
+            drop_overlaps(m, self.pairs, self.shapes, both, self.problem, motion.q)
         if found == INSIDE:
             motion.energies[stepping.GIVEN] = self._start.depth(motion.poses) * motion.weight[0]
         if len(self._drives):
@@ -395,7 +383,7 @@ class ContactWorld(Block):
             self._events.append(report)
             v += report.velocity_jump
             motion.energies[0] = kinetic_energy(m, q, v)
-            self.records.sums[HIT_WORK] -= report.energy_lost
+            self.records.sums[contact_machine.HIT_WORK] -= report.energy_lost
             self.clock.phase[0] = READY
 
     # Recording -----------------------------------------------------------------------------------------------------
@@ -411,9 +399,10 @@ class ContactWorld(Block):
             sums = self.records.sums
         room = max(rows, 1)
         axes = len(self.loops.compiled.work.fields.axis)
-        self.records = make_records(room, m.nq, m.nv, axes, m.n_bodies, self.scene, len(self.problem.contacts))
-        self.records = self.records._replace(sums=sums)
-        self._chunks: list[Records] = []
+        count = len(self.problem.contacts)
+        made = contact_machine.make_records(room, m.nq, m.nv, axes, m.n_bodies, self.scene, count)
+        self.records = made._replace(sums=sums)
+        self._chunks: list[contact_machine.Records] = []
         self._rows_taken, self.clock.used[0], self._left_out = 0, 0, False
         self.touches = TouchRecord(m, self.scene.points)
         touching = self._finder or self.pairs.names
@@ -439,12 +428,12 @@ class ContactWorld(Block):
     def _take_events(self) -> None:
         r = self.records
         if self._keeps_touches:
-            self.touches.fetch(r.touches[: r.counts[N_TOUCHES]], self._rows_taken)
+            self.touches.fetch(r.touches[: r.counts[contact_machine.N_TOUCHES]], self._rows_taken)
         none, names = np.zeros(0), (*self.point_names, *self.stops.names)
         t0 = float(self.arrays.t0[0]) if self._t0 is None else self._t0
         found = [
-            (step, EventReport(t0 + step * self.step, EVENT_KINDS[kind], names[point], none, none))
-            for step, kind, point in r.events[: r.counts[N_EVENTS]].tolist()
+            (step, EventReport(t0 + step * self.step, contact_machine.EVENT_KINDS[kind], names[point], none, none))
+            for step, kind, point in r.events[: r.counts[contact_machine.N_EVENTS]].tolist()
         ]
         if self.pair_record is not None:
             found += self.pair_record.fetch(self.pair_log, self._rows_taken, t0, self.step)
