@@ -277,8 +277,8 @@ class _Writer:
         match shape.kind:
             case "box":
                 node.add("geom", type="box", size=numbers([edge / 2 for edge in shape.size]), **common)
-            case "sphere":
-                node.add("geom", type="sphere", size=numbers(shape.size), **common)
+            case "sphere" | "ellipsoid":
+                node.add("geom", type=shape.kind, size=numbers(shape.size), **common)
             case "mesh":
                 name = self._mesh(shape)
                 if name:

@@ -86,7 +86,10 @@ def _link(robot: Node, body: Body, losses: Losses) -> None:
         inertial.add("inertia", **{key: numbers(value) for key, value in zip(keys, body.inertia, strict=True)})
     for tag, shapes in (("visual", body.visuals), ("collision", body.collisions)):
         for shape in shapes:
-            _shape(link.add(tag), shape, body.name)
+            if shape.kind == "ellipsoid":
+                losses.add(f'{tag} ellipsoid of body "{body.name}"')
+            else:
+                _shape(link.add(tag), shape, body.name)
     if body.gravity_compensation:
         losses.add(f'gravity compensation of body "{body.name}"')
 

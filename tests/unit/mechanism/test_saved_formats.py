@@ -92,3 +92,19 @@ def test_dynamics_come_back(name: str, ending: str, tmp_path: Path) -> None:
     assert len(m.loops) <= len(back.loops) or "loop" in lost
     for coupling in m.couplings:
         assert coupling.name in lost or len(back.couplings) >= len(m.couplings)
+
+
+def test_an_ellipsoid_is_kept_or_named(tmp_path: Path) -> None:
+    """MJCF has them, URDF has not."""
+    b = setsu.MechanismBuilder("egg")
+    egg = setsu.Shape("ellipsoid", (0.1, 0.2, 0.3))
+    b.add_body("egg", joint=setsu.Free("egg"), mass=1.0, inertia=np.eye(3) * 0.01, collisions=[egg])
+    m = b.build()
+    assert not saved(m, tmp_path / "egg.xml")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", setsu.ModelWarning)
+        back = setsu.load(tmp_path / "egg.xml")
+    (shape,) = back.moving[0].collisions
+    assert (shape.kind, shape.size) == ("ellipsoid", (0.1, 0.2, 0.3))
+    assert 'collision ellipsoid of body "egg"' in saved(m, tmp_path / "egg.urdf")[0]
+    assert "ellipsoid" not in (tmp_path / "egg.urdf").read_text()
