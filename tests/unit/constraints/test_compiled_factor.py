@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from setsu.constraints.compiled_factor import acceleration, factor, factor_space, multipliers, nearest, pushed
+from setsu.constraints.compiled_factor import acceleration, factor, factor_space, multipliers, nearest, solve_L
 from setsu.native.control_flow import jit
 from setsu.native.workspace import Workspace
 from setsu.simulation.mass_metric import MassMetric
@@ -15,7 +15,7 @@ from setsu.simulation.mass_metric import MassMetric
 def _solve(F, M, k, force, gamma, a, lagrange, near):
     if not factor(F, M, k, k, 1e-9):
         return False
-    pushed(F, force)
+    solve_L(F, force)
     acceleration(F, force, gamma, a)
     multipliers(F, force, gamma, lagrange)
     nearest(F, gamma, near)
