@@ -22,6 +22,7 @@ from setsu.benchmarks.machine import Machine, describe_machine
 from setsu.benchmarks.startup import StartupTime, measure_startup
 from setsu.benchmarks.subjects import ROBOTS, SERIES, Subject, chain, robot, tree
 from setsu.benchmarks.timing import Timed, nanoseconds_per_state
+from setsu.interruption import interrupts_held
 
 __all__ = ["STARTUP", "TOLERANCE", "LeftOut", "Row", "Study", "measure", "series_sizes"]
 
@@ -95,7 +96,8 @@ def measure(
     keeps what was measured.
     """
     machine = describe_machine()
-    missing = {name: reason for name in PEERS if (reason := missing_reason(name)) is not None}
+    with interrupts_held():
+        missing = {name: reason for name in PEERS if (reason := missing_reason(name)) is not None}
     peers = [name for name in PEERS if name not in missing]
     versions = {OURS: setsu.__version__}
     rows: list[Row] = []
@@ -150,7 +152,9 @@ def _measure_subject(
         engines: list[Engine] = [ours]
         for name in peers:
             try:
-                engine = engine_class(name)(urdf, states)
+                # A module of C++ that is interrupted while it loads may lose Ctrl-C, or raise another error for it.
+                with interrupts_held():
+                    engine = engine_class(name)(urdf, states)
             except NotMeasuredError as reason:
                 left_out.append(LeftOut(name, subject.name, str(reason)))
                 continue
@@ -179,9 +183,10 @@ def _compare_and_time(
     scale = max(float(np.abs(reference).max()), 1e-300)
     agreeing: list[tuple[str, Call, float]] = []
     for engine, call in entries:
-        if call.prepare is not None:
-            call.prepare()
-        difference = float(np.abs(call.result() - reference).max()) / scale
+        with interrupts_held():
+            if call.prepare is not None:
+                call.prepare()
+            difference = float(np.abs(call.result() - reference).max()) / scale
         if difference <= TOLERANCE:
             agreeing.append((engine, call, difference))
         else:

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from setsu.interruption import interrupts_held
+
 __all__ = ["Timed", "nanoseconds_per_state", "processor_seconds"]
 
 BLOCK_SECONDS = 2e-3
@@ -49,14 +51,15 @@ def nanoseconds_per_state(timed: Sequence[Timed], rounds: int) -> list[float]:
 
 
 def _block(entry: Timed, count: int) -> float:
-    """Time `count` calls in a row (ns)."""
-    if entry.prepare is not None:
-        entry.prepare()
-    run = entry.run
-    start = time.perf_counter_ns()
-    for _ in range(count):
-        run()
-    return float(time.perf_counter_ns() - start)
+    """Time `count` calls in a row (ns). Ctrl-C waits for their end: a peer's C++ may swallow it."""
+    with interrupts_held():
+        if entry.prepare is not None:
+            entry.prepare()
+        run = entry.run
+        start = time.perf_counter_ns()
+        for _ in range(count):
+            run()
+        return float(time.perf_counter_ns() - start)
 
 
 def _calls_per_block(entry: Timed) -> int:
