@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
 from setsu.benchmarks import simulator as stepping
 from setsu.benchmarks import stepping_report as report
 from setsu.benchmarks.machine import describe_machine
-
-mujoco = pytest.importorskip("mujoco")
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import setsu
-
-ca = pytest.importorskip("casadi")
 
 
 def external(m: setsu.Mechanism, function: str, folder: Path, **options):

@@ -11,8 +11,6 @@ import setsu
 from setsu.contact.mesh_hulls import mesh_hull
 from setsu.contact.mesh_parts import hull_excess
 
-pytest.importorskip("coal")
-
 # A channel of 0.3 x 0.2 x 0.2 m, open upwards; its hull fills the channel.
 _OUTLINE = 0.1 * np.array([(0, 0), (3, 0), (3, 2), (2.8, 2), (2.8, 0.2), (0.2, 0.2), (0.2, 2), (0, 2)])
 _CAP = [(0, 1, 4), (0, 4, 5), (1, 2, 3), (1, 3, 4), (0, 5, 7), (5, 6, 7)]
@@ -54,7 +52,6 @@ def test_the_hull_of_a_concave_mesh_is_named(tmp_path: Path) -> None:
 
 
 def test_a_ball_falls_into_the_parts_of_a_channel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("coacd")
     monkeypatch.setenv("SETSU_CACHE_DIR", str(tmp_path / "cache"))
     shape = _channel(tmp_path)
     m = setsu.with_convex_parts(_ball_in(shape))

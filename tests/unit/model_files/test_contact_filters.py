@@ -27,7 +27,6 @@ def test_disable_collisions_of_an_srdf(tmp_path: Path) -> None:
 
 
 def test_excludes_and_masks_of_an_mjcf(tmp_path: Path) -> None:
-    pytest.importorskip("mujoco")
     file = tmp_path / "robot.xml"
     file.write_text(_MJCF.format(""))
     with pytest.warns(setsu.ModelWarning, match="a and d"):
@@ -36,7 +35,6 @@ def test_excludes_and_masks_of_an_mjcf(tmp_path: Path) -> None:
 
 
 def test_a_body_excluded_from_the_world_is_named(tmp_path: Path) -> None:
-    pytest.importorskip("mujoco")
     file = tmp_path / "robot.xml"
     file.write_text(_MJCF.format('<exclude body1="world" body2="c"/>'))
     with pytest.warns(setsu.ModelWarning, match="world and c"):
@@ -52,7 +50,8 @@ def pairs_of(m: setsu.Mechanism) -> set[frozenset[str]]:
 
 def mujoco_pairs(path: Path) -> set[frozenset[str]]:
     """Bodies that MuJoCo lets touch, all of them in one place."""
-    mujoco = pytest.importorskip("mujoco")
+    import mujoco
+
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -102,7 +101,6 @@ def test_an_srdf_beside_a_urdf_is_used(tmp_path: Path) -> None:
 
 
 def test_pairs_and_excludes_that_are_not_used_are_told(tmp_path: Path) -> None:
-    pytest.importorskip("mujoco")
     file = tmp_path / "robot.xml"
     text = _MJCF.format('<exclude body1="world" body2="c"/><pair geom1="ga" geom2="gc"/><pair geom1="ga" geom2="gd"/>')
     for body in "acd":
@@ -136,8 +134,6 @@ def test_exclude_contact_checks_its_names() -> None:
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, said: str) -> None:
-    if "mujoco" in text:
-        pytest.importorskip("mujoco")
     file = tmp_path / "robot.srdf"
     file.write_text(text)
     with pytest.raises(setsu.ModelFileError, match=said):

@@ -91,7 +91,6 @@ def test_a_loop_file_beside_the_urdf_is_found(tmp_path: Path) -> None:
 
 
 def test_sidecars_of_example_parallel_robots_are_read_as_they_are(tmp_path: Path) -> None:
-    pytest.importorskip("yaml")
     ends = "".join(
         f'<link name="{name}"/><joint name="{name}_frame" type="fixed"><origin xyz="{x} 0 0"/><parent link="{parent}"/>'
         f'<child link="{name}"/></joint>'

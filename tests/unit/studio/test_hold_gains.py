@@ -27,7 +27,7 @@ def _file(name: str) -> Path:
         found = Path(entry) / "cmeel.prefix/share/example-robot-data/robots" / ROBOTS[name]
         if found.is_file():
             return found
-    pytest.skip("needs example-robot-data")
+    raise FileNotFoundError(f"example-robot-data holds no {ROBOTS[name]}")
 
 
 def _inverted(mass: float, height: float) -> setsu.Mechanism:
