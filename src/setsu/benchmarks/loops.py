@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from setsu.benchmarks.loops_problems import (
     open_chain_problem,
     slider_crank_problem,
 )
+from setsu.benchmarks.loops_robots import RobotRow, measure_robots
 from setsu.benchmarks.machine import Machine, describe_machine
 from setsu.benchmarks.timing import Timed, nanoseconds_per_state
 
@@ -102,10 +104,17 @@ class LoopStudy:
     rows: tuple[LoopRow, ...]
     orders: tuple[OrderPoint, ...]
     growth: tuple[GrowthPoint, ...]
+    robots: tuple[RobotRow, ...] = ()
 
 
-def measure_loops(*, quick: bool = False, progress: Progress = lambda text, part: None) -> LoopStudy:
-    """Run the study: 10 s of each problem, in quick mode 1 s and long steps only."""
+def measure_loops(
+    *, quick: bool = False, models: Path | None = None, progress: Progress = lambda text, part: None
+) -> LoopStudy:
+    """Run the study: 10 s of each problem, in quick mode 1 s and long steps only.
+
+    models: a copy of MuJoCo's Menagerie, whose closed-loop robots are then timed too.
+    """
+    robots = measure_robots(models, quick=quick) if models is not None else ()
     peers: dict[str, Any] = {}
     missing: dict[str, str] = {}
     for name, (module, package) in PEERS.items():
@@ -125,7 +134,7 @@ def measure_loops(*, quick: bool = False, progress: Progress = lambda text, part
     progress("cost against loops", 0.9)
     growth = tuple(_growth(peers, quick))
     progress("done", 1.0)
-    return LoopStudy(describe_machine(), versions, missing, tuple(left_out), tuple(rows), orders, growth)
+    return LoopStudy(describe_machine(), versions, missing, tuple(left_out), tuple(rows), orders, growth, robots)
 
 
 def _runs(quick: bool) -> list[tuple[Problem, float, list[tuple[str, float]]]]:

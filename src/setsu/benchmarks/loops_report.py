@@ -42,7 +42,7 @@ MARKERS = "os^Dvx+*"
 
 def loop_goals(study: LoopStudy) -> list[Goal]:
     """Return the goals that this study has measurements for; accuracy goals are set for runs of 10 s."""
-    return [*_accuracy_goals(study), *_speed_goals(study), *_growth_goals(study)]
+    return [*_accuracy_goals(study), *_speed_goals(study), *_robot_goals(study), *_growth_goals(study)]
 
 
 def _accuracy_goals(study: LoopStudy) -> Iterator[Goal]:
@@ -67,6 +67,11 @@ def _speed_goals(study: LoopStudy) -> Iterator[Goal]:
                 best = min(theirs, key=lambda row: row.microseconds)
                 what = f"{problem}, {step:g} s, time of an rk4 step: {best.engine} / ours"
                 yield Goal(what, 1.0, best.microseconds / ours[0])
+
+
+def _robot_goals(study: LoopStudy) -> Iterator[Goal]:
+    for row in study.robots:
+        yield Goal(f"{row.subject}: a step, MuJoCo RK4 / ours", row.goal, row.ratio)
 
 
 def _growth_goals(study: LoopStudy) -> Iterator[Goal]:
@@ -125,7 +130,9 @@ def loop_tables(study: LoopStudy) -> Group:
     for problem in dict.fromkeys(row.problem for row in study.rows):
         rows = [row for row in study.rows if row.problem == problem]
         parts += [Text(), _problem_table(problem, rows)]
-    parts += [Text(), _order_table(study), Text(), _growth_table(study), Text(), _goals_table(study)]
+    parts += [Text(), _order_table(study), Text(), _growth_table(study)]
+    parts += [Text(), _robot_table(study)] if study.robots else []
+    parts += [Text(), _goals_table(study)]
     parts += [Text(line) for line in _remarks(study)]
     return Group(*parts)
 
@@ -179,6 +186,18 @@ def _growth_table(study: LoopStudy) -> Group:
     exponents = loop_growth(study)
     table.add_row("grows as", *(f"N^{exponents[engine]:.1f}" if engine in exponents else "–" for engine in engines))
     return Group(Text("one constrained acceleration of N four-bars, called from Python (µs)"), table)
+
+
+def _robot_table(study: LoopStudy) -> Group:
+    table = Table()
+    table.add_column("robot")
+    for title in ("nv", "loops", "Setsu rk4", "MuJoCo RK4", "Euler", "implicitfast", "RK4 / ours"):
+        table.add_column(title, justify="right")
+    for row in study.robots:
+        times = (row.ours, row.mujoco_rk4, row.mujoco_euler, row.mujoco_implicitfast)
+        cells = (row.velocities, row.loops, *(f"{time:,.0f}" for time in times), f"{row.ratio:.2f}")
+        table.add_row(row.subject, *map(str, cells))
+    return Group(Text("one step of closed-loop robots, without contacts (µs)"), table)
 
 
 def _goals_table(study: LoopStudy) -> Group:

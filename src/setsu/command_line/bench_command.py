@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ def bench(
     *,
     quick: bool = False,
     only: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    models: Path | None = None,
     out: Path = Path("out/bench"),
     json: bool = False,
 ) -> int:
@@ -44,6 +46,8 @@ def bench(
         Measure only this: two_link, ur5, panda, anymal, talos, chain, tree, startup, contact, loops, nodal, sweep,
         inverse_kinematics, simulator, rollout, control_laws, learning or derivatives; may be given several times.
         Without it, all but the last ten.
+    models
+        Copy of MuJoCo's Menagerie: loops times its closed-loop robots too.
     out
         Folder for JSON and plots.
     json
@@ -55,14 +59,17 @@ def bench(
     for name in only:
         if name not in (*known, *apart):
             raise InputError(f"bench --only: unknown name {name!r}{nearest_names(name, (*known, *apart))}")
+    if models is not None and "loops" not in only:
+        raise InputError("bench --models: robots with closed loops are part of one study; expected --only loops too")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InputError(f"bench --out: cannot make the folder {out} ({problem.strerror})") from None
     names = tuple(name for name in only or known if name not in apart)
+    measures = {**_APART, "loops": partial(_loops, models=models)}
     studies: dict[str, Callable[[], _Outcome]] = {
         **({"dynamics": lambda: _dynamics(names, quick, out)} if names else {}),
-        **{name: lambda measure=measure: measure(quick, out) for name, measure in _APART.items() if name in only},
+        **{name: lambda measure=measure: measure(quick, out) for name, measure in measures.items() if name in only},
     }
     outcomes: dict[str, _Outcome] = {}
     lost = ""
@@ -130,11 +137,11 @@ def _contact(quick: bool, out: Path) -> _Outcome:
     return _Outcome(contact_as_json(study), contact_tables(study), plots)
 
 
-def _loops(quick: bool, out: Path) -> _Outcome:
+def _loops(quick: bool, out: Path, models: Path | None = None) -> _Outcome:
     from setsu.benchmarks import loop_tables, loops_as_json, measure_loops, write_loop_plots, write_loops_json
 
     with ProgressBar("measuring") as progress:
-        study = measure_loops(quick=quick, progress=progress)
+        study = measure_loops(quick=quick, models=models, progress=progress)
     write_loops_json(study, out / "loops.json")
     return _Outcome(loops_as_json(study), loop_tables(study), _if_possible(lambda: write_loop_plots(study, out)))
 

@@ -122,3 +122,26 @@ def test_json_and_plots_are_written(tmp_path: Path) -> None:
     assert data["growth_exponents"]["Setsu"] == pytest.approx(2.0)
     for path in write_loop_plots(STUDY, tmp_path):
         assert path.stat().st_size > 5000
+
+
+def test_a_ring_of_links_moves_as_in_mujoco(tmp_path):
+    import mujoco
+
+    from setsu.benchmarks.loops_robots import ring_text
+
+    (tmp_path / "ring.xml").write_text(ring_text(12))
+    m = setsu.load(tmp_path / "ring.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "ring.xml"))
+    assert (m.nv, len(m.loops)) == (model.nv, 1) == (6 + 11, 1)
+    q = setsu.close_loops(m, m.neutral())
+    np.testing.assert_allclose(q, m.neutral(), atol=1e-12)
+    # Hinges that share one plane: the ring keeps its shape in free fall.
+    r = setsu.simulate(m, q, np.zeros(m.nv), 0.1, 1e-3, integrator="rk4")
+    np.testing.assert_allclose(r.q[-1][7:], q[7:], atol=1e-12)
+
+
+def test_models_without_the_robots_are_refused(tmp_path):
+    from setsu.benchmarks.loops_robots import measure_robots
+
+    with pytest.raises(setsu.InputError, match=r"has no robotiq_2f85/2f85\.xml"):
+        measure_robots(tmp_path)
