@@ -123,6 +123,14 @@ def _with_drives(system: ConstraintSystem) -> Redundancy | None:
     )  # fmt: skip
 
 
+def random_configurations(system: ConstraintSystem, count: int, size: float = 1.0) -> Floats:
+    """Return configurations (count, nq) about `size` rad away from the neutral one; loops are open there."""
+    m = system.mechanism
+    spread = size * np.random.default_rng(_SEED).standard_normal((count, m.nv))
+    spread *= np.where(system.travels, 0.3 * system.length, 1.0)
+    return integrate(m, np.tile(m.neutral(), (count, 1)), spread, 1.0)
+
+
 def typical_pivots(system: ConstraintSystem, order: Ints) -> Floats:
     """Return the pivots (n,) of G M⁻¹ Gᵀ for rows in an order of elimination, the least over random configurations.
 
@@ -131,11 +139,8 @@ def typical_pivots(system: ConstraintSystem, order: Ints) -> Floats:
     m = system.mechanism
     if not len(order):
         return np.zeros(0)
-    rng = np.random.default_rng(_SEED)
-    count = 3 if m.nv <= _MOST_DENSE else 1
-    spread = rng.standard_normal((count, m.nv)) * np.where(system.travels, 0.3 * system.length, 1.0)
     found = np.full(len(order), np.inf)
-    for q in integrate(m, np.tile(m.neutral(), (count, 1)), spread, 1.0):
+    for q in random_configurations(system, 3 if m.nv <= _MOST_DENSE else 1):
         rows, M = system.linearise(q, np.zeros(m.nv)), mass_matrix(m, q)
         G, F = rows.jacobian[order], rows.free_jacobian
         M = M + (F.T * system.loops.armature) @ F

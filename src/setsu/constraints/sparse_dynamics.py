@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.loop_network import loop_network
+from setsu.constraints.kkt_pattern import kkt_pattern, kkt_space
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
-from setsu.constraints.sparse_space import sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 
@@ -73,9 +72,9 @@ class SparseSolver:
         self.system = system
         tables, state = row_tables(system), row_state(system)
         kernels, kept = bound_kernels(system, state, specialised)
-        network = loop_network(system, tables)
+        pattern = kkt_pattern(system, tables, state, kernels)
         work, more = _work(system, state, kernels.b, specialised)
-        self._workspaces = tuple(map(Workspace, (tables, state, kernels, network, sparse_factor_space(network), work)))
+        self._workspaces = tuple(map(Workspace, (tables, state, kernels, pattern, kkt_space(pattern), work)))
         self._kept = (*kept, *more)
         # Compiled code runs without Python's own lock, and its work space is one.
         self._lock = threading.Lock()

@@ -1,17 +1,15 @@
-"""Mass matrix of a tree by composite bodies, packed along its branches, and its factors, in compiled code.
+"""Mass matrix of a tree by composite bodies, entry by entry along its branches, in compiled code.
 
 | symbol | meaning | frame |
 |---|---|---|
 | m, h, E | mass, first and second moments of a body and all it carries, about the body's origin | world axes |
 | (l, a, o) | directions of a velocity: world_state.py (1) | world axes |
-| H[d, s] | entry of velocity d with the s-th velocity it rides on, itself first | |
 
     h_p += h + m d,  E_p += E + d hᵀ + h dᵀ + m d dᵀ   with d from the parent's origin to the body's         (1)
     f = m u + a x h,  n = h x u + (tr(E) 1 - E) a,  u = l + a x (x - o)                                      (2)
     M[d, e] = l_e·f + a_e·(n + (x - o_e) x f)                                                                (3)
-    M = Lᵀ D L along the branches (factorisation.py (1)-(4))                                                 (4)
 
-Source: Walker and Orin 1982; Featherstone 2008, ch. 6.2 and 8.5. Cost: the sum of the depths, (4) its squares.
+Source: Walker and Orin 1982; Featherstone 2008, ch. 6.2. Cost: the sum of the depths.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from __future__ import annotations
 from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
 from setsu.native.control_flow import inline
 
-__all__ = ["factor_inertia", "packed_inertia", "solve_inertia"]
+__all__ = ["packed_inertia"]
 
 
 @inline
@@ -60,7 +58,7 @@ def _gather_bodies(c, s, w):
 
 @inline
 def packed_inertia(c, s, w):
-    """Fill w.H with the mass matrix, drives included (2), (3)."""
+    """Write the mass matrix, drives included, to its places in w.K (2), (3)."""
     _gather_bodies(c, s, w)
     for d in range(len(c.velocity_body)):
         b = c.velocity_body[d]
@@ -86,37 +84,5 @@ def packed_inertia(c, s, w):
             o_e = (s.directions[6, e], s.directions[7, e], s.directions[8, e])
             moment = plus(n, cross(minus(x, o_e), f))
             l_e = (s.directions[0, e], s.directions[1, e], s.directions[2, e])
-            w.H[place] = dot(l_e, f) + dot(a_e, moment)
-        w.H[c.ancestor_start[d]] += c.armature[d]
-
-
-@inline
-def factor_inertia(c, w):
-    """Replace w.H by the factors L and D (4); False when a velocity moves no mass."""
-    for k in range(len(c.velocity_body) - 1, -1, -1):
-        first, last = c.ancestor_start[k], c.ancestor_start[k + 1]
-        if not w.H[first] > 1e-13 * w.diagonal[k]:
-            return False
-        inverse = 1.0 / w.H[first]
-        w.inverse[k] = inverse
-        for p in range(first + 1, last):
-            ratio = w.H[p] * inverse
-            target = c.ancestor_start[c.ancestor[p]] - p
-            for r in range(p, last):
-                w.H[target + r] -= ratio * w.H[r]
-        for p in range(first + 1, last):
-            w.H[p] *= inverse
-    return True
-
-
-@inline
-def solve_inertia(c, w, x):
-    """Replace x (nv,) by M⁻¹ x."""
-    n = len(c.velocity_body)
-    for i in range(n - 1, -1, -1):
-        for p in range(c.ancestor_start[i] + 1, c.ancestor_start[i + 1]):
-            x[c.ancestor[p]] -= w.H[p] * x[i]
-    for i in range(n):
-        x[i] *= w.inverse[i]
-        for p in range(c.ancestor_start[i] + 1, c.ancestor_start[i + 1]):
-            x[i] -= w.H[p] * x[c.ancestor[p]]
+            w.K[c.mass_place[place]] = dot(l_e, f) + dot(a_e, moment)
+        w.K[c.mass_place[c.ancestor_start[d]]] += c.armature[d]

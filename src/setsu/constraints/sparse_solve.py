@@ -1,11 +1,10 @@
 """Accelerations and forces of many states under loops and couplings, at a cost that grows with their number.
 
     M a = f + Gᵀ λ,  G a + γ = 0                                                                   (1)
-    a = M⁻¹ f, then a += M⁻¹ Gᵀ W⁻¹ r with what is left, r = -(G a + γ), until that is rounding    (2)
 
-by the factors of sparse_factor.py. Redundant rows (redundancy.py) get multipliers of zero. Where they could take a
+by the factors of sparse_factor.py (2). Redundant rows (redundancy.py) get multipliers of zero. Where they could take a
 share of the forces, near singular configurations, and where parts have no mass, the dense solve takes over.
-Cost: the supports of the groups, squared, and the blocks.
+Cost: linear in the number of loops.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import math
 
 from setsu.constraints.compiled_rows import fill_rows
 from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
-from setsu.constraints.sparse_factor import factor_rows, hold_rows
-from setsu.constraints.sparse_inertia import solve_inertia
+from setsu.constraints.sparse_factor import accelerate, factor_kkt
 from setsu.native.control_flow import inline, jit, run_bound
 
 __all__ = ["BAD", "DENSE", "DONE", "solve_states"]
@@ -33,7 +31,7 @@ def _solve(t, s, kernels, c, u, w):
     status = fill_rows(t, s, kernels)
     if status >= 0 or run_bound(w.bias) >= 0:
         return BAD
-    if not factor_rows(c, s, u, _SMALLEST_PIVOT):
+    if not factor_kkt(c, s, u, _SMALLEST_PIVOT):
         return DENSE
     for d in range(len(w.a)):
         w.a[d] = w.tau[d] - kernels.b[d]
@@ -48,8 +46,7 @@ def _solve(t, s, kernels, c, u, w):
             if w.axis_force[j] != 0.0:
                 for p in range(t.path_start[loop], t.path_start[loop + 1]):
                     w.a[t.path_velocity[p]] += w.axis_force[j] * s.free[j, t.path_velocity[p]]
-    solve_inertia(c, u, w.a)
-    hold_rows(c, s, u, w.a, s.gamma)
+    accelerate(c, s, u, w.a, s.gamma)
     for k in range(len(u.total)):
         w.multiplier[c.rows[k]] = u.total[k]
     return DONE
@@ -148,14 +145,12 @@ def _left_out_rows_matter(t, s, c, w, loop_wrench):
 def _residual(c, s, a):
     """The largest |G a + γ| of all rows."""
     largest = 0.0
-    for g in range(len(c.group_loop)):
-        for k in range(c.group_rows[g], c.group_rows[g + 1]):
-            row = c.rows[k]
-            total = s.gamma[row]
-            for p in range(c.support_start[g], c.support_start[g + 1]):
-                total += s.G[row, c.support[p]] * a[c.support[p]]
-            # A comparison with NaN is false: it has to come through.
-            largest = largest if abs(total) <= largest else abs(total)
+    for k in range(len(c.rows)):
+        total = s.gamma[c.rows[k]]
+        for e in range(c.entry_start[k], c.entry_start[k + 1]):
+            total += s.G[c.rows[k], c.entry_velocity[e]] * a[c.entry_velocity[e]]
+        # A comparison with NaN is false: it has to come through.
+        largest = largest if abs(total) <= largest else abs(total)
     return largest
 
 

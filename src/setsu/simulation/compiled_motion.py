@@ -39,6 +39,7 @@ from setsu.simulation.motion_space import (
     STICK,
     UNSUITABLE,
 )
+from setsu.simulation.sparse_motion import SMALLEST_PIVOT as SMALLEST_PIVOT_OF_K
 from setsu.simulation.sparse_motion import largest_error, sparse_accelerations, sparse_factors
 
 __all__ = ["broken", "energy", "evaluate", "remember_sliding"]
@@ -203,10 +204,11 @@ def _evaluate(t, s, kernels, x, F, w, c, u, factored):
         if run_bound(w.element_powers) >= 0:
             return UNSUITABLE
         w.powers[DAMPERS] = w.element_power[0]
-    if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u)):
+    if ready or (x.sparse[0] and not factored and sparse_factors(s, x, F, c, u, SMALLEST_PIVOT_OF_K)):
         if not _forces(t, s, kernels, x, w):
             return UNSUITABLE
         sparse_accelerations(s, w, c, u)
+        w.passing[0] = 0
         _drive_power(t, w)
         w.size[0], w.violation[0] = len(c.rows), largest_error(c, s)
         w.smallest[0] = _guards(t, s, x, w)

@@ -17,16 +17,21 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.compiled_factor import factor, nearest
-from setsu.constraints.compiled_rows import fill_errors, fill_positions_and_mass, fill_rows
+from setsu.constraints.compiled_rows import fill_errors, fill_positions, fill_positions_and_mass, fill_rows
 from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.compiled_friction import tangents
 from setsu.simulation.motion_space import FREE, MASSLESS, STICK, UNSUITABLE
-from setsu.simulation.sparse_motion import HANDED_OVER, sparse_projection, take_increment
+from setsu.simulation.sparse_motion import HANDED_OVER, sparse_factors, sparse_projection, take_increment
 
-__all__ = ["SMALLEST_PIVOT", "active_rows", "gather", "mass", "project", "stop_gap"]
+__all__ = ["SMALLEST_PIVOT", "active_rows", "gather", "mass", "project", "smooth_stage", "stop_gap"]
 
 SMALLEST_PIVOT = 1e-6
 """Pivot, in parts of a typical one, below which a row is too near others for a correction along it to mean anything."""
+_FADING = 1e-4
+"""The same for loops alone, which pass change points: rounding, over the pivot, moves positions and, over its square,
+velocities by more than an integrator leaves beside such a row in the few steps of the passage."""
+_STRONG = 0.01
+"""The same for states that stay beside the constraints."""
 _SMALLEST_ERROR = 1e-15
 _LAST_CORRECTION = 1e-13
 _SLOWLY = 1e-11
@@ -185,7 +190,7 @@ def _project_loops(t, s, kernels, x, F, w, most):
         if k == 0:
             return -1
         _add_drives(t, s, kernels)
-        if not factor(F, kernels.M, k, most, SMALLEST_PIVOT):
+        if not factor(F, kernels.M, k, most, _FADING):
             return MASSLESS
         size = _largest(w.error, k)
         # Rounding keeps the error from falling further: more steps would only wander.
@@ -209,6 +214,28 @@ def _project_loops(t, s, kernels, x, F, w, most):
     _hold_velocities(t, s, F, w, k)
     x.rows_ready[0] = 1
     return -1
+
+
+@inline
+def smooth_stage(t, s, kernels, x, F, w, c, u, most):
+    """Factor a stage beside the constraints as it is; tells whether it may stay there.
+
+    Next to loops and couplings accelerations are as smooth as on them, and a method keeps its order, but where rows
+    fade: there what is beside weighs the more.
+    """
+    x.rows_ready[0] = 0
+    if len(t.contact_body) > 0 or _more_held(x):
+        return False
+    if x.sparse[0]:
+        return fill_positions(t, s, kernels) < 0 and sparse_factors(s, x, F, c, u, _STRONG * _STRONG)
+    if fill_positions_and_mass(t, s, kernels) >= 0:
+        return False
+    k = gather(t, s, x, F, w)
+    _add_drives(t, s, kernels)
+    if k == 0 or not factor(F, kernels.M, k, most, _STRONG) or F.size[1] < k:
+        return False
+    x.rows_ready[0] = 1
+    return True
 
 
 @jit

@@ -25,9 +25,9 @@ from setsu.constraints.compiled_rows import fill_rows
 from setsu.native.control_flow import inline, jit
 from setsu.simulation.clock import MOVED, READY, WANTS, Ask, asks_now, begins_step, counts_step, drive, takes_order
 from setsu.simulation.compiled_motion import broken, energy, evaluate, remember_sliding
-from setsu.simulation.compiled_projection import project
+from setsu.simulation.compiled_projection import project, smooth_stage
 from setsu.simulation.implicit import ENDED, FAILS, begin_implicit, take_slope, wanted_state
-from setsu.simulation.motion_space import JAMMED
+from setsu.simulation.motion_space import BROKEN, JAMMED
 from setsu.simulation.sampling import samples
 from setsu.simulation.stages import (
     begin_stage,
@@ -348,10 +348,13 @@ def _go(method, b, c, e, g, y, t, s, kernels, w, stage):
 
 
 @inline
-def _hold(c, e, g, y, t, s, kernels, x, F, w, net, u):
-    """Bring the state of a stage or of the end of a step onto the constraints; -1 or a status."""
+def _hold(b, c, e, g, y, t, s, kernels, x, F, w, net, u):
+    """Bring the end of a step onto the constraints, and a stage that cannot stay beside them; -1 or a status."""
     c.phase[0], e.factored[0] = WANTS, e.held[0]
-    if e.held[0] == 1:
+    stays = e.held[0] == 1 and c.stage[0] >= 0 and len(b.c) == 0
+    if stays:
+        stays = smooth_stage(t, s, kernels, x, F, w, net, u, e.most[0])
+    if e.held[0] == 1 and not stays:
         status = project(t, s, kernels, x, F, w, net, u, e.most[0])
         if status >= 0:
             return status
@@ -404,7 +407,7 @@ def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
             elif c.due[0] == 0:
                 return _DONE
         elif c.phase[0] == MOVED:
-            status = _hold(c, e, g, y, t, s, kernels, x, F, w, net, u)
+            status = _hold(b, c, e, g, y, t, s, kernels, x, F, w, net, u)
         else:
             if stage < 0 and e.unchecked[0] == 1 and _is_quiet(e, w):
                 # Nothing can happen: the step is taken before its end is evaluated, which the next torque may do.
@@ -420,6 +423,9 @@ def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
                 if c.frozen[0] != 0:
                     return _FAILED
                 status = evaluate(t, s, kernels, x, F, w, net, u, e.factored[0] == 1)
+                if stage >= 0 and status >= BROKEN:
+                    # Stages may stand beside the constraints; the end of the step tells whether that matters.
+                    status = -1
             if status < 0 and stage >= 0 and len(b.c) > 0:
                 found = take_slope(method, b, g, y, c.h[0])
                 following = len(method.b) if found == ENDED else 1
@@ -462,7 +468,7 @@ def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
         if following > 0 and status < 0:
             if len(e.drive_velocity) > 0:
                 return _NEED_MOTION
-            status = _hold(c, e, g, y, t, s, kernels, x, F, w, net, u)
+            status = _hold(b, c, e, g, y, t, s, kernels, x, F, w, net, u)
         if status >= 0:
             c.failure[0] = status
             if c.stage[0] >= 0 or e.unchecked[0] == 1 or following > 0:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.compiled_factor import Factor, factor_space
-from setsu.constraints.loop_network import Network, loop_network
+from setsu.constraints.kkt_pattern import KKTFactor, Pattern, kkt_pattern, kkt_space
+from setsu.constraints.redundancy import typical_pivots
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, bound_kernels, row_state, row_tables
-from setsu.constraints.sparse_space import SparseFactor, sparse_factor_space
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 from setsu.native.workspace import Workspace
@@ -139,8 +139,8 @@ class MotionSpace(NamedTuple):
     modes: Modes
     factor: Factor
     work: Work
-    network: Network
-    sparse: SparseFactor
+    pattern: Pattern
+    kkt: KKTFactor
     arguments: tuple[Workspace, ...]
     kept: tuple[Any, ...]
     broken: int = BROKEN  # statuses from here on: a loop or coupling is open beyond its limit
@@ -158,11 +158,10 @@ def motion_space(
         or (friction.loop_axis >= 0).any()
         or (stops.axis >= 0).any()
     )
-    network = loop_network(system, tables)
-    pivot_scale = np.empty(len(tables.held))
-    pivot_scale[network.place] = 1.0 / np.sqrt(network.typical)
-    tables = tables._replace(free_used=np.array([int(used)]), pivot_scale=pivot_scale)
     kernels, kept = bound_kernels(system, state)
+    pattern = kkt_pattern(system, tables, state, kernels)
+    pivot_scale = 1.0 / np.sqrt(typical_pivots(system, tables.held))
+    tables = tables._replace(free_used=np.array([int(used)]), pivot_scale=pivot_scale)
     p, n_stops, n_dry = len(system.contacts), len(stops), len(friction)
     most = system.n_rows + n_stops + n_dry + 2 * p
     modes = Modes(
@@ -244,7 +243,7 @@ def motion_space(
         bearings=Workspace(bearings),
     )
     factored = factor_space(m.nv, most)
-    parts = (tables, state, kernels, modes, factored, work, network, sparse_factor_space(network))
+    parts = (tables, state, kernels, modes, factored, work, pattern, kkt_space(pattern))
     return MotionSpace(*parts, tuple(map(Workspace, parts)), (*kept, forward, move, energy, powers, loads))
 
 

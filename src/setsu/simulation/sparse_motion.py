@@ -3,10 +3,10 @@
 | symbol | meaning |
 |---|---|
 | e, G, γ | errors, rows and velocity terms of loops and couplings |
-| M, W | mass matrix and G M⁻¹ Gᵀ, factored as in constraints/sparse_factor.py |
+| K | [M Gᵀ; G 0], factored as in constraints/sparse_factor.py |
 
-    q ⊕= -M⁻¹ Gᵀ W⁻¹ e  until e is rounding: errors of the present point, factors of a former one where they do  (1)
-    v -= M⁻¹ Gᵀ W⁻¹ (G v + rate),  a = M⁻¹ f - M⁻¹ Gᵀ W⁻¹ (γ + G M⁻¹ f)  with factors of the last point             (2)
+    q ⊕= -x,  K [x; ·] = [0; e]  until e is rounding; errors of the present point, factors of one nearby     (1)
+    v -= x,  K [x; ·] = [0; G v + rate];  K [a; -λ] = [f; -γ];  factors of the last point                     (2)
 
 This is compiled_projection.py and compiled_motion.py (1) at a cost that grows with the number of loops. Near change
 points, where parts have no mass, and where (1) does not converge, it hands the state over to the dense factors, as it
@@ -18,13 +18,13 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.compiled_rows import fill_errors, fill_positions
-from setsu.constraints.sparse_factor import factor_rows, hold_rows, least_motion, solve_rows
-from setsu.constraints.sparse_inertia import solve_inertia
+from setsu.constraints.sparse_factor import accelerate, factor_kkt, hold_rows, least_motion
 from setsu.native.control_flow import inline, run_bound
 from setsu.simulation.motion_space import UNSUITABLE
 
 __all__ = [
     "HANDED_OVER",
+    "SMALLEST_PIVOT",
     "largest_error",
     "sparse_accelerations",
     "sparse_factors",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 HANDED_OVER = -2
-_SMALLEST_PIVOT = 1e-6
+SMALLEST_PIVOT = 1e-6
 """Part of a typical pivot below which the dense factors take over: the square of how near a change point is."""
 _LARGEST_REST = 1e-12
 """What may be left of errors (m or rad) when they fall no further; more means that corrections do not converge."""
@@ -61,10 +61,10 @@ def _rounding(s):
 
 
 @inline
-def sparse_factors(s, x, F, c, u):
-    """Factor the state in s; tells whether it could be done."""
+def sparse_factors(s, x, F, c, u, limit):
+    """Factor the state in s; tells whether it could be done, with no pivot below a part of a typical one."""
     x.sparse_ready[0] = 0
-    if not factor_rows(c, s, u, _SMALLEST_PIVOT):
+    if not factor_kkt(c, s, u, limit):
         return False
     x.sparse_ready[0] = 1
     F.size[1] = len(c.rows)
@@ -89,12 +89,7 @@ def take_increment(s, w):
 @inline
 def _corrected(s, w, c, u):
     """Take one correction (1); False when it cannot be."""
-    for k in range(len(u.left)):
-        u.left[k] = -s.error[c.rows[k]]
-    solve_rows(c, u, u.left)
-    least_motion(c, s, u)
-    for d in range(len(s.v)):
-        w.increment[d] = u.force[d]
+    least_motion(c, s, u, w.increment)
     return take_increment(s, w)
 
 
@@ -111,14 +106,14 @@ def sparse_projection(t, s, kernels, x, F, w, c, u):
         # Rounding keeps the error from falling further: more steps would only wander.
         if size <= rounding or size > 0.25 * last:
             break
-        if not sparse_factors(s, x, F, c, u):
+        if not sparse_factors(s, x, F, c, u, SMALLEST_PIVOT):
             return _handed_over(s, x, w)
         last, before = size, math.inf
         while size > rounding and size < 0.25 * before:
             if not _corrected(s, w, c, u) or fill_errors(t, s, kernels) >= 0:
                 return _handed_over(s, x, w)
             before, size = size, largest_error(c, s)
-    if not size < _LARGEST_REST or not sparse_factors(s, x, F, c, u):
+    if not size < _LARGEST_REST or not sparse_factors(s, x, F, c, u, SMALLEST_PIVOT):
         return _handed_over(s, x, w)
     hold_rows(c, s, u, s.v, s.rate)
     return -1
@@ -137,12 +132,10 @@ def sparse_accelerations(s, w, c, u):
     """Accelerations and multipliers of forces in w.y, with the factors in u (2)."""
     for d in range(len(s.v)):
         w.a[d] = w.y[d]
-    solve_inertia(c, u, w.a)
-    hold_rows(c, s, u, w.a, s.gamma)
+    accelerate(c, s, u, w.a, s.gamma)
     for d in range(len(s.v)):
         w.held_force[d] = 0.0
-    for g in range(len(c.group_loop)):
-        for k in range(c.group_rows[g], c.group_rows[g + 1]):
-            w.multiplier[c.place[k]] = u.total[k]
-            for p in range(c.support_start[g], c.support_start[g + 1]):
-                w.held_force[c.support[p]] += s.G[c.rows[k], c.support[p]] * u.total[k]
+    for k in range(len(c.rows)):
+        w.multiplier[c.place[k]] = u.total[k]
+        for e in range(c.entry_start[k], c.entry_start[k + 1]):
+            w.held_force[c.entry_velocity[e]] += s.G[c.rows[k], c.entry_velocity[e]] * u.total[k]

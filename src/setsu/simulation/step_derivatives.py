@@ -1,10 +1,11 @@
 """Derivatives of one step: the stages of the method, differentiated one after the other in tangent coordinates.
 
-    stage      q_i = P(q_0 ⊕ φ_i),  v_i = P(v_0 + h Σ A_ij kv_j)                                  (1)
+    stage      q_i = q_0 ⊕ φ_i,  v_i = v_0 + h Σ A_ij kv_j                                        (1)
     slopes     kφ_i = rate(φ_i, v_i),  kv_i = acceleration(q_i, v_i, τ)                            (2)
     end        q' = P(q_0 ⊕ h Σ b_i kφ_i),  v' = P(v_0 + h Σ b_i kv_i)                             (3)
 
-P is the projection onto loops and couplings of compiled_projection.py, with M and G of the point q̃ it begins at:
+P is the projection onto loops and couplings of compiled_projection.py, with M and G of the point q̃ it begins at.
+Stages are projected too where rows fade, and those of radau; which way a step went is seen where it ends.
 
     q = q̃ ⊕ -x,   M x = Gᵀ μ,   e(q) = 0;        ṽ - v = y,   M y = Gᵀ ν,   G v = 0  at q          (4)
 
@@ -19,6 +20,7 @@ Cost: that of as many derivatives of the dynamics as the method has stages.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +41,7 @@ from setsu.dynamics import (
 )
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.configuration_derivatives import chart, chart_rates
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism
 from setsu.mechanism.loop_constraints import refuse_loop_constraints
@@ -58,6 +60,7 @@ Floats = NDArray[np.float64]
 
 _ROUNDS = 50
 _SAME = 1e-9  # how far the step repeated here may end from the machine's
+_NEAR = 1e-13  # nearer, it is that step, whatever other ways there are
 
 
 @dataclass(frozen=True)
@@ -116,8 +119,9 @@ def step_derivatives(settings: Any, before: tuple[Floats, Floats], arrays: Any, 
     groups = [(mechanisms[0], slice(None))] if same else [(m, slice(k, k + 1)) for k, m in enumerate(mechanisms)]
     parts = []
     for m, some in groups:
-        part = _Step(m, h, q[some], v[some], tau[some]).taken(settings.integrator)
-        _require_same(m, part, reached[0][some], reached[1][some], v[some])
+        end = reached[0][some], reached[1][some]
+        part = _repeated(_Step(m, h, q[some], v[some], tau[some]), settings.integrator, *end)
+        _require_same(m, part, *end, v[some])
         parts.append(part)
     dq, dv = np.concatenate([part.dq for part in parts]), np.concatenate([part.dv for part in parts])
     nv = mechanisms[0].nv
@@ -156,10 +160,42 @@ def _differentiator(settings: Any, world: Any, known: dict[Any, Any]) -> Any:
     return made
 
 
+def _repeated(step: _Step, integrator: str, q: Floats, v: Floats) -> StepResult:
+    """The step that ends at q (N, nq), v (N, nv): with stages beside the constraints or on them, each state as it went.
+
+    Both are so close that only the nearer one can be it.
+    """
+    m, explicit = step.m, integrator != "radau" and EXPLICIT[integrator] is not None
+    if not (step.held and explicit):
+        return step.taken(integrator)
+    step.beside = True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # of loops that are open in a stage
+            found = step.taken(integrator)
+        apart = _apart(m, found, q, v)
+    except InputError:  # open too far to say anything
+        found, apart = step.start, np.full(len(v), np.inf)
+    if (apart < _NEAR).all():
+        return found
+    step.beside = False
+    other = step.taken(integrator)
+    nearer = _apart(m, other, q, v) < apart
+    for mine, its in zip((found.q, found.v, found.dq, found.dv), (other.q, other.v, other.dq, other.dv), strict=True):
+        its[~nearer] = mine[~nearer]
+    return other
+
+
+def _apart(m: Mechanism, found: StepResult, q: Floats, v: Floats) -> Floats:
+    """How far results are from q (N, nq), v (N, nv), as parts of 1 + |v|: (N,)."""
+    size = 1.0 + np.abs(v).max(initial=0.0)
+    turned = np.abs(difference(m, found.q, q)).max(axis=-1, initial=0.0)
+    return turned + np.abs(found.v - v).max(axis=-1, initial=0.0) / size
+
+
 def _require_same(m: Mechanism, found: StepResult, q: Floats, v: Floats, before: Floats) -> None:
     """Refuse a step that did not end where its stages lead: something changed within it."""
-    size = 1.0 + np.abs(v).max(initial=0.0)
-    apart = np.abs(difference(m, found.q, q)).max(initial=0.0) + np.abs(found.v - v).max(initial=0.0) / size
+    apart = float(_apart(m, found, q, v).max(initial=0.0))
     turned = (m.coulomb > 0.0) & ((np.sign(before) != np.sign(v)) | (before == 0.0))
     if not apart < _SAME or turned.any():
         raise InputError(
@@ -189,6 +225,7 @@ class _Step:
         self.start = StepResult(q, v, unit[:, :nv], unit[:, nv : 2 * nv])
         self.dtau = unit[:, 2 * nv :]
         self.held = bool(m.loops or m.couplings)
+        self.beside = False  # whether stages stay beside the constraints
         if self.held:
             self.system = constraint_system(m)
             self.rows = kept_rows(self.system)[0]
@@ -205,7 +242,7 @@ class _Step:
         slopes = [(s.v, s.dv, a, da)]
         for i in range(1, len(tableau.b)):
             total = self._sums(tableau.A[i], tableau.shifts[i], slopes)
-            state, phi, dphi = self._at(*total)
+            state, phi, dphi = self._at(*total, on=not self.beside)
             slopes.append(self._slope(state, phi, dphi))
         return self._at(*self._sums(tableau.b, np.zeros(len(tableau.b)), slopes))[0]
 
@@ -221,12 +258,14 @@ class _Step:
             dv += h * weight * da
         return phi, dphi, v, dv
 
-    def _at(self, phi: Floats, dphi: Floats, v: Floats, dv: Floats) -> tuple[StepResult, Floats, Floats]:
-        """The state at coordinates φ around the start, on the constraints; with its own φ and dφ."""
+    def _at(
+        self, phi: Floats, dphi: Floats, v: Floats, dv: Floats, *, on: bool = True
+    ) -> tuple[StepResult, Floats, Floats]:
+        """The state at coordinates φ around the start, on the constraints if asked for; with its own φ and dφ."""
         m, s = self.m, self.start
         carried, jacobian = chart(m, phi)
         state = StepResult(integrate(m, s.q, phi, 1.0), v, carried @ s.dq + jacobian @ dphi, dv)
-        if not self.held:
+        if not (self.held and on):
             return state, phi, dphi
         state = self._projected(state)
         phi = difference(m, s.q, state.q)

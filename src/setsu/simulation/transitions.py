@@ -95,7 +95,10 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
 
 def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
     """Hold the joints that rest at their limits; InputError for one that is beyond."""
-    stops, rows = motion.stops, motion.system.linearise(q, v)
+    stops = motion.stops
+    if not len(stops):
+        return
+    rows = motion.system.linearise(q, v)
     gaps = stops.gaps(q, motion.system.loop_coordinates(rows.loop_poses))
     for k, (gap, rate) in enumerate(zip(gaps, stops.rows(rows.free_jacobian) @ v, strict=True)):
         if gap < -LARGEST_START_ERROR:

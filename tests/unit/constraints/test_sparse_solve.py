@@ -8,8 +8,8 @@ import pytest
 import setsu
 from setsu.benchmarks.loops_problems import four_bar_problem
 from setsu.constraints.dense_dynamics import DenseMotion, States
-from setsu.constraints.loop_network import loop_network
-from setsu.constraints.row_tables import row_tables
+from setsu.constraints.kkt_pattern import kkt_pattern
+from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
 from setsu.constraints.system import constraint_system
 
 SAMPLES = (
@@ -80,9 +80,11 @@ def test_a_batch_is_its_states_one_by_one() -> None:
 
 def test_the_pattern_of_a_row_of_four_bars_grows_with_their_number() -> None:
     def numbers(loops: int) -> tuple[int, int, int]:
-        m = four_bar_problem(loops).mechanism
-        network = loop_network(constraint_system(m), row_tables(constraint_system(m)))
-        return len(network.block_group), int(network.block_place[-1]), len(network.ancestor)
+        system = constraint_system(four_bar_problem(loops).mechanism)
+        state = row_state(system)
+        kernels, _kept = bound_kernels(system, state)
+        pattern = kkt_pattern(system, row_tables(system), state, kernels)
+        return len(pattern.column), len(pattern.scattered), len(pattern.ancestor)
 
     few, many = np.array(numbers(10)), np.array(numbers(100))
     assert np.all(many <= 11 * few)

@@ -1,0 +1,261 @@
+"""Where the matrix of constrained dynamics has entries, before and after elimination, and the order of elimination.
+
+| symbol | meaning |
+|---|---|
+| K = [M Gᵀ; G 0] | mass matrix and kept rows of loops and couplings (KKT matrix) |
+| unknowns | velocities and multipliers, in the order of elimination |
+
+Velocities go from the tips to the root, and a multiplier follows right after the last velocity of its own row. With
+full row rank and mass in every velocity no pivot is zero, so the order need not depend on numbers: velocities have
+positive pivots and multipliers negative ones, as in a quasidefinite matrix. N four-bars cost N times one.
+
+Source: Vanderbei 1995 (quasidefinite matrices); George and Liu 1981, ch. 5 (fill). Cost: once per mechanism.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setsu.constraints.redundancy import random_configurations
+from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
+from setsu.constraints.system import ConstraintSystem
+from setsu.mechanism import Body, Fixed, Mechanism, Revolute, Spherical, Universal
+
+__all__ = ["KKTFactor", "Pattern", "kkt_pattern", "kkt_space"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_SPREADS = (1.0, 0.3, 0.1, 0.03)
+"""rad around the neutral configuration, within which typical pivots are looked for."""
+
+
+class Pattern(NamedTuple):
+    """Index lists; n = nv + k unknowns, k kept rows. Entries of K column by column, the diagonal first."""
+
+    ancestor_start: Ints  # (nv + 1,) into ancestor: a velocity itself, then what it rides on
+    ancestor: Ints
+    mass_place: Ints  # where M's entry for a velocity and its ancestor stands in K
+    velocity_body: Ints  # (nv,)
+    body_parent: Ints  # (n_bodies,) -1 on the world
+    mass: Floats  # (n_bodies,)
+    moment: Floats  # (n_bodies, 3) first moments about the body origin, body axes
+    second_moment: Floats  # (n_bodies, 6) xx xy xz yy yz zz
+    armature: Floats  # (nv,)
+    socket: Floats  # (n_bodies, 3) where the joint sits on the body that carries it
+    turning: Ints  # (loops,) 1 where the loop joint cannot travel
+    rows: Ints  # (k,) kept rows of the system in the order of elimination
+    place: Ints  # (k,) their places among the kept rows
+    typical: Floats  # (k,) their pivots, without the sign, at configurations that are not singular
+    left_out: Ints  # rows of loops that are redundant, and the loops they belong to
+    left_out_loop: Ints
+    entry_start: Ints  # (k + 1,) into entry_velocity: the velocities that a row moves
+    entry_velocity: Ints
+    entry_place: Ints  # where G's entry stands in K
+    velocity_unknown: Ints  # (nv,) when a velocity is eliminated
+    row_unknown: Ints  # (k,) when the multiplier of a row is
+    unknown_row: Ints  # (n,) -1 for velocities
+    column_start: Ints  # (n + 1,)
+    column: Ints  # unknowns with an entry: itself, then later ones
+    target: Ints  # (entries,) see `_targets`
+    scattered: Ints
+
+
+class KKTFactor(NamedTuple):
+    """The factors of one state; see sparse_inertia.py and sparse_factor.py for the symbols."""
+
+    K: Floats  # (entries,) of the matrix, then L below the diagonal
+    inverse: Floats  # (n,) of D
+    body: Floats  # (n_bodies, 10) composite bodies
+    x: Floats  # (n,) right sides and solutions, in the order of elimination
+    total: Floats  # (k,) multipliers
+
+
+def kkt_space(c: Pattern) -> KKTFactor:
+    """Return zeroed work space for a pattern."""
+    n = len(c.unknown_row)
+    return KKTFactor(
+        K=np.zeros(len(c.column)),
+        inverse=np.zeros(n),
+        body=np.zeros((len(c.mass), 10)),
+        x=np.zeros(n),
+        total=np.zeros(len(c.rows)),
+    )
+
+
+def kkt_pattern(system: ConstraintSystem, t: RowTables, s: RowState, kernels: BoundKernels) -> Pattern:
+    """Return the pattern of a system's loops and couplings, made once; s: its work space, bound to the kernels."""
+    kept = system.__dict__
+    if "_kkt_pattern" not in kept:
+        c = _made_pattern(system, t)
+        kept["_kkt_pattern"] = c._replace(typical=_typical_pivots(system, t, s, kernels, c))
+    return kept["_kkt_pattern"]
+
+
+def _typical_pivots(system: ConstraintSystem, t: RowTables, s: RowState, kernels: BoundKernels, c: Pattern) -> Floats:
+    """Return the rows' pivots (k,), the least over random configurations; infinite where there is none with mass.
+
+    Against them, and not against the rows of the present state, a pivot is small: rows fade at singular configurations.
+    """
+    from setsu.constraints.sparse_factor import measure_pivots
+    from setsu.native.workspace import Workspace
+
+    found = np.full(len(c.rows), np.inf)
+    u = kkt_space(c)
+    workspaces = tuple(map(Workspace, (t, s, kernels, c, u)))
+    for size in _SPREADS:
+        # Along hundreds of loops in a row transmission ratios multiply, and where loops are far open exceed rounding.
+        for q in random_configurations(system, 3, size) if len(found) and not np.isfinite(found[0]) else ():
+            s.q[:] = q
+            if measure_pivots(*workspaces):
+                found = np.minimum(found, u.total)
+    s.q[:] = system.mechanism.neutral()
+    largest = float(found.max(initial=0.0))
+    return found if largest == np.inf else np.maximum(found, 1e-12 * largest)
+
+
+def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
+    m = system.mechanism
+    parent = m.tables.dof_parent
+    chains = [_chain(parent, d) for d in range(m.nv)]
+    supports = _supports(t)
+    velocity_unknown, row_unknown, rows = _order(m.nv, supports)
+    columns = _columns(chains, [supports[row] for row in rows], velocity_unknown, row_unknown)
+    starts = _starts(columns)
+    where = [{unknown: starts[k] + p for p, unknown in enumerate(column)} for k, column in enumerate(columns)]
+    target, scattered = _targets(columns, starts)
+    unknown_row = np.full(len(columns), -1)
+    unknown_row[row_unknown] = np.arange(len(rows))
+    left_out = np.flatnonzero(t.place[: system.n_loop_rows] < 0)
+    mass, moment, second = _body_inertias(m)
+    at = velocity_unknown
+    return Pattern(
+        ancestor_start=_starts(chains),
+        ancestor=_ints([e for chain in chains for e in chain]),
+        mass_place=_ints([where[at[d]][at[e]] for d, chain in enumerate(chains) for e in chain]),
+        velocity_body=_ints([k for k, body in enumerate(m.moving) for _ in range(body.joint.nv)]),
+        body_parent=_ints([m.frame(body.parent).body for body in m.moving]),
+        mass=mass,
+        moment=moment,
+        second_moment=second,
+        armature=m.armature,
+        socket=np.array([_socket(m, body) for body in m.moving]).reshape(-1, 3),
+        turning=_ints([isinstance(loop.joint, (Revolute, Universal, Spherical, Fixed)) for loop in m.loops]),
+        rows=_ints(rows),
+        place=t.place[rows].astype(np.int64),
+        typical=np.ones(len(rows)),
+        left_out=left_out,
+        left_out_loop=system.loops.row_loop[left_out],
+        entry_start=_starts([supports[row] for row in rows]),
+        entry_velocity=_ints([d for row in rows for d in supports[row]]),
+        entry_place=_ints([where[at[d]][row_unknown[k]] for k, row in enumerate(rows) for d in supports[row]]),
+        velocity_unknown=velocity_unknown,
+        row_unknown=row_unknown,
+        unknown_row=unknown_row.astype(np.int64),
+        column_start=starts,
+        column=_ints([unknown for column in columns for unknown in column]),
+        target=target,
+        scattered=scattered,
+    )
+
+
+def _supports(t: RowTables) -> dict[int, list[int]]:
+    """Velocities that each kept row moves."""
+    supports = {}
+    for loop in range(len(t.body_a)):
+        path = t.path_velocity[t.path_start[loop] : t.path_start[loop + 1]].tolist()
+        supports |= {row: path for row in range(t.row_start[loop], t.row_start[loop + 1]) if t.place[row] >= 0}
+    first = len(t.row_kind)
+    for c in range(len(t.coupling_offset)):
+        if t.place[first + c] >= 0:
+            supports[first + c] = np.flatnonzero((t.coupling[c] != 0.0) | (t.coupling_argument[c] != 0.0)).tolist()
+    return supports
+
+
+def _order(nv: int, supports: dict[int, list[int]]) -> tuple[Ints, Ints, list[int]]:
+    """When velocities and multipliers are eliminated, and the rows in that order."""
+    waiting: dict[int, list[int]] = {}
+    for row, support in supports.items():
+        waiting.setdefault(min(support), []).append(row)
+    velocity_unknown, row_unknown, rows, count = np.zeros(nv, dtype=np.int64), [], [], 0
+    for d in range(nv - 1, -1, -1):
+        velocity_unknown[d] = count
+        count += 1
+        for row in waiting.get(d, ()):
+            rows.append(row)
+            row_unknown.append(count)
+            count += 1
+    return velocity_unknown, _ints(row_unknown), rows
+
+
+def _columns(chains: list[list[int]], supports: list[list[int]], at: Ints, row_at: Ints) -> list[list[int]]:
+    """Unknowns with an entry in each column, itself first, those that elimination adds included."""
+    later: list[set[int]] = [set() for _ in range(len(chains) + len(supports))]
+    for d, chain in enumerate(chains):
+        later[at[d]].update(at[chain[1:]].tolist())
+    for k, support in enumerate(supports):
+        for d in support:
+            later[at[d]].add(int(row_at[k]))
+    columns = []
+    for k, others in enumerate(later):
+        column = sorted(others)
+        columns.append([k, *column])
+        if len(column) > 1:
+            # Eliminating an unknown joins all it meets; the first of them passes that on.
+            later[column[0]].update(column[1:])
+    return columns
+
+
+def _targets(columns: list[list[int]], starts: Ints) -> tuple[Ints, Ints]:
+    """Where the products of column k with its entry p go: entry r of column k changes entry target[p] + r of K.
+
+    Where these do not stand in a row, target[p] is -1 - s, and entry r changes scattered[s + r - p].
+    """
+    target, scattered = np.zeros(starts[-1], dtype=np.int64), []
+    for k, column in enumerate(columns):
+        for p in range(1, len(column)):
+            rest, other = column[p:], columns[column[p]]
+            first = int(starts[column[p]])
+            if other[: len(rest)] == rest:
+                target[starts[k] + p] = first - (starts[k] + p)
+            else:
+                target[starts[k] + p] = -1 - len(scattered)
+                scattered += (first + np.searchsorted(other, rest)).tolist()
+    return target, _ints(scattered)
+
+
+def _chain(parent: Ints, velocity: int) -> list[int]:
+    chain = []
+    while velocity >= 0:
+        chain.append(int(velocity))
+        velocity = int(parent[velocity])
+    return chain
+
+
+def _socket(m: Mechanism, body: Body) -> Floats:
+    frame = m.frame(body.parent)
+    return (frame.pose.matrix @ np.array([*map(float, body.pose.translation), 1.0]))[:3]
+
+
+def _body_inertias(m: Mechanism) -> tuple[Floats, Floats, Floats]:
+    """Mass, first and second moments of the moving bodies about their origins, in their own axes."""
+    tables = m.tables
+    links = tables.body_link
+    turn = tables.axes[links]
+    moment = np.einsum("nij,nj->ni", turn, tables.true.moment[links])
+    packed = tables.true.second_moment[links]
+    full = packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+    full = turn @ full @ np.swapaxes(turn, 1, 2)
+    second = full.reshape(-1, 9)[:, [0, 1, 2, 4, 5, 8]]
+    return tables.true.mass[links].copy(), np.ascontiguousarray(moment), np.ascontiguousarray(second)
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def _starts(lists: list[list[int]]) -> Ints:
+    return np.cumsum([0, *map(len, lists)]).astype(np.int64)
