@@ -63,19 +63,13 @@ __all__ = ["ContactWorld"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Law = Callable[[float, Floats, Floats], Floats]
 
 
 class ContactWorld(Block):
     """A mechanism in an environment under time-stepping contact."""
 
-    def __init__(
-        self,
-        m: Mechanism,
-        arrays: Arrays,
-        first: int,
-        settings: Settings,
-        law: Callable[[float, Floats, Floats], Floats],
-    ) -> None:
+    def __init__(self, m: Mechanism, arrays: Arrays, first: int, settings: Settings, law: Law) -> None:
         super().__init__()
         finder = finder_of_contacts(settings.body_contacts)
         refuse_contact_run(m, settings)
@@ -447,19 +441,23 @@ class ContactWorld(Block):
             np.concatenate([getattr(self.records, name)[:0], *(getattr(c, name) for c in self._chunks)])
             for name in _COLUMNS
         )
-        v, acceleration, torque, stop_torque, dry = (motion[:, k].copy() for k in range(5))
+        v, stepped, torque, stop_torque, dry = (motion[:, k].copy() for k in range(5))
         names["time"] = time = names["time"][:count]
         acting, has_wrench = torque + stop_torque + dry, "wrench" in self._columns
-        if has_wrench and count and not self.loops.count and self._settings.contact_solver == "default":
-            # What the recorded forces do to the recorded state: a step takes them to its middle.
-            acceleration = forward_dynamics(self._smooth, q, v, acting, wrench)
         energy = np.asarray(mechanical_energy(m, q, v)) + self.loops.energy(time, q, v)
         entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
         rest = energy - energy[:1] - np.sum(entries, axis=0)
 
+        smooth = has_wrench and count and not self.loops.count and self._settings.contact_solver == "default"
+
+        @cache
+        def acceleration() -> Floats:
+            # What the recorded forces do to the recorded state: a step takes them to its middle.
+            return forward_dynamics(self._smooth, q, v, acting, wrench) if smooth else stepped
+
         @cache
         def forces() -> tuple[Floats, Floats, Floats]:
-            return self.loops.forces(time, q, v, acceleration, acting, wrench, axes)
+            return self.loops.forces(time, q, v, acceleration(), acting, wrench, axes)
 
         if has_wrench and len(self._drives):
             driven = self._drives.velocity
@@ -467,7 +465,7 @@ class ContactWorld(Block):
 
         quantities: dict[str, Any] = {
             "acceleration": acceleration,
-            "joint_wrenches": lambda: joint_wrenches(m, q, v, acceleration, forces()[1], "world"),
+            "joint_wrenches": lambda: joint_wrenches(m, q, v, acceleration(), forces()[1], "world"),
             "loop_wrench": lambda: forces()[0],
             "normal_force": lambda: touches.normal_force(count),
             "friction_force": lambda: touches.friction(count),
