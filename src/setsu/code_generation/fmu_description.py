@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 from setsu.errors import InputError
-from setsu.mechanism import Cylindrical, Free, Joint, Mechanism, Planar, Prismatic, Spherical
+from setsu.mechanism import Free, Joint, Mechanism, Spherical
 
 __all__ = ["FmuVariable", "build_description", "model_description", "variables_of"]
 
@@ -105,20 +105,17 @@ def _coordinates(joint: Joint) -> list[tuple[str, str]]:
 
 
 def _velocities(joint: Joint) -> list[tuple[str, str]]:
-    name, turn, slide = joint.name, "rad/s", "m/s"
-    match joint:
-        case Prismatic():
-            return [(name, slide)]
-        case Cylindrical():
-            return [(f"{name}_travel", slide), (f"{name}_angle", turn)]
-        case Planar():
-            return [(f"{name}_x", slide), (f"{name}_y", slide), (f"{name}_angle", turn)]
-        case Spherical():
-            return [(f"{name}_w{axis}", turn) for axis in "xyz"]
-        case Free():
-            return [(f"{name}_v{axis}", slide) for axis in "xyz"] + [(f"{name}_w{axis}", turn) for axis in "xyz"]
-        case _:
-            return [(name, turn)] if joint.nv == 1 else [(f"{name}_{k + 1}", turn) for k in range(joint.nv)]
+    units = ["m/s" if travels else "rad/s" for travels in joint.travels]
+    if joint.nq != joint.nv:
+        parts = [*(f"_v{axis}" for axis in "xyz"), *(f"_w{axis}" for axis in "xyz")][-joint.nv :]
+    elif joint.nv == 1:
+        parts = [""]
+    elif any(joint.travels):
+        along = {"z": "_travel", "x": "_x", "y": "_y"}
+        parts = [along[way] if kind == "travel" else "_angle" for kind, way in joint.motions]
+    else:
+        parts = [f"_{k + 1}" for k in range(joint.nv)]
+    return [(joint.name + part, unit) for part, unit in zip(parts, units, strict=True)]
 
 
 def model_description(

@@ -34,20 +34,7 @@ from setsu.errors import InputError
 from setsu.kernels.interpreter import run
 from setsu.kernels.loop_closures import loop_kinematics
 from setsu.kernels.vectors import ZERO, Vector, cross, rotate, sign
-from setsu.mechanism import (
-    Cylindrical,
-    Fixed,
-    Helical,
-    Joint,
-    Loop,
-    LoopConstraint,
-    Mechanism,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from setsu.mechanism import Loop, LoopConstraint, Mechanism, Spherical
 from setsu.mechanism.tables import Kind
 from setsu.minimum_parameters.assembly_branch import branch_points
 from setsu.spatial import axis_to_z_rotation
@@ -58,26 +45,6 @@ __all__ = ["FreeAxis", "LoopRows", "dot", "free_axes", "has_joint_forces", "loop
 Floats = NDArray[np.float64]
 Rows = list[list[Scalar]]
 
-# Which parts of the motion a joint holds: of its travel and of its turn, across (xy) and along (z) its axis.
-_HELD: dict[type[Joint], tuple[str, str]] = {
-    Revolute: ("xyz", "xy"),
-    Prismatic: ("xy", "xyz"),
-    Helical: ("xy", "xy"),
-    Cylindrical: ("xy", "xy"),
-    Universal: ("xyz", ""),
-    Spherical: ("xyz", ""),
-    Planar: ("z", "xy"),
-    Fixed: ("xyz", "xyz"),
-}
-# And which it leaves free, in the order of its coordinates.
-_FREE: dict[type[Joint], tuple[tuple[int, str], ...]] = {
-    Revolute: ((1, "z"),),
-    Prismatic: ((0, "z"),),
-    Helical: ((1, "z"),),
-    Cylindrical: ((0, "z"), (1, "z")),
-    Spherical: ((1, "x"), (1, "y"), (1, "z")),
-    Planar: ((0, "x"), (0, "y"), (1, "z")),
-}
 _FORCES = ("armature", "damping", "coulomb", "stiffness")
 _ROUNDING = 1e-11
 
@@ -168,7 +135,7 @@ def _held(moved: _Moved) -> list[tuple[list[Scalar], Scalar, Scalar | None]]:
             f'generate: loop "{moved.loop.name}" is closed by {type(moved.joint).__name__}, which code cannot have '
             "yet; expected loops that joints close"
         )
-    travel, turn = _HELD[type(moved.joint)]
+    travel, turn = moved.joint.holds
     axis, R = moved.direction("z"), moved.R
     lean = cross(axis, rotate(R, axis))
     if turn == "xyz":
@@ -180,10 +147,11 @@ def _held(moved: _Moved) -> list[tuple[list[Scalar], Scalar, Scalar | None]]:
     for letter in turn:
         c = moved.direction(letter)
         rows.append((*moved.row((*ZERO, *c)), dot(c, lean)))
-    if isinstance(moved.joint, Helical):  # (2)
-        rows.append((*moved.row((*axis, *(-float(moved.joint.pitch) * x for x in axis))), None))
-    if isinstance(moved.joint, Universal):
-        x, y, z = moved.joint.second_axis
+    if any(kind == "screw" for kind, _ in moved.joint.motions):  # (2)
+        pitch = float(moved.joint.pitch)  # type: ignore[attr-defined]
+        rows.append((*moved.row((*axis, *(-pitch * x for x in axis))), None))
+    if moved.joint.has_cross:
+        x, y, z = moved.joint.second_axis  # type: ignore[attr-defined]
         second: Vector = (float(x), float(y), float(z))
         other, spin = rotate(R, second), moved.spin
         row, term = moved.row((*ZERO, *cross(axis, other)))
@@ -207,7 +175,7 @@ def free_axes(m: Mechanism, q: Sequence[Scalar], v: Sequence[Scalar], reference:
             forces = {name: float(np.asarray(getattr(joint, name))[k]) for name in _FORCES}
             if not any(forces.values()):
                 continue
-            if type(joint) not in _FREE:
+            if joint.has_cross:
                 acting = " and ".join(name for name, value in forces.items() if value)
                 raise InputError(
                     f"generate: loop joint {moved.loop.name} of {m.name}: no code for {acting} in a "
@@ -222,21 +190,20 @@ def free_axes(m: Mechanism, q: Sequence[Scalar], v: Sequence[Scalar], reference:
 
 
 def _free_wrench(moved: _Moved, k: int) -> list[Scalar]:
-    part, letter = _FREE[type(moved.joint)][k]
-    c: Sequence[Scalar] = moved.direction(letter)
     if isinstance(moved.joint, Spherical):
         # Its rates are those about the axes of the half on body b.
-        c = moved.R["xyz".index(letter) :: 3]
-    return [*c, *ZERO] if part == 0 else [*ZERO, *c]
+        return [*ZERO, *moved.R[k::3]]
+    kind, letter = moved.joint.motions[k]
+    c = moved.direction(letter)
+    return [*c, *ZERO] if kind == "travel" else [*ZERO, *c]
 
 
 def _coordinate(
     m: Mechanism, moved: _Moved, k: int, q: Sequence[Scalar], reference: Floats, at_reference: float
 ) -> Scalar:
     """The joint's own coordinate x."""
-    part, letter = _FREE[type(moved.joint)][k]
-    if part == 0:
-        return dot(moved.direction(letter), moved.p)
+    if moved.joint.travels[k]:
+        return dot(moved.direction(moved.joint.motions[k][1]), moved.p)
     F = _constant_turn(m, m.loops.index(moved.loop), k, reference)
     if F is None:
         raise InputError(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from setsu.constraints.redundancy import random_configurations
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
 from setsu.constraints.system import ConstraintSystem
-from setsu.mechanism import Body, Fixed, Mechanism, Revolute, Spherical, Universal
+from setsu.mechanism import Body, Mechanism
 
 __all__ = ["KKTFactor", "Pattern", "kkt_pattern", "kkt_space"]
 
@@ -143,7 +143,7 @@ def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
         second_moment=second,
         armature=m.armature,
         socket=np.array([_socket(m, body) for body in m.moving]).reshape(-1, 3),
-        turning=_ints([isinstance(loop.joint, (Revolute, Universal, Spherical, Fixed)) for loop in m.loops]),
+        turning=_ints([loop.joint.holds[0] == "xyz" for loop in m.loops]),
         rows=_ints(rows),
         place=t.place[rows].astype(np.int64),
         typical=np.ones(len(rows)),

@@ -29,21 +29,14 @@ from setsu.constraints.surface_code import SURFACE_NUMBERS, surface_numbers
 from setsu.constraints.surfaces import ImplicitSurface
 from setsu.errors import InputError
 from setsu.mechanism import (
-    Cylindrical,
     Distance,
-    Fixed,
-    Helical,
     Joint,
     Loop,
     LoopConstraint,
     Mechanism,
-    Planar,
     PointOnCurve,
-    Prismatic,
-    Revolute,
     Rolling,
     Spherical,
-    Universal,
 )
 from setsu.spatial import axis_to_z_rotation
 
@@ -131,7 +124,7 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
     varying = [row for loop in loops for row in _varying(loop)]
     free = [(k, row) for k, loop in enumerate(loops) for row in _free_rows(loop.joint)]
     firsts = np.cumsum([0, *(loop.joint.nv for loop in loops)])
-    universal = [k for k, loop in enumerate(loops) if isinstance(loop.joint, Universal)]
+    universal = [k for k, loop in enumerate(loops) if loop.joint.has_cross]
     spherical = [k for k, loop in enumerate(loops) if isinstance(loop.joint, Spherical)]
     return LoopTables(
         names=tuple(loop.name for loop in loops),
@@ -144,7 +137,7 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
         axis=_floats([loop.joint.axis for loop in loops], 3),
         second_axis=_floats([getattr(loop.joint, "second_axis", loop.joint.axis) for loop in loops], 3),
         normal=_floats([_directions(loop.joint)[0] for loop in loops], 3),
-        turn_locked=np.array([isinstance(loop.joint, (Fixed, Prismatic)) for loop in loops], dtype=bool),
+        turn_locked=np.array([loop.joint.holds[1] == "xyz" for loop in loops], dtype=bool),
         row_loop=_ints([k for k, *_ in held]),
         row_wrench=_floats([wrench for _, wrench, _ in held], 6),
         row_names=tuple(f'loop "{loops[k].name}": {name}' for k, _, name in held),
@@ -205,32 +198,20 @@ _XYZ = tuple(np.eye(3))
 
 def _held_rows(joint: Joint) -> list[tuple[tuple[float, ...], str]]:
     """Wrench and name of each row a joint holds."""
-    e1, e2, u = _directions(joint)
     match joint:
-        case Fixed():
-            return [*_translations(*_XYZ), *_rotations(*_XYZ)]
-        case Revolute():
-            return [*_translations(*_XYZ), *_rotations(e1, e2)]
-        case Prismatic():
-            return [*_translations(e1, e2), *_rotations(*_XYZ)]
-        case Helical():
-            screw = (*u, *(-joint.pitch * u))
-            return [*_translations(e1, e2), *_rotations(e1, e2), (screw, _SCREW)]
-        case Cylindrical():
-            return [*_translations(e1, e2), *_rotations(e1, e2)]
-        case Universal():
-            return [*_translations(*_XYZ), ((0.0,) * 6, _CROSS)]
-        case Spherical():
-            return _translations(*_XYZ)
-        case Planar():
-            return [*_translations(u), *_rotations(e1, e2)]
         case Distance():
             return [(_VARYING, "distance")]
         case PointOnCurve():
             return [(_VARYING, f"{text} = 0") for text in joint.curve]
         case Rolling():
             return [(_VARYING, name) for name in ("height", _FORWARD, _ASIDE)]
-    raise TypeError(f"no loop is closed by {type(joint).__name__}")
+    across = dict(zip("xyz", _directions(joint), strict=True))
+    travel, turn = (_XYZ if held == "xyz" else [across[letter] for letter in held] for held in joint.holds)
+    rows = [*_translations(*travel), *_rotations(*turn)]
+    if any(kind == "screw" for kind, _ in joint.motions):
+        u, pitch = across["z"], joint.pitch  # type: ignore[attr-defined]
+        rows.append(((*u, *(-pitch * u)), _SCREW))
+    return [*rows, ((0.0,) * 6, _CROSS)] if joint.has_cross else rows
 
 
 def _varying(loop: Loop) -> list[tuple[int, list[float], int]]:
@@ -254,18 +235,12 @@ def _varying(loop: Loop) -> list[tuple[int, list[float], int]]:
 
 def _free_rows(joint: Joint) -> list[tuple[float, ...]]:
     """Rates of the joint's own coordinates as rows on V; zeros where they vary with the configuration."""
-    e1, e2, u = _directions(joint)
-    travel, turn = (*u, *_ZERO), (*_ZERO, *u)
-    match joint:
-        case Revolute() | Helical():
-            return [turn]
-        case Prismatic():
-            return [travel]
-        case Cylindrical():
-            return [travel, turn]
-        case Planar():
-            return [(*e1, *_ZERO), (*e2, *_ZERO), turn]
-    return [(0.0,) * 6] * joint.nv
+    if joint.has_cross or not joint.has_axis:
+        return [(0.0,) * 6] * joint.nv
+    across = dict(zip("xyz", _directions(joint), strict=True))
+    return [
+        (*across[letter], *_ZERO) if kind == "travel" else (*_ZERO, *across[letter]) for kind, letter in joint.motions
+    ]
 
 
 def _directions(joint: Joint) -> Floats:

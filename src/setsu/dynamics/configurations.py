@@ -10,15 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.dynamics.catalogue import fast_function, native_function, require_mechanism
 from setsu.dynamics.numbers import finite_array, require_finite
 from setsu.errors import InputError
-from setsu.mechanism import Cylindrical, Mechanism, Planar, Revolute, Universal
+from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
 
 __all__ = ["difference", "distance", "integrate", "interpolate", "normalize"]
 
 Floats = NDArray[np.float64]
-
-# Which coordinates of a joint are angles of a full turn: others move something along, or are quaternions.
-_TURNING: dict[type, tuple[int, ...]] = {Revolute: (0,), Cylindrical: (1,), Universal: (0, 1), Planar: (2,)}
 
 
 def integrate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Floats:
@@ -74,12 +71,13 @@ def wrapped(mechanism: Mechanism, step: Floats) -> Floats:
 
 
 def _turning(m: Mechanism) -> NDArray[np.intp]:
-    """Velocities of coordinates that are angles without limits."""
+    """Velocities of coordinates that are angles without limits; a screw moves something along."""
     free = np.isneginf(m.lower) & np.isposinf(m.upper)
     found = [
         where.start + k
         for body, where in zip(m.moving, m.v_slices, strict=True)
-        for k in _TURNING.get(type(body.joint), ())
+        for k, (kind, _) in enumerate(body.joint.motions)
+        if kind == "turn"
     ]
     return np.array([k for k in found if free[k]], dtype=np.intp)
 

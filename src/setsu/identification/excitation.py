@@ -26,7 +26,7 @@ from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError
 from setsu.identification.fourier import FourierMotion, at_rest, scaled_into_limits
 from setsu.identification.torque_model import TorqueModel, torque_model
-from setsu.mechanism import Cylindrical, Mechanism, Planar, Prismatic
+from setsu.mechanism import Mechanism
 
 __all__ = ["ExcitationTrajectory", "excitation_trajectory"]
 
@@ -248,15 +248,7 @@ def _limits(m: Mechanism, margin: float) -> tuple[Floats, Floats, Floats]:
 def _defaults(joint: Any) -> list[tuple[float, float]]:
     """Half range and speed per velocity for joints without limits."""
     turn, slide = (_ANGLE, _ANGULAR_SPEED), (_TRAVEL, _SPEED)
-    match joint:
-        case Prismatic():
-            return [slide]
-        case Cylindrical():
-            return [slide, turn]
-        case Planar():
-            return [slide, slide, turn]
-        case _:
-            return [turn] * joint.nv
+    return [slide if travels else turn for travels in joint.travels]
 
 
 def _require_above(name: str, value: Any, least: float) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from setsu.constraints.states import coordinate_names
 from setsu.identification.alarms import Alarm
 from setsu.identification.motion import MotionCurves
-from setsu.mechanism import Helical, Mechanism, Revolute
+from setsu.mechanism import Mechanism
 
 __all__ = ["log_alarms"]
 
@@ -44,7 +44,7 @@ def _limits(m: Mechanism, curves: MotionCurves) -> list[Alarm]:
         q, low, high = curves.motion.q[:, in_q.start], float(m.lower[in_v.start]), float(m.upper[in_v.start])
         room = _OUTSIDE * min(high - low, 2.0 * np.pi) if np.isfinite(high - low) else _OUTSIDE
         beyond = max(float(low - q.min()), float(q.max() - high))
-        is_angle = isinstance(body.joint, Revolute | Helical)
+        is_angle = not body.joint.travels[0]
         turning = turning or is_angle
         if is_angle and not np.isfinite(high - low) and np.ptp(q) > 20.0 * np.pi:
             beyond = float(np.ptp(q))

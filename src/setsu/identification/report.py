@@ -72,13 +72,8 @@ def _grid(Figure: Any, rows: int) -> tuple[Any, Any]:
 
 
 def _unit(fit: Fit, row: int) -> str:
-    joint = fit.model.mechanism.moving[_body_of(fit, row)].joint
-    return "N" if type(joint).__name__ == "Prismatic" else "N m"
-
-
-def _body_of(fit: Fit, row: int) -> int:
-    velocity = int(fit.model.freedom.free[row])
-    return next(k for k, where in enumerate(fit.model.mechanism.v_slices) if where.start <= velocity < where.stop)
+    travels = [travels for body in fit.model.mechanism.moving for travels in body.joint.travels]
+    return "N" if travels[int(fit.model.freedom.free[row])] else "N m"
 
 
 def _torques(Figure: Any, fit: Fit, time: Floats, measured: Floats, predicted: Floats, r2: Floats) -> Any:

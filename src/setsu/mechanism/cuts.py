@@ -24,18 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism.carried import Dropped, kept_actuators, moved_keys
 from setsu.mechanism.elements import WORLD, Body, Loop, Pose
-from setsu.mechanism.joint_motion import joint_placement, joint_velocity
-from setsu.mechanism.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Spherical,
-    Universal,
-)
+from setsu.mechanism.joint_motion import joint_coordinates, joint_placement, joint_velocity, transported
+from setsu.mechanism.joints import Fixed, Free, Joint, Spherical
 from setsu.mechanism.loop_constraints import LoopConstraint
 from setsu.mechanism.record import Mechanism
 from setsu.mechanism.reroot import (
@@ -45,9 +35,8 @@ from setsu.mechanism.reroot import (
     reversed_bodies,
     reversed_joint,
     reversed_state,
-    transported,
 )
-from setsu.spatial import finite_vector, inverse_placement, quaternion_from_rotation
+from setsu.spatial import finite_vector, inverse_placement
 
 __all__ = ["MovedCut", "move_cut"]
 
@@ -155,7 +144,7 @@ def _closed_state(moved: MovedCut, loop: Loop, q: Array, v: Array) -> tuple[Arra
     T_a, _ = _frame_state(moved.original, loop.body_a, loop.pose_a, q, v)
     T_b, _ = _frame_state(moved.original, loop.body_b, loop.pose_b, q, v)
     T = inverse_placement(T_a) @ T_b
-    gap = float(np.abs(joint_placement(loop.joint, _coordinates(loop.joint, T)) - T).max())
+    gap = float(np.abs(joint_placement(loop.joint, joint_coordinates(loop.joint, T)) - T).max())
     if gap > _CLOSED:
         return f"it leaves loop {loop.name} open by {gap:.3g}"
     return moved.convert(q, v)
@@ -216,7 +205,7 @@ def _loop_state(m: Mechanism, loop: Loop, joint: Joint, q: Array, v: Array, *, b
     (T_a, v_a), (T_b, v_b) = reversed(frames) if backwards else frames
     T = inverse_placement(T_a) @ T_b
     velocity = v_b - transported(inverse_placement(T), v_a)
-    coordinates = _coordinates(joint, T)
+    coordinates = joint_coordinates(joint, T)
     columns = [joint_velocity(joint, coordinates, row) for row in np.eye(joint.nv)]
     if not joint.nv:
         return coordinates, np.zeros(0)
@@ -230,40 +219,3 @@ def _frame_state(m: Mechanism, body: str, pose: Pose, q: Array, v: Array) -> tup
     if body != WORLD:
         T, velocity = body_state(m, body, q, v)
     return T @ pose.matrix, transported(inverse_placement(pose.matrix), velocity)
-
-
-def _coordinates(joint: Joint, T: Array) -> Array:
-    """Coordinates (nq,) at which a joint has placement T; what the joint holds is taken as held."""
-    axis, R, p = np.array(joint.axis), T[:3, :3], T[:3, 3]
-    match joint:
-        case Fixed():
-            return np.zeros(0)
-        case Prismatic():
-            return np.array([axis @ p])
-        case Helical() if joint.pitch != 0.0:
-            return np.array([axis @ p / joint.pitch])
-        case Cylindrical():
-            return np.array([axis @ p, _turn(axis, R)])
-        case Universal():
-            second = np.array(joint.second_axis)
-            # R second = R(q1) second and Rᵀ axis = R(-q2) axis: each angle alone.
-            return np.array([_angle(axis, second, R @ second), -_angle(second, axis, R.T @ axis)])
-        case Planar():
-            plane = [joint_placement(joint, row)[:3, 3] for row in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))]
-            return np.array([plane[0] @ p, plane[1] @ p, _turn(axis, R)])
-        case Spherical():
-            return quaternion_from_rotation(R)
-        case _:
-            return np.array([_turn(axis, R)])
-
-
-def _turn(axis: Array, R: Array) -> float:
-    """Angle of a rotation about an axis."""
-    across = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    return _angle(axis, across, R @ across)
-
-
-def _angle(axis: Array, start: Array, end: Array) -> float:
-    """Angle about an axis from one vector to another."""
-    first = start - axis * (axis @ start)
-    return float(np.arctan2(axis @ np.cross(first, end), first @ end))

@@ -212,6 +212,9 @@ class Body:
     collisions: tuple[Shape, ...] = ()
     gravity_compensation: float = 0.0
 
+    def __post_init__(self) -> None:
+        _take_placements(self, "body", "pose")
+
     @property
     def inertia_matrix(self) -> NDArray[np.float64]:
         """Inertia about the center of mass, body axes, as a fresh 3x3 array."""
@@ -229,6 +232,17 @@ class Loop:
     joint: Joint
     pose_a: Pose = field(default_factory=Pose)
     pose_b: Pose = field(default_factory=Pose)
+
+    def __post_init__(self) -> None:
+        _take_placements(self, "loop", "pose_a", "pose_b")
+
+
+def _take_placements(element: Body | Loop, what: str, *names: str) -> None:
+    """Let `dataclasses.replace` take 4x4 placements too."""
+    for name in names:
+        given = getattr(element, name)
+        if not isinstance(given, Pose):
+            object.__setattr__(element, name, Pose.of(given, f'{what} "{element.name}" {name}'))
 
 
 @dataclass(frozen=True)

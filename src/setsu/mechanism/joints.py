@@ -13,7 +13,10 @@
 | Fixed | 0 | 0 | | |
 
 Axes are given in the body frame, which coincides with the joint's placement at q = 0.
-The plane axes of `Planar` are the first two columns of `spatial.axis_to_z_rotation(axis)`: x and y for the z axis.
+
+A type says what it is once, in its `motions` and what it `holds`; tables, placements, rows of loops, units and files
+follow from that. Letters are directions of the joint: z its axis, x and y the other two columns of
+`spatial.axis_to_z_rotation(axis)` (x and y for the z axis), "second" its second_axis.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 from setsu.errors import InputError, ModelWarning
 from setsu.spatial import finite_vector
@@ -39,9 +42,16 @@ __all__ = [
     "Revolute",
     "Spherical",
     "Universal",
+    "own_options",
 ]
 
 PerAxis = float | Sequence[float]
+
+# Of each primitive motion: coordinates and velocities, and which of the velocities travel.
+_SIZES = {"turn": (1, 1), "travel": (1, 1), "screw": (1, 1), "ball": (4, 3), "float": (7, 6)}
+_TRAVELS = {
+    "turn": (False,), "travel": (True,), "screw": (False,), "ball": (False,) * 3, "float": (True,) * 3 + (False,) * 3,
+}  # fmt: skip
 
 
 def _per_axis(
@@ -103,9 +113,32 @@ class Joint:
     velocity_limit: PerAxis = field(default=math.inf, kw_only=True)
     effort_limit: PerAxis = field(default=math.inf, kw_only=True)
 
+    motions: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Primitive motions in a row, (kind, direction): "turn", "travel", "screw", or "ball" and "float" without one."""
+    holds: ClassVar[tuple[str, str]] = ("", "")
+    """Directions in which the joint holds travel and turn where it closes a loop; what a screw and two crossing axes
+    hold beside them follows from the motions."""
+    file_names: ClassVar[tuple[str, ...]] = ()
+    """What files call it, the first when writing."""
     nq: ClassVar[int]
     nv: ClassVar[int]
     has_axis: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        kinds = [kind for kind, _ in cls.motions]
+        cls.nq = sum(_SIZES[kind][0] for kind in kinds)
+        cls.nv = sum(_SIZES[kind][1] for kind in kinds)
+        cls.has_axis = any(letter for _, letter in cls.motions)
+
+    @property
+    def travels(self) -> tuple[bool, ...]:
+        """Per velocity, whether it is m/s and not rad/s."""
+        return tuple(travels for kind, _ in self.motions for travels in _TRAVELS[kind])
+
+    @property
+    def has_cross(self) -> bool:
+        """Whether it turns about two crossing axes."""
+        return ("turn", "second") in self.motions
 
     @property
     def has_bearing(self) -> bool:
@@ -194,16 +227,18 @@ def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
 class Revolute(Joint):
     """Rotation about `axis`."""
 
-    nq: ClassVar[int] = 1
-    nv: ClassVar[int] = 1
+    motions = (("turn", "z"),)
+    holds = ("xyz", "xy")
+    file_names = ("revolute", "continuous")
 
 
 @dataclass(frozen=True)
 class Prismatic(Joint):
     """Translation along `axis`."""
 
-    nq: ClassVar[int] = 1
-    nv: ClassVar[int] = 1
+    motions = (("travel", "z"),)
+    holds = ("xy", "xyz")
+    file_names = ("prismatic",)
 
 
 @dataclass(frozen=True)
@@ -211,8 +246,9 @@ class Helical(Joint):
     """Screw: rotation about and translation along `axis`, coupled by `pitch` (m/rad)."""
 
     pitch: float = field(default=0.0, kw_only=True)
-    nq: ClassVar[int] = 1
-    nv: ClassVar[int] = 1
+    motions = (("screw", "z"),)
+    holds = ("xy", "xy")
+    file_names = ("helical", "screw")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -224,8 +260,9 @@ class Helical(Joint):
 class Cylindrical(Joint):
     """Translation along `axis` and rotation about it, independent."""
 
-    nq: ClassVar[int] = 2
-    nv: ClassVar[int] = 2
+    motions = (("travel", "z"), ("turn", "z"))
+    holds = ("xy", "xy")
+    file_names = ("cylindrical",)
 
 
 @dataclass(frozen=True)
@@ -233,8 +270,9 @@ class Universal(Joint):
     """Rotation about `axis`, then about `second_axis`, which the first rotation carries along."""
 
     second_axis: Sequence[float] = field(default=(1.0, 0.0, 0.0), kw_only=True)
-    nq: ClassVar[int] = 2
-    nv: ClassVar[int] = 2
+    motions = (("turn", "z"), ("turn", "second"))
+    holds = ("xyz", "")
+    file_names = ("universal",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -249,35 +287,41 @@ class Universal(Joint):
 class Planar(Joint):
     """Two translations in the plane normal to `axis`, then rotation about `axis`."""
 
-    nq: ClassVar[int] = 3
-    nv: ClassVar[int] = 3
+    motions = (("travel", "x"), ("travel", "y"), ("turn", "z"))
+    holds = ("z", "xy")
+    file_names = ("planar",)
 
 
 @dataclass(frozen=True)
 class Spherical(Joint):
     """Any rotation about a point."""
 
-    nq: ClassVar[int] = 4
-    nv: ClassVar[int] = 3
-    has_axis: ClassVar[bool] = False
+    motions = (("ball", ""),)
+    holds = ("xyz", "")
+    file_names = ("spherical", "ball")
 
 
 @dataclass(frozen=True)
 class Free(Joint):
     """Any motion: a floating body."""
 
-    nq: ClassVar[int] = 7
-    nv: ClassVar[int] = 6
-    has_axis: ClassVar[bool] = False
+    motions = (("float", ""),)
+    file_names = ("floating",)
 
 
 @dataclass(frozen=True)
 class Fixed(Joint):
     """No motion: the body is part of its parent for dynamics and stays addressable as a frame."""
 
-    nq: ClassVar[int] = 0
-    nv: ClassVar[int] = 0
-    has_axis: ClassVar[bool] = False
+    motions = ()
+    holds = ("xyz", "xyz")
+    file_names = ("fixed", "weld")
+
+
+def own_options(kind: type[Joint]) -> dict[str, Any]:
+    """Return what a type takes beside what every joint takes, with the defaults."""
+    shared = {part.name for part in fields(Joint)}
+    return {part.name: part.default for part in fields(kind) if part.name not in shared}
 
 
 JOINT_TYPES: dict[str, type[Joint]] = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from setsu.errors import InputError
 from setsu.mechanism.joints import Joint
@@ -29,10 +29,6 @@ _CURVE_WORDS = {"x", "y", "z", "pi", "sin", "cos", "tan", "sqrt"}
 @dataclass(frozen=True)
 class LoopConstraint(Joint):
     """What closes loops only: it has no coordinates, and no friction, drive, spring or limits."""
-
-    nq: ClassVar[int] = 0
-    nv: ClassVar[int] = 0
-    has_axis: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)

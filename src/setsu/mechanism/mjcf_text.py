@@ -15,20 +15,11 @@ import numpy as np
 
 from setsu.errors import InputError
 from setsu.mechanism.elements import WORLD, Body, Coupling, Loop, Pose, Shape
-from setsu.mechanism.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from setsu.mechanism.joint_motion import direction
+from setsu.mechanism.joints import Fixed, Free, Joint, Revolute, Spherical
 from setsu.mechanism.record import Mechanism
 from setsu.mechanism.xml_writing import Losses, Node, numbers
-from setsu.spatial import axis_to_z_rotation, inverse_placement, quaternion_from_rotation, rotation_from_quaternion
+from setsu.spatial import inverse_placement, quaternion_from_rotation, rotation_from_quaternion
 
 __all__ = ["to_mjcf"]
 
@@ -126,7 +117,7 @@ class _Writer:
         named |= {end for x in self.m.tendons for piece in x.segments for end in (piece.body_a, piece.body_b)}
         named |= {site.body for site in self.m.sites}
         bare = not (body.mass or any(body.inertia) or body.visuals or body.collisions or body.name in named)
-        single = isinstance(body.joint, (Revolute, Prismatic, Cylindrical, Universal, Planar))
+        single = bool(body.joint.nv) and _single_axes(body.joint) is not None
         if not bare or not single or len(children) != 1 or len(others) > 1:
             return None
         return None if isinstance(children[0].joint, (Free, Spherical)) else children[0]
@@ -466,20 +457,10 @@ def _pose(pose: Pose) -> dict[str, str]:
 
 def _single_axes(joint: Joint) -> list[tuple[str, Any]] | None:
     """MuJoCo's joints for one of ours, in order: type and axis."""
-    match joint:
-        case Revolute():
-            return [("hinge", joint.axis)]
-        case Prismatic():
-            return [("slide", joint.axis)]
-        case Cylindrical():
-            return [("slide", joint.axis), ("hinge", joint.axis)]
-        case Universal():
-            return [("hinge", joint.axis), ("hinge", joint.second_axis)]
-        case Planar():
-            turn = axis_to_z_rotation(joint.axis)
-            return [("slide", turn[:, 0]), ("slide", turn[:, 1]), ("hinge", joint.axis)]
-        case _:
-            return None
+    types = {"turn": "hinge", "travel": "slide"}
+    if any(kind not in types for kind, _ in joint.motions):
+        return None
+    return [(types[kind], direction(joint, letter)) for kind, letter in joint.motions]
 
 
 def _about_zero(polynomial: tuple[float, ...], reference: float) -> list[float]:

@@ -18,8 +18,8 @@ from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.checked_table import CheckedTable
 from setsu.mechanism.elements import WORLD, Material, Pose, Shape
 from setsu.mechanism.force_elements import Fluid, FluidBox, Segment
-from setsu.mechanism.joints import JOINT_TYPES, Helical, Joint, Universal
-from setsu.mechanism.loop_constraints import LOOP_CONSTRAINT_TYPES, Distance, PointOnCurve, Rolling
+from setsu.mechanism.joints import JOINT_TYPES, Joint, own_options
+from setsu.mechanism.loop_constraints import LOOP_CONSTRAINT_TYPES
 from setsu.mechanism.record import Mechanism
 from setsu.named_numbers import symbol
 
@@ -334,17 +334,15 @@ class _Reader:
             return None
         if joint_class.has_axis:
             options["axis"] = table.numbers("axis", 3, (0.0, 0.0, 1.0))
-        if joint_class is Helical:
-            options["pitch"] = table.number("pitch", 0.0)
-        if joint_class is Universal:
-            options["second_axis"] = table.numbers("second_axis", 3, (1.0, 0.0, 0.0))
-        if joint_class is Distance:
-            options["length"] = table.number("length", 1.0)
-        if joint_class is PointOnCurve:
-            options["curve"] = table.texts("curve") or None
-        if joint_class is Rolling:
-            options["radius"], options["on_radius"] = table.number("radius", 1.0), table.number("on_radius", 0.0)
-            options["shape"] = table.text("shape", "ball")
+        for key, default in own_options(joint_class).items():
+            if isinstance(default, float):
+                options[key] = table.number(key, default)
+            elif isinstance(default, str):
+                options[key] = table.text(key, default)
+            elif isinstance(default[0], str):
+                options[key] = table.texts(key) or None
+            else:
+                options[key] = table.numbers(key, len(default), default)
         table.finish()
         if len(self._problems) > before:
             return None

@@ -30,14 +30,14 @@ from setsu.errors import InputError
 from setsu.mechanism.carried import Dropped, kept_actuators, moved_keys
 from setsu.mechanism.checks import checked_name
 from setsu.mechanism.elements import WORLD, Body, Pose
-from setsu.mechanism.joint_motion import joint_placement, joint_velocity
+from setsu.mechanism.joint_motion import direction, joint_placement, joint_velocity, transported
 from setsu.mechanism.joints import Fixed, Free, Joint, Planar, Spherical, Universal
 from setsu.mechanism.record import Mechanism
 from setsu.spatial import finite_vector, inverse_placement, quaternion_from_rotation
 
 __all__ = [
     "FreshNames", "RerootedMechanism", "body_state", "refuse_options", "reroot", "reversed_bodies", "reversed_joint",
-    "reversed_state", "transported",
+    "reversed_state",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -203,6 +203,8 @@ def reversed_joint(joint: Joint) -> Joint:
     if isinstance(joint, Spherical):
         refuse_options(joint, "reversed", allow_same=("damping", "armature"))
         return joint
+    if any(letter not in ("", "z") for _, letter in joint.motions) and not isinstance(joint, Universal):
+        raise InputError(f'joint "{joint.name}": a {type(joint).__name__} joint cannot be reversed')
     axis: Any = tuple(0.0 - entry for entry in joint.axis)
     if isinstance(joint, Universal):
         second: Any = tuple(0.0 - entry for entry in joint.second_axis)
@@ -240,7 +242,7 @@ def reversed_state(joint: Joint, q: Array, v: Array) -> tuple[Array, Array]:
     # The velocity of p seen from c, in p's axes, is minus that of c seen from p.
     linear, angular = np.split(-transported(T, joint_velocity(joint, q, v)), 2)
     if isinstance(joint, Planar):
-        plane = joint_placement(joint, (1.0, 0.0, 0.0))[:3, 3], joint_placement(joint, (0.0, 1.0, 0.0))[:3, 3]
+        plane = direction(joint, "x"), direction(joint, "y")
         axis = np.array(joint.axis)
         # Rates of travel are counted in the joint frame, not in the axes of the body.
         travel, rate = back[:3, 3], back[:3, :3] @ linear
@@ -267,12 +269,6 @@ def body_state(mechanism: Mechanism, body_name: str, q: Array, v: Array) -> tupl
         T = T @ step
         velocity = transported(inverse_placement(step), velocity) + own
     return T, velocity
-
-
-def transported(T: Array, velocity: Array) -> Array:
-    """Express a velocity [linear, angular], given in frame B at B's origin, in frame A at A's origin; T is T_AB."""
-    angular = T[:3, :3] @ velocity[3:]
-    return np.concatenate([T[:3, :3] @ velocity[:3] + np.cross(T[:3, 3], angular), angular])
 
 
 class FreshNames:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.elementary import length
-from setsu.mechanism.joints import Cylindrical, Free, Joint, Planar, Prismatic, Spherical
+from setsu.mechanism.joints import Free, Joint, Spherical
 from setsu.mechanism.record import Mechanism
 
 __all__ = ["random_configuration"]
@@ -54,13 +54,7 @@ def _random_quaternion(rng: np.random.Generator) -> NDArray[np.float64]:
 
 def _spans(joint: Joint) -> tuple[float, ...]:
     """Half width of the range of an unlimited coordinate, per coordinate."""
-    if isinstance(joint, Prismatic):
-        return (_TRAVEL_SPAN,)
-    if isinstance(joint, Cylindrical):
-        return (_TRAVEL_SPAN, _ANGLE_SPAN)
-    if isinstance(joint, Planar):
-        return (_TRAVEL_SPAN, _TRAVEL_SPAN, _ANGLE_SPAN)
-    return (_ANGLE_SPAN,) * joint.nv
+    return tuple(_TRAVEL_SPAN if travels else _ANGLE_SPAN for travels in joint.travels)
 
 
 def _interval(lower: float, upper: float, span: float) -> tuple[float, float]:

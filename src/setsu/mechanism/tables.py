@@ -23,18 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.elementary import matmul
-from setsu.mechanism.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from setsu.mechanism.joints import Fixed, Joint
 from setsu.spatial import axis_to_z_rotation, placement
 
 if TYPE_CHECKING:
@@ -65,6 +54,11 @@ class Kind(IntEnum):
     def nv(self) -> int:
         """Number of velocities."""
         return (1, 1, 1, 3, 6)[self]
+
+
+_KINDS = {
+    "turn": Kind.REVOLUTE, "travel": Kind.PRISMATIC, "screw": Kind.HELICAL, "ball": Kind.SPHERICAL, "float": Kind.FREE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -334,28 +328,23 @@ def _pushes(mechanism: Mechanism) -> Iterator[tuple[str, Floats, dict[str, Any]]
 
 def _primitives(joint: Joint) -> list[tuple[Kind, Floats, float]]:
     """Primitive joints in a row: kind, rotation from the link's axes to the body's, pitch."""
-    turn = axis_to_z_rotation(joint.axis)
-    match joint:
-        case Revolute():
-            return [(Kind.REVOLUTE, turn, 0.0)]
-        case Prismatic():
-            return [(Kind.PRISMATIC, turn, 0.0)]
-        case Helical():
-            return [(Kind.HELICAL, turn, joint.pitch)]
-        case Cylindrical():
-            return [(Kind.PRISMATIC, turn, 0.0), (Kind.REVOLUTE, turn, 0.0)]
-        case Universal():
-            return [(Kind.REVOLUTE, turn, 0.0), (Kind.REVOLUTE, axis_to_z_rotation(joint.second_axis), 0.0)]
-        case Planar():
-            along_x = matmul(turn, axis_to_z_rotation((1.0, 0.0, 0.0)))
-            along_y = matmul(turn, axis_to_z_rotation((0.0, 1.0, 0.0)))
-            return [(Kind.PRISMATIC, along_x, 0.0), (Kind.PRISMATIC, along_y, 0.0), (Kind.REVOLUTE, turn, 0.0)]
-        case Spherical():
-            return [(Kind.SPHERICAL, np.eye(3), 0.0)]
-        case Free():
-            return [(Kind.FREE, np.eye(3), 0.0)]
+    turn, pitch = axis_to_z_rotation(joint.axis), getattr(joint, "pitch", 0.0)
+    return [(_KINDS[kind], _axes(joint, letter, turn), pitch) for kind, letter in joint.motions]
+
+
+def _axes(joint: Joint, letter: str, turn: Floats) -> Floats:
+    """Rotation to the body's axes from those of a link whose z axis is a direction of the joint."""
+    match letter:
+        case "z":
+            return turn
+        case "x":
+            return matmul(turn, axis_to_z_rotation((1.0, 0.0, 0.0)))
+        case "y":
+            return matmul(turn, axis_to_z_rotation((0.0, 1.0, 0.0)))
+        case "second":
+            return axis_to_z_rotation(joint.second_axis)  # type: ignore[attr-defined]
         case _:
-            raise TypeError(f"no primitive joints for {type(joint).__name__}")
+            return np.eye(3)
 
 
 def _clean(rotation: Floats) -> Floats:

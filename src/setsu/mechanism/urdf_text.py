@@ -7,18 +7,8 @@ from typing import Any
 
 from setsu.errors import InputError
 from setsu.mechanism.elements import WORLD, Body, Coupling, Loop, Pose, Shape
-from setsu.mechanism.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from setsu.mechanism.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute, own_options
+from setsu.mechanism.loop_constraints import LoopConstraint
 from setsu.mechanism.record import Mechanism
 from setsu.mechanism.xml_writing import Losses, Node, numbers, roll_pitch_yaw
 
@@ -31,16 +21,7 @@ _TYPES: dict[type[Joint], str] = {
     Free: "floating",
     Planar: "planar",
 }
-_LOOP_TYPES: dict[type[Joint], str] = {
-    Revolute: "revolute",
-    Prismatic: "prismatic",
-    Helical: "helical",
-    Cylindrical: "cylindrical",
-    Universal: "universal",
-    Spherical: "spherical",
-    Planar: "planar",
-    Fixed: "fixed",
-}
+_TAGS = {"second_axis": "axis2"}
 _USUAL_GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -177,18 +158,17 @@ def _follower(coupling: Coupling, taken: dict[str, Any]) -> str | None:
 
 def _loop(robot: Node, loop: Loop, losses: Losses) -> None:
     joint: Any = loop.joint
-    if type(joint) not in _LOOP_TYPES:
+    if isinstance(joint, LoopConstraint):
         losses.add(f'loop "{loop.name}": URDF+ has no {type(joint).__name__} that closes loops')
         return
-    node = robot.add("loop", name=loop.name, type=_LOOP_TYPES[type(joint)])
+    node = robot.add("loop", name=loop.name, type=joint.file_names[0])
     _origin(node.add("predecessor", link=loop.body_a), loop.pose_a)
     _origin(node.add("successor", link=loop.body_b), loop.pose_b)
     if joint.has_axis:
         node.add("axis", xyz=numbers(joint.axis))
-    if isinstance(joint, Universal):
-        node.add("axis2", xyz=numbers(joint.second_axis))
-    if isinstance(joint, Helical):
-        node.add("pitch", value=numbers(joint.pitch))
+    for key in own_options(type(joint)):
+        value = getattr(joint, key)
+        node.add(_TAGS.get(key, key), **{"value" if isinstance(value, float) else "xyz": numbers(value)})
     if any(any(getattr(joint, key)) for key in ("damping", "coulomb", "armature", "stiffness", "bearing_friction")):
         losses.add(f'friction, drive or spring of loop "{loop.name}"')
 

@@ -19,7 +19,6 @@ Cost: one closing per point. Refuses mechanisms whose loops cannot be closed (`c
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,17 +31,7 @@ from setsu.dynamics import integrate
 from setsu.errors import InputError
 from setsu.kernels.interpreter import run
 from setsu.kernels.loop_closures import loop_kinematics
-from setsu.mechanism import (
-    Cylindrical,
-    Fixed,
-    Joint,
-    Mechanism,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+from setsu.mechanism import Joint, LoopConstraint, Mechanism
 from setsu.mechanism.tables import Kind
 from setsu.minimum_parameters.coordinates import LinearClosure, no_closure, whole_angles
 from setsu.minimum_parameters.energy_rows import symbolic_setting
@@ -52,10 +41,11 @@ from setsu.symbolic.exact_numbers import ExactRing, Value
 from setsu.symbolic.trigonometric_polynomials import TooManyTermsError
 
 __all__ = [
-    "RESIDUALS",
     "branch_points",
     "free_velocities",
+    "has_residuals",
     "independent_velocities",
+    "joint_residuals",
     "linear_closure",
     "loop_residuals",
     "reference_configuration",
@@ -312,11 +302,24 @@ def loop_residuals(mechanism: Mechanism, ring: ExactRing, constants: dict, q: li
     for k, loop in enumerate(mechanism.loops):
         T = placed[16 * k : 16 * (k + 1)]
         R, p = [*T[0:3], *T[4:7], *T[8:11]], [T[3], T[7], T[11]]
-        make = RESIDUALS.get(type(loop.joint))
-        if make is None:
+        if not has_residuals(loop.joint):
             return None
-        result.append(make(loop.joint, ring, R, p))
+        result.append(joint_residuals(loop.joint, ring, R, p))
     return result
+
+
+def has_residuals(joint: Joint) -> bool:
+    """Whether what a joint holds has a form in sines and cosines: a screw's travel has none."""
+    return not isinstance(joint, LoopConstraint) and all(kind != "screw" for kind, _ in joint.motions)
+
+
+def joint_residuals(joint: Joint, ring: ExactRing, R: list[Value], p: list[Value]) -> list[Value]:
+    """Return what a joint holds of a rotation R (9 entries) and a travel p."""
+    travel, turn = joint.holds
+    across = dict(zip("xyz", _frame(joint, ring), strict=True)) if joint.has_axis else {}
+    held = p if travel == "xyz" else [_dot(across[letter], p) for letter in travel]
+    held = [*held, *(_no_turn(R) if turn == "xyz" else _axis_kept(joint, ring, R) if turn else [])]
+    return [*held, *_cross_kept(joint, ring, R)] if joint.has_cross else held
 
 
 def _frame(joint: Joint, ring: ExactRing) -> list[list[Value]]:
@@ -342,24 +345,7 @@ def _no_turn(R: list[Value]) -> list[Value]:
     return [entry + -1.0 if k % 4 == 0 else entry for k, entry in enumerate(R)]
 
 
-def _along_axis(joint: Joint, ring: ExactRing, p: list[Value]) -> list[Value]:
-    x, y, _ = _frame(joint, ring)
-    return [_dot(x, p), _dot(y, p)]
-
-
 def _cross_kept(joint: Joint, ring: ExactRing, R: list[Value]) -> list[Value]:
-    assert isinstance(joint, Universal)
     first = [ring.number(rational(float(entry))) for entry in joint.axis]
-    second = [ring.number(rational(float(entry))) for entry in joint.second_axis]
+    second = [ring.number(rational(float(entry))) for entry in joint.second_axis]  # type: ignore[attr-defined]
     return [_dot(first, _rotate(R, second)) + -1 * _dot(first, second)]
-
-
-RESIDUALS: dict[type[Joint], Callable[[Joint, ExactRing, list[Value], list[Value]], list[Value]]] = {
-    Revolute: lambda joint, ring, R, p: [*p, *_axis_kept(joint, ring, R)],
-    Prismatic: lambda joint, ring, R, p: [*_along_axis(joint, ring, p), *_no_turn(R)],
-    Cylindrical: lambda joint, ring, R, p: [*_along_axis(joint, ring, p), *_axis_kept(joint, ring, R)],
-    Spherical: lambda joint, ring, R, p: p,
-    Fixed: lambda joint, ring, R, p: [*p, *_no_turn(R)],
-    Planar: lambda joint, ring, R, p: [_dot(_frame(joint, ring)[2], p), *_axis_kept(joint, ring, R)],
-    Universal: lambda joint, ring, R, p: [*p, *_cross_kept(joint, ring, R)],
-}

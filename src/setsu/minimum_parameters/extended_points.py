@@ -32,7 +32,7 @@ from setsu.kernels.interpreter import run
 from setsu.kernels.loop_closures import loop_kinematics
 from setsu.mechanism import Mechanism
 from setsu.mechanism.tables import Kind
-from setsu.minimum_parameters.assembly_branch import RESIDUALS, free_velocities
+from setsu.minimum_parameters.assembly_branch import free_velocities, has_residuals, joint_residuals
 from setsu.minimum_parameters.energy_rows import energies
 from setsu.minimum_parameters.exact_geometry import exact_constants, rational
 from setsu.symbolic.exact_numbers import Value
@@ -65,7 +65,7 @@ class ExtendedSampler:
     """
 
     def __init__(self, mechanism: Mechanism, reference: Floats) -> None:
-        unknown = sorted({type(loop.joint).__name__ for loop in mechanism.loops if type(loop.joint) not in RESIDUALS})
+        unknown = sorted({type(loop.joint).__name__ for loop in mechanism.loops if not has_residuals(loop.joint)})
         if unknown:
             raise UnsolvedPointError(f"loops closed by {', '.join(unknown)} joints have no equations in exact form")
         self.mechanism, self.ring = mechanism, ExtendedReals()
@@ -137,13 +137,12 @@ class ExtendedSampler:
             T = out["placement"][16 * k : 16 * (k + 1)]
             J = [out["loop_J"][(6 * k + r) * m.nv : (6 * k + r + 1) * m.nv] for r in range(6)]
             R, p = [*T[0:3], *T[4:7], *T[8:11]], [T[3] * unit, T[7] * unit, T[11] * unit]
-            make = RESIDUALS[type(loop.joint)]
-            base = make(loop.joint, ring, R, p)
+            base = joint_residuals(loop.joint, ring, R, p)
             columns = []
             for d in range(m.nv):
                 turn = [J[r][d] for r in (3, 4, 5)]
                 moved = [a + J[r][d] * unit for r, a in enumerate(p)]
-                columns.append(make(loop.joint, ring, _turned(R, turn), moved))
+                columns.append(joint_residuals(loop.joint, ring, _turned(R, turn), moved))
             h += [ring.raw(entry) for entry in base]
             H += [[ring.raw(columns[d][i]) - ring.raw(entry) for d in range(m.nv)] for i, entry in enumerate(base)]
         for factors, offset in self._couplings:

@@ -30,7 +30,7 @@ from typing import Any
 
 from setsu.errors import InputError, ModelFileError, SetsuError
 from setsu.mechanism.additions import add_coupling, add_loop
-from setsu.mechanism.joints import Fixed, Helical, Spherical, Universal
+from setsu.mechanism.joints import own_options
 from setsu.mechanism.record import Mechanism
 from setsu.model_files.urdf_loops import LOOP_JOINTS
 from setsu.spatial import placement
@@ -147,17 +147,14 @@ def _with_loop(m: Mechanism, entry: dict[str, Any]) -> Mechanism:
     options: dict[str, Any] = {}
     if kind.has_axis:
         options["axis"] = entry.get("axis", (0.0, 0.0, 1.0))
-    if kind is Universal:
-        options["second_axis"] = entry.get("second_axis", (1.0, 0.0, 0.0))
-    if kind is Helical:
-        options["pitch"] = entry["pitch"]
+    for key, default in own_options(kind).items():
+        options[key] = entry[key] if isinstance(default, float) else entry.get(key, default)
     place_a, place_b = (
         placement(entry.get(f"translation_{end}", (0.0, 0.0, 0.0)), rpy=entry.get(f"rpy_{end}", (0.0, 0.0, 0.0)))
         for end in "ab"
     )
     frame_a, frame_b = (_frame(m, str(entry[f"frame_{end}"])) for end in "ab")
-    joint = kind(**options) if kind not in (Fixed, Spherical) else kind()
-    return add_loop(m, str(entry["name"]), frame_a, frame_b, joint, place_a, place_b)
+    return add_loop(m, str(entry["name"]), frame_a, frame_b, kind(**options), place_a, place_b)
 
 
 def _frame(m: Mechanism, name: str) -> str:

@@ -15,18 +15,7 @@ from numpy.typing import NDArray
 
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism.builder import MechanismBuilder
-from setsu.mechanism.joints import (
-    Cylindrical,
-    Fixed,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-    unit_axis,
-)
+from setsu.mechanism.joints import JOINT_TYPES, Fixed, Free, Joint, own_options, unit_axis
 from setsu.model_files.fields import name_of, number, only_child, shorten, vector
 from setsu.model_files.reading import Reading, read_origin
 from setsu.model_files.urdf_joints import UrdfJoint
@@ -34,20 +23,8 @@ from setsu.model_files.xml_tree import Element
 
 __all__ = ["LOOP_JOINTS", "Closures", "add_closures", "aligned", "read_closures", "refuse_unknown_topology"]
 
-LOOP_JOINTS: dict[str, type[Joint]] = {
-    "revolute": Revolute,
-    "continuous": Revolute,
-    "prismatic": Prismatic,
-    "helical": Helical,
-    "screw": Helical,
-    "cylindrical": Cylindrical,
-    "universal": Universal,
-    "spherical": Spherical,
-    "ball": Spherical,
-    "planar": Planar,
-    "fixed": Fixed,
-    "weld": Fixed,
-}
+LOOP_JOINTS = {name: kind for kind in JOINT_TYPES.values() if kind is not Free for name in kind.file_names}
+_TAGS = {"second_axis": "axis2"}
 # Children by which an element ties links together.
 _ENDS = {"parent", "child", "predecessor", "successor", "link1", "link2", "body1", "body2", "frame_a", "frame_b"}
 
@@ -140,16 +117,15 @@ def _read_loop(element: Element, reading: Reading) -> _Loop | None:
         for part in (part_a, part_b)
     ]
     options: dict[str, Any] = {"axis": _axis(element, "axis", reading)}
-    if kind is Universal:
-        options["second_axis"] = _axis(element, "axis2", reading)
-    if kind is Helical:
-        options["pitch"] = _pitch(element, reading)
+    for key, default in own_options(kind).items() if kind is not None else ():
+        tag = _TAGS.get(key, key)
+        options[key] = _number(element, tag, reading) if isinstance(default, float) else _axis(element, tag, reading)
     return _loop(name, element.line, (a, b), (placements[0], placements[1]), kind, options, reading)
 
 
-def _pitch(element: Element, reading: Reading) -> float:
-    pitch = only_child(element, "pitch", reading.problems, required=True)
-    return 0.0 if pitch is None else number(pitch, "value", reading.problems)
+def _number(element: Element, tag: str, reading: Reading) -> float:
+    part = only_child(element, tag, reading.problems, required=True)
+    return 0.0 if part is None else number(part, "value", reading.problems)
 
 
 def _read_constraint(element: Element, reading: Reading) -> _Loop | None:
@@ -160,15 +136,15 @@ def _read_constraint(element: Element, reading: Reading) -> _Loop | None:
     T_a, T_b = (read_origin(origin, reading) for origin in origins)
     axis_a, axis_b = (_axis(element, f"{end}_axis", reading) for end in ("parent", "child"))
     options: dict[str, Any] = {"axis": axis_a}
-    if kind is Universal:
+    own = {} if kind is None else own_options(kind)
+    if "second_axis" in own:
         options["second_axis"] = axis_b
     elif kind is not None and kind.has_axis:
         try:
             T_b = T_b @ aligned(axis_a, axis_b)
         except InputError as error:
             reading.problems.add(element.line, f'constraint "{name}": {error}')
-    if kind is Helical:
-        options["pitch"] = _pitch(element, reading)
+    options |= {key: _number(element, key, reading) for key, default in own.items() if isinstance(default, float)}
     return _loop(name, element.line, (a, b), (T_a, T_b), kind, options, reading)
 
 

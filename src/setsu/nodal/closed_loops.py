@@ -19,20 +19,8 @@ from numpy.typing import NDArray
 
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
-from setsu.mechanism import (
-    Cylindrical,
-    Fixed,
-    Helical,
-    Joint,
-    LoopConstraint,
-    Mechanism,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
-from setsu.spatial import axis_to_z_rotation
+from setsu.mechanism import Joint, LoopConstraint, Mechanism
+from setsu.mechanism.joint_motion import direction
 
 __all__ = ["share_among_actuators"]
 
@@ -108,24 +96,15 @@ def _held(joint: Joint, R: Floats) -> Floats:
 
 def _free(joint: Joint, R: Floats) -> list[Floats]:
     """Motions (linear, angular) a loop joint allows, in the axes of its first half, (6,) or (T, 6) each."""
-    none = np.zeros(3)
-    if isinstance(joint, Fixed):
-        return []
-    if isinstance(joint, Universal):
-        second = R @ np.array(joint.second_axis)
-        return [np.concatenate([none, joint.axis]), np.concatenate([np.zeros_like(second), second], axis=-1)]
-    if isinstance(joint, Spherical):
-        return [np.concatenate([none, unit]) for unit in np.eye(3)]
-    slide, turn = np.concatenate([joint.axis, none]), np.concatenate([none, joint.axis])
-    if isinstance(joint, Revolute):
-        return [turn]
-    if isinstance(joint, Prismatic):
-        return [slide]
-    if isinstance(joint, Helical):
-        return [joint.pitch * slide + turn]
-    if isinstance(joint, Cylindrical):
-        return [slide, turn]
-    if isinstance(joint, Planar):
-        first, second, _ = axis_to_z_rotation(joint.axis).T
-        return [np.concatenate([first, none]), np.concatenate([second, none]), turn]
-    raise InputError(f'nodal_inverse_dynamics: loop joint "{joint.name}": a {type(joint).__name__} closes no loop')
+    none, pitch, found = np.zeros(3), getattr(joint, "pitch", 0.0), []
+    for kind, letter in joint.motions:
+        if kind == "ball":
+            found += [np.concatenate([none, unit]) for unit in np.eye(3)]
+            continue
+        axis = direction(joint, letter)
+        if letter == "second":
+            axis = R @ axis
+        still = np.zeros_like(axis)
+        travel = {"turn": still, "travel": axis, "screw": pitch * axis}[kind]
+        found.append(np.concatenate([travel, still if kind == "travel" else axis], axis=-1))
+    return found

@@ -1,5 +1,7 @@
 """Surgery changes what it says and nothing else: bodies that stay keep pose, velocity and mass."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from unit.mechanism.kinematics_by_hand import center_of_mass, kinetic_energy, poses_and_velocities
@@ -230,3 +232,14 @@ def test_the_argument_is_left_as_it_was():
     merge(m, m, parent="a2", prefix="x_")
     with_payload(m, "a1", 1.0)
     assert Mechanism(*m.content).digest == before  # type: ignore[arg-type]
+
+
+def test_replace_takes_placements_as_the_builder_does():
+    m = four_bar()
+    T = placement((0.1, 0.2, 0.3), rpy=(0.1, 0.2, 0.3))
+    body = dataclasses.replace(m.bodies[0], pose=T)
+    np.testing.assert_allclose(body.pose.matrix, T, atol=1e-15)
+    assert dataclasses.replace(m.bodies[0], pose=m.bodies[0].pose) == m.bodies[0]
+    assert dataclasses.replace(m.loops[0], pose_b=m.loops[0].pose_b.matrix) == m.loops[0]
+    with pytest.raises(InputError, match=r'body "\w+" pose: expected a 4x4 placement, got an array of shape \(3, 3\)'):
+        dataclasses.replace(m.bodies[0], pose=np.eye(3))
