@@ -44,7 +44,7 @@ def test_spring_forces_are_the_slope_of_their_energy_and_dampers_only_take(seed:
     assert np.sum(damped) <= rounding([damped], c=damped.size)
 
 
-@pytest.mark.parametrize("floating_base", [False, True])
+@pytest.mark.parametrize("floating_base", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_dynamics_with_springs_equal_dynamics_with_their_wrenches_given(floating_base: bool) -> None:
     """Springs inside a kernel = the same mechanism without springs under external wrenches; generic and compiled."""
     m = sprung_tree(7, floating_base)

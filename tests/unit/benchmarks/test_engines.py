@@ -21,7 +21,11 @@ def states_of(urdf: Path, subject: Subject) -> States:
 
 
 @pytest.mark.parametrize("peer", ["Pinocchio", "MuJoCo"])
-@pytest.mark.parametrize("subject", [robot("two_link"), robot("anymal"), tree(7)], ids=lambda subject: subject.name)
+@pytest.mark.parametrize(
+    "subject",
+    [robot("two_link"), pytest.param(robot("anymal"), marks=pytest.mark.nightly), tree(7)],
+    ids=lambda subject: subject.name,
+)
 def test_peers_agree_with_us(peer: str, subject: Subject, tmp_path: Path) -> None:
     urdf = tmp_path / "robot.urdf"
     urdf.write_text(subject.urdf)
