@@ -27,13 +27,13 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.constraints.contact_rows import ContactRows
 from setsu.constraints.coupling_rows import CouplingRows
-from setsu.constraints.loop_joints import LoopTables, loop_tables
+from setsu.constraints.loop_joints import LoopTables, chain_of, loop_tables
 from setsu.constraints.loop_motion import LoopMotion, LoopPoses, loop_coordinates, loop_motion, loop_poses
 from setsu.constraints.stacked import Floats, cross, length_of, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
-from setsu.mechanism import Cylindrical, Free, Mechanism, Planar, Prismatic
+from setsu.mechanism import Mechanism
 
 __all__ = ["ConstraintRows", "ConstraintSystem", "ForceGeometry", "Linearisation", "constraint_system"]
 
@@ -102,6 +102,9 @@ class ConstraintSystem:
         self._involved = sorted(int(body) for body in involved)
         self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
         self._place_of[self._involved] = np.arange(len(self._involved))
+        self._moves = np.zeros((len(self._involved) + 1, 1, mechanism.nv))  # whether a velocity moves a body
+        for place, body in enumerate(self._involved):
+            self._moves[place, 0, chain_of(mechanism, body)] = 1.0
         self._row_and_free_loop = np.concatenate([self.loops.row_loop, self.loops.free_loop])
         # Which body each loop and contact acts on, as matrices of ones: sums over them are products.
         self._onto_a = _incidence(self.loops.body_a, mechanism.n_bodies)
@@ -127,9 +130,8 @@ class ConstraintSystem:
 
     def jacobian_and_error(self, q: Floats) -> tuple[Floats, Floats]:
         """Return G (..., n, nv) and the position error (..., n): what a projection needs, without velocities."""
-        poses = self._poses(q)
+        poses, J = self._poses_and_jacobians(q)
         ends = loop_poses(self.loops, poses)
-        J = self._body_jacobians(q)
         parts = [self._loop_jacobian(ends, self.loop_row_wrenches(ends), self.loops.row_loop, J)]
         if self.mechanism.couplings:
             parts.append(self._coupling_jacobian(q))
@@ -162,12 +164,11 @@ class ConstraintSystem:
     def linearise(self, q: Floats, v: Floats) -> Linearisation:
         """Return all there is to know at checked states q (..., nq), v (..., nv) of the same leading axes."""
         m, t, k = self.mechanism, self.loops, self.n_loop_rows
-        poses = self._poses(q)
+        poses, J = self._poses_and_jacobians(q)
         velocities = _with_world(native_function(m, "body_velocities").fast(q, v))
         accelerations = _with_world(native_function(m, "body_accelerations").fast(q, v, np.zeros(m.nv)))
         ends = loop_poses(t, poses)
         motion = loop_motion(t, ends, velocities, accelerations)
-        J = self._body_jacobians(q)
         wrench = ends.in_world(np.concatenate([ends.wrench, ends.free], axis=-2), self._row_and_free_loop)
         G_loop = self._loop_jacobian(ends, wrench, self._row_and_free_loop, J)  # (1)
         contact = self.contact_rows.motion(poses, velocities, accelerations, self._of_contact_bodies(J))
@@ -238,13 +239,19 @@ class ConstraintSystem:
         poses = native_function(self.mechanism, "body_poses").fast(q)
         return np.concatenate([poses, np.broadcast_to(np.eye(4), (*poses.shape[:-3], 1, 4, 4))], axis=-3)
 
-    def _body_jacobians(self, q: Floats) -> Floats:
-        """Jacobians of the origins of all bodies that take part, (..., bodies + 1, 6, nv); the world's is zero."""
-        m, origin = self.mechanism, np.zeros(3)
-        J = np.zeros((*q.shape[:-1], len(self._involved) + 1, 6, m.nv))
-        for place, body in enumerate(self._involved):
-            J[..., place, :, :] = native_function(m, "frame_jacobian", target=body).fast(q, origin)
-        return J
+    def _poses_and_jacobians(self, q: Floats) -> tuple[Floats, Floats]:
+        """Poses as above, and Jacobians of the origins of all bodies that take part, (..., bodies + 1, 6, nv).
+
+        From the directions (l, a, o) of every velocity (world_state.py): J = [l + a x (x - o); a] where it moves the
+        body. The world's, the last one, is zero.
+        """
+        poses, directions = native_function(self.mechanism, "world_places").fast(q)
+        poses = np.concatenate([poses, np.broadcast_to(np.eye(4), (*poses.shape[:-3], 1, 4, 4))], axis=-3)
+        linear, a, o = (directions[..., None, k : k + 3, :] for k in (0, 3, 6))
+        x, y, z = np.moveaxis(poses[..., :3, 3][..., [*self._involved, -1], :, None] - o, -2, 0)
+        a_x, a_y, a_z = np.moveaxis(a, -2, 0)
+        turning = np.stack([a_y * z - a_z * y, a_z * x - a_x * z, a_x * y - a_y * x], axis=-2)
+        return poses, np.concatenate([linear + turning, np.broadcast_to(a, turning.shape)], axis=-2) * self._moves
 
     def _loop_jacobian(self, ends: LoopPoses, wrench: Floats, loops: Ints, J: Floats) -> Floats:
         """Rows w_bᵀ J_b - w_aᵀ J_a for wrenches (..., k, 6) at the joints of `loops` (k,)."""
@@ -313,9 +320,8 @@ def _characteristic_length(m: Mechanism, loops: LoopTables) -> float:
 def _travels(m: Mechanism) -> NDArray[np.bool_]:
     """Which velocities are travel (m/s), (nv,)."""
     travels = np.zeros(m.nv, dtype=bool)
-    counts = {Prismatic: 1, Cylindrical: 1, Planar: 2, Free: 3}
     for body, where in zip(m.moving, m.v_slices, strict=True):
-        travels[where.start : where.start + counts.get(type(body.joint), 0)] = True
+        travels[where] = body.joint.travels
     return travels
 
 
