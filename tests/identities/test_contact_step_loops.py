@@ -88,6 +88,53 @@ def test_drives_and_dampers_in_a_loop_joint() -> None:
     assert_derivatives(m, q, v, tau, E, 0, 1e-6)
 
 
+AXES = {"damping": 0.2, "stiffness": 3.0, "spring_rest": 0.3, "armature": 0.05}
+JOINTS = {
+    "fixed": setsu.Fixed(),
+    "revolute": setsu.Revolute((0, 0, 1), **AXES),
+    "prismatic": setsu.Prismatic((1, 0, 0), **AXES),
+    "helical": setsu.Helical((0, 0, 1), pitch=0.1, **AXES),
+    "cylindrical": setsu.Cylindrical((0, 0, 1), **AXES),
+    "planar": setsu.Planar((0, 0, 1), **AXES),
+    "universal": setsu.Universal((0, 0, 1), **AXES),
+    "spherical": setsu.Spherical(damping=0.2, armature=0.05),
+}
+
+
+def hanging(joint: setsu.Joint) -> setsu.Mechanism:
+    """A body that hangs on a swinging one by a joint that closes a loop."""
+    b = setsu.MechanismBuilder("hanging")
+    inertia = np.diag([0.01, 0.02, 0.03])
+    b.add_body("first", joint=setsu.Spherical(name="hang"), mass=1.0, center_of_mass=(0.3, 0, 0), inertia=inertia)
+    b.add_body("second", joint=setsu.Free(), mass=2.0, center_of_mass=(0.1, 0.05, 0), inertia=2.0 * inertia)
+    b.add_loop("link", "first", "second", joint, setsu.placement((0.6, 0, 0)), setsu.placement((0.0, 0.2, 0.1)))
+    return b.build()
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_each_joint_type_closes_a_loop(kind: str) -> None:
+    """With springs, dampers and drives along its free axes."""
+    m = hanging(JOINTS[kind])
+    rng = np.random.default_rng(3)
+    q = setsu.close_loops(m, setsu.integrate(m, m.neutral(), 0.4 * rng.standard_normal(m.nv), 1.0))
+    v, tau = setsu.consistent_velocity(m, q, rng.standard_normal(m.nv)), rng.standard_normal(m.nv)
+    assert_derivatives(m, q, v, tau, E, 0, 1e-6)
+
+
+def test_a_coupling_by_a_polynomial() -> None:
+    b = setsu.MechanismBuilder("cam")
+    for k in range(2):
+        b.add_body(
+            f"link{k}", joint=setsu.Revolute((0, 1, 0), name=f"j{k}"), mass=1.0, center_of_mass=(0.15, 0, 0),
+            inertia=np.diag([0.001, 0.01, 0.01]),
+        )  # fmt: skip
+    b.add_coupling("cam", {"j1": 1.0}, argument={"j0": 1.0}, polynomial=(0.1, 0.5, 0.3, -0.2))
+    m = b.build()
+    q = setsu.close_loops(m, [0.6, 0.4])
+    v, tau = setsu.consistent_velocity(m, q, [1.0, 0.3]), np.array([0.5, 0.2])
+    assert_derivatives(m, q, v, tau, E, 0, 1e-6)
+
+
 def test_couplings() -> None:
     b = setsu.MechanismBuilder("geared arm")
     for k in range(3):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from setsu.constraints.compiled_inverse import invert
 from setsu.constraints.compiled_vectors import back_product, cross, dot, minus, plus, product, turned, turned_back
+from setsu.constraints.row_changes import change_by_a, change_by_b, relative_motion
 from setsu.native.control_flow import inline, jit, run_bound
 from setsu.native.lanes import LANES, gather, load, load_at, spread, store, store_at
 
@@ -76,17 +77,6 @@ def _column(array, d, nv):
         (gather(array, d), gather(array, nv + d), gather(array, 2 * nv + d)),
         (gather(array, 3 * nv + d), gather(array, 4 * nv + d), gather(array, 5 * nv + d)),
     )
-
-
-@inline
-def _cross_motion(a, b):
-    """Motion a x b; both (linear, angular)."""
-    return plus(cross(a[1], b[0]), cross(a[0], b[1])), cross(a[1], b[1])
-
-
-@inline
-def _sum(a, b):
-    return plus(a[0], b[0]), plus(a[1], b[1])
 
 
 @inline
@@ -261,11 +251,7 @@ def _loop_changes(t, c, w, loop):
     about = plus(moment, cross(pin, force))
     V_a, V_b = _motion(w.V, a, c.nothing), _motion(w.V, b, c.nothing)
     A_a, A_b = _motion(w.A, a, c.falling), _motion(w.A, b, c.falling)
-    omega = minus(V_b[1], V_a[1])
-    u = plus(minus(V_b[0], V_a[0]), cross(omega, pin))
-    carried = _cross_motion(V_a, V_b)
-    gamma = (minus(minus(A_b[0], A_a[0]), carried[0]), minus(minus(A_b[1], A_a[1]), carried[1]))
-    g = plus(plus(gamma[0], cross(gamma[1], pin)), cross(omega, u))
+    omega, u, gamma, g = relative_motion(V_a, V_b, A_a, A_b, pin)
 
     for p in range(t.path_start[loop], t.path_start[loop + 1]):
         e = t.path_velocity[p]
@@ -274,42 +260,14 @@ def _loop_changes(t, c, w, loop):
             _column(w.by_q_twice, e, nv), _column(w.by_v, e, nv),
         )  # fmt: skip
         if t.path_sign[p] > 0.0:
-            dV = _sum(_cross_motion(S, V_b), X)
-            dA = _sum(_sum(_cross_motion(S, A_b), _cross_motion(X, V_b)), Y)
-            dp = plus(S[0], cross(S[1], pin))
-            past = _cross_motion(V_a, dV)
-            dgamma = (minus(dA[0], past[0]), minus(dA[1], past[1]))
-            du = plus(plus(dV[0], cross(dV[1], pin)), cross(omega, dp))
-            linear = plus(plus(dgamma[0], cross(dgamma[1], pin)), cross(gamma[1], dp))
-            linear = plus(linear, plus(cross(dV[1], u), cross(omega, du)))
-            angular = dgamma[1]
+            linear, angular, faster, turning = change_by_b(S, X, Y, Z, V_a, V_b, A_b, pin, omega, u, gamma)
             _store3(w.moved, e, 0, (zero, zero, zero))
-            _store3(w.moved, e, 3, cross(dp, force))
-            # Along the velocities.
-            dA = _sum(_cross_motion(S, V_b), Z)
-            past = _cross_motion(V_a, S)
-            rate = (minus(dA[0], past[0]), minus(dA[1], past[1]))
-            du = plus(S[0], cross(S[1], pin))
-            faster = plus(plus(rate[0], cross(rate[1], pin)), plus(cross(S[1], u), cross(omega, du)))
-            turning = rate[1]
+            _store3(w.moved, e, 3, cross(plus(S[0], cross(S[1], pin)), force))
         else:
-            dV = _sum(_cross_motion(S, V_a), X)
-            dA = _sum(_sum(_cross_motion(S, A_a), _cross_motion(X, V_a)), Y)
-            past = _cross_motion(dV, V_b)
-            dgamma = (plus(dA[0], past[0]), plus(dA[1], past[1]))
-            du = plus(dV[0], cross(dV[1], pin))
-            linear = plus(plus(dgamma[0], cross(dgamma[1], pin)), plus(cross(dV[1], u), cross(omega, du)))
-            # The rows turn with body a.
-            linear, angular = minus(cross(g, S[1]), linear), minus(cross(gamma[1], S[1]), dgamma[1])
+            linear, angular, faster, turning = change_by_a(S, X, Y, Z, V_a, V_b, A_a, pin, omega, u, gamma, g)
             swung = cross(S[1], force)
             _store3(w.moved, e, 0, swung)
             _store3(w.moved, e, 3, plus(cross(S[1], moment), cross(pin, swung)))
-            dA = _sum(_cross_motion(S, V_a), Z)
-            past = _cross_motion(S, V_b)
-            rate = (plus(dA[0], past[0]), plus(dA[1], past[1]))
-            du = plus(S[0], cross(S[1], pin))
-            faster = plus(plus(rate[0], cross(rate[1], pin)), plus(cross(S[1], u), cross(omega, du)))
-            faster, turning = minus((zero, zero, zero), faster), minus((zero, zero, zero), rate[1])
         for row in range(t.row_start[loop], t.row_start[loop + 1]):
             k = t.place[row]
             if k >= 0:

@@ -24,7 +24,15 @@ from setsu.constraints.compiled_vectors import (
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
 from setsu.native.control_flow import inline, run_bound
 
-__all__ = ["BAD_STATE", "fill_errors", "fill_positions", "fill_positions_and_mass", "fill_rates", "fill_rows"]
+__all__ = [
+    "BAD_STATE",
+    "coupling_polynomial",
+    "fill_errors",
+    "fill_positions",
+    "fill_positions_and_mass",
+    "fill_rates",
+    "fill_rows",
+]
 
 BAD_STATE = 1_000_000
 """What `fill_rows` returns when the kinematics meet numbers that are not finite."""
@@ -78,12 +86,12 @@ def _coupling_errors(t, s):
             factor = t.coupling[c, d]
             if factor != 0.0:
                 total += factor * s.q[t.coordinate[d]]
-        value, _, _ = _coupling_polynomial(t, s, c)
+        value, _, _ = coupling_polynomial(t, s, c)
         s.error[row + c] = total - value
 
 
 @inline
-def _coupling_polynomial(t, s, c):
+def coupling_polynomial(t, s, c):
     """P, P' and P'' of a coupling, by Horner's rule; zeros for linear ones."""
     value, slope, curvature = 0.0, 0.0, 0.0
     n = len(t.coupling_power)
@@ -109,7 +117,7 @@ def _coupling_rates(t, s):
             rate = 0.0
             for d in range(len(s.v)):
                 rate += t.coupling_argument[c, d] * s.v[d]
-            _, _, curvature = _coupling_polynomial(t, s, c)
+            _, _, curvature = coupling_polynomial(t, s, c)
             s.gamma[row + c] = t.coupling_acceleration[c] - curvature * rate * rate
 
 
@@ -154,7 +162,7 @@ def _held_rows(t, s):
         loop_rows(t, s, loop)
     row = len(t.row_kind)
     for c in range(len(t.coupling_offset)):
-        _, slope, _ = _coupling_polynomial(t, s, c)
+        _, slope, _ = coupling_polynomial(t, s, c)
         for d in range(len(s.v)):
             s.G[row + c, d] = t.coupling[c, d] - slope * t.coupling_argument[c, d]
         s.rate[row + c], s.gamma[row + c] = t.coupling_rate[c], t.coupling_acceleration[c]

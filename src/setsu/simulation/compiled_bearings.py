@@ -77,7 +77,7 @@ def _act(s, out, body, force, moment, place, sign):
 
 
 @inline
-def _loop_wrench(t, s, x, w, loop):
+def _loop_wrench(t, s, w, loop):
     """Force and moment of body a on body b at a loop joint, world axes."""
     force, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
@@ -90,11 +90,8 @@ def _loop_wrench(t, s, x, w, loop):
             swing = s.free_gamma[j]
             for d in range(len(s.v)):
                 swing += s.free[j, d] * w.a[d]
-            size = -t.damping[j] * s.free_rate[j] - t.armature[j] * swing
+            size = w.axis_force[j] - t.damping[j] * s.free_rate[j] - t.armature[j] * swing
             size -= t.stiffness[j] * (s.free_coordinate[j] - t.spring_rest[j])
-            for i in range(len(x.dry_axis)):
-                if x.dry_axis[i] == j:
-                    size += w.dry_force[i]
             r = s.free_wrench[j]
             force = plus(force, scaled((r[0], r[1], r[2]), size))
             moment = plus(moment, scaled((r[3], r[4], r[5]), size))
@@ -109,7 +106,7 @@ def change_of_limits(t, s, x, w):
         for i in range(6):
             b.external[body, i] = 0.0
     for loop in range(len(t.body_a)):
-        force, moment = _loop_wrench(t, s, x, w, loop)
+        force, moment = _loop_wrench(t, s, w, loop)
         R, origin = body_pose(s.poses, t.body_b[loop])
         pin = plus(origin, turned(R, vector(t.origin_b, loop)))
         _act(s, b.external, t.body_b[loop], force, moment, pin, 1.0)
@@ -125,7 +122,7 @@ def change_of_limits(t, s, x, w):
         if b.factor[i] > 0.0:
             axis = vector(b.axis, i)
             if b.loop[i] >= 0:
-                force, _ = _loop_wrench(t, s, x, w, b.loop[i])
+                force, _ = _loop_wrench(t, s, w, b.loop[i])
                 R, _ = body_pose(s.poses, t.body_a[b.loop[i]])
                 A = t.rotation_a[b.loop[i]]
                 axis = turned(R, (

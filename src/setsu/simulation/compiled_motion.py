@@ -56,7 +56,7 @@ _LONGEST_PASSAGE = 100
 
 @inline
 def _guards(t, s, x, w):
-    """Forces of contacts and sticking joints, and guards of contacts, stops and joints; the smallest guard.
+    """Forces of contacts, stops and sticking joints, and guards of contacts, stops and joints; the smallest guard.
 
     Guards have no units: forces in weights, distances and velocities in lengths of the mechanism.
     """
@@ -109,10 +109,14 @@ def _guards(t, s, x, w):
         w.powers[CONTACT_FRICTION] += f[0] * v[0] + f[1] * v[1] + f[2] * v[2]
         smallest = min(smallest, w.guards[2 * c], w.guards[2 * c + 1])
     place = 2 * len(t.contact_body)
+    for j in range(len(w.axis_force)):
+        w.axis_force[j] = 0.0
     for i in range(len(x.stop_held)):
         if x.stop_held[i]:
             force = w.multiplier[stops]
             stops += 1
+            if x.stop_axis[i] >= 0:
+                w.axis_force[x.stop_axis[i]] += x.stop_sign[i] * force
             size = weight * unit / x.stop_unit[i]
             w.guards[place + i] = force / size + FORCE_ROOM * (1.0 + abs(force) / size)
         else:
@@ -125,6 +129,8 @@ def _guards(t, s, x, w):
     for i in range(len(x.dry_held)):
         w.guards[place + i] = _guard_of_joint(s, x, w, i, rest)
         rest += x.dry_held[i]
+        if x.dry_axis[i] >= 0:
+            w.axis_force[x.dry_axis[i]] += w.dry_force[i]
         smallest = min(smallest, w.guards[place + i])
     return smallest
 

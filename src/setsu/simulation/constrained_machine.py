@@ -98,7 +98,7 @@ class Records(NamedTuple):
     t: Floats  # (room,)
     normal_force: Floats  # (room, contacts)
     friction_force: Floats  # (room, contacts, 3)
-    dry_force: Floats  # (room, axes with dry friction)
+    axis_force: Floats  # (room, f) dry friction and stops along free axes of loop joints
     multiplier: Floats  # (room, loop rows)
     redundant: Floats  # (room,)
     error: Floats  # (room,) largest violation of an active row, m or rad
@@ -290,8 +290,8 @@ def _record(c, e, y, d, r, t, s, w):
         r.normal_force[row, k] = w.normal_force[k]
         for i in range(3):
             r.friction_force[row, k, i] = w.friction_force[k, i]
-    for i in range(r.dry_force.shape[1]):
-        r.dry_force[row, i] = w.dry_force[i]
+    for i in range(r.axis_force.shape[1]):
+        r.axis_force[row, i] = w.axis_force[i]
     for i in range(r.multiplier.shape[1]):
         r.multiplier[row, i] = w.multiplier[i]
     r.redundant[row], r.error[row], r.energy[row] = w.redundant[0], w.violation[0], energy(t, s, w)

@@ -271,8 +271,8 @@ class ConstrainedMotion:
         )  # fmt: skip
 
     def record_widths(self) -> tuple[int, int, int]:
-        """How many contacts, axes with dry friction and kept rows of loops there are."""
-        return len(self.contacts), len(self.friction), len(self._held_loop_rows)
+        """How many contacts, free axes of loop joints and kept rows of loops there are."""
+        return len(self.contacts), len(self.system.loops.free_loop), len(self._held_loop_rows)
 
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
@@ -288,13 +288,14 @@ class ConstrainedMotion:
         multipliers: Floats,
         normal_force: Floats,
         friction_force: Floats,
-        dry_force: Floats,
+        axis_force: Floats,
         redundant: Floats,
     ) -> tuple[Floats, Floats, Floats]:
         """Return the forces of T recorded states, world axes.
 
         q, v, a: (T, nq) and (T, nv). multipliers (T, kept loop rows).
-        normal_force (T, contacts), friction_force (T, contacts, 3). dry_force (T, axes with dry friction).
+        normal_force (T, contacts), friction_force (T, contacts, 3). axis_force (T, f): dry friction and stops along the
+        free axes of loop joints.
         redundant (T,): not zero where rows depend on each other.
         Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them as wrenches on
         the bodies at their origins (T, n_bodies, 6).
@@ -304,15 +305,13 @@ class ConstrainedMotion:
             along = self.joint_forces.along_axes(rows, a)
         else:
             rows, along = self.system.force_geometry(q), np.zeros((len(q), len(self.system.loops.free_loop)))
-        dry = self.friction.along_loop_axes(dry_force, along.shape[1])
-        along = along + dry
         contact_force = normal_force[..., None] * rows.normal + friction_force
-        active = gather_loop_wrenches(self.system, rows, self._all_rows(multipliers), along)
+        active = gather_loop_wrenches(self.system, rows, self._all_rows(multipliers), along + axis_force)
         if active.size:
             judged, n = self._judged, self.system.n_loop_rows
             choice = InternalForces(self.system, rows, q, v, a, active, contact_force)
             left_out = np.broadcast_to(~judged.kept[:n], (len(q), n))
-            choice.make_least(left_out, (redundant != 0.0) | bool((judged.live & ~judged.kept).any()), dry)
+            choice.make_least(left_out, (redundant != 0.0) | bool((judged.live & ~judged.kept).any()), axis_force)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
         loops[:, self._loop_places] = active
         return contact_force, loops, self.system.body_wrenches(rows, active, contact_force)

@@ -140,7 +140,7 @@ class ConstrainedWorld(Block):
 
     def _make_records(self, room: int) -> None:
         m = self.mechanism
-        contacts, dry, loop_rows = self.motion.record_widths()
+        contacts, axes, loop_rows = self.motion.record_widths()
         self.records = Records(
             q=np.zeros((room, m.nq)),
             v=np.zeros((room, m.nv)),
@@ -149,7 +149,7 @@ class ConstrainedWorld(Block):
             t=np.zeros(room),
             normal_force=np.zeros((room, contacts)),
             friction_force=np.zeros((room, contacts, 3)),
-            dry_force=np.zeros((room, dry)),
+            axis_force=np.zeros((room, axes)),
             multiplier=np.zeros((room, loop_rows)),
             redundant=np.zeros(room),
             error=np.zeros(room),
@@ -405,7 +405,7 @@ class ConstrainedWorld(Block):
         entries = np.hstack([kept.totals, np.full((used, 1), self.impacts)])
         return RecordedStates(
             self.motion, kept.t, kept.q, kept.v, kept.a, kept.tau, kept.normal_force, kept.friction_force,
-            kept.dry_force, kept.multiplier, kept.redundant, kept.error, kept.energy, entries,
+            kept.axis_force, kept.multiplier, kept.redundant, kept.error, kept.energy, entries,
         )  # fmt: skip
 
     def recording(self, row: int, **names: Any) -> Recording:

@@ -76,18 +76,14 @@ FIRST_RATE, RATE, BIAS, APPLIED, ROOT, RIGID, POTENTIAL_START, POTENTIAL_END = r
     DERIVATIVES, APART, WEIGH_START, WEIGH_END, ENERGY_START, ENERGY_END, SHIFTED_INERTIA, INERTIA_AT_REST, KERNELS,
 ) = range(18)  # fmt: skip
 # Entries of StepMap.numbers.
-NUMBERS = 14
-(
-    STEP, SLOWEST, CREEP_DEPTH, GIVEN, COMPLIANCE, FAR, GAIN, ABOUT, SIGMA, MISSED, ENERGY_BEFORE, ENERGY_AFTER,
-    CHANGED, RESIDUAL,
-) = range(NUMBERS)  # fmt: skip
+NUMBERS = 10
+STEP, SLOWEST, CREEP_DEPTH, GIVEN, COMPLIANCE, FAR, GAIN, ABOUT, SIGMA, MISSED = range(NUMBERS)
 # Entries of StepMap.counts: contacts listed, those closed, columns of impulses; whether the step is plain, keeps energy
-# by (7), was slowed, has contacts moved out, moves nothing; contact of a refusal; rows that are held; what to do next
-# (contact_step_derivatives.py); first column of impulses, a multiple of LANES; first and last block of
-# columns at work; contacts at a boundary.
-COUNTS = 15
+# by (7), was slowed, has contacts moved out, moves nothing; contact of a refusal; rows that are held; first column of
+# impulses, a multiple of LANES; first and last block of columns at work; contacts at a boundary.
+COUNTS = 14
 (
-    LISTED, CLOSED, IMPULSES, PLAIN, KEEPS, SLOWED, MOVED_OUT, STILL, WHICH, HELD, TASK, COLUMN, FROM, TO, BOUNDARIES,
+    LISTED, CLOSED, IMPULSES, PLAIN, KEEPS, SLOWED, MOVED_OUT, STILL, WHICH, HELD, COLUMN, FROM, TO, BOUNDARIES,
 ) = range(COUNTS)  # fmt: skip
 
 # The machine's own thresholds (contact/newton_solver.py, step.py, memory.py), by which its branches are recognised.
@@ -322,7 +318,7 @@ def make_step_map(
     kept = _bound_kernels(m, smooth, w)
     w.kernels[:] = [call.handle for call in kept]
     w.coordinate[:] = single_coordinates(m)
-    w.counts[HELD], w.counts[COLUMN], w.counts[PLAIN] = held, first, int(held > 0)
+    w.counts[HELD], w.counts[COLUMN], w.counts[PLAIN] = held, first, int(bool(m.loops or m.couplings))
     return w, kept
 
 

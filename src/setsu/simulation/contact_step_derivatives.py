@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.row_tables import row_tables
+from setsu.constraints.system import constraint_system
 from setsu.contact.free_motion import GIVEN as GIVEN_ENERGY
 from setsu.contact.free_motion import StepState
 from setsu.contact.impulses import RECOVERY_DEPTH
@@ -35,7 +37,6 @@ from setsu.simulation.contact_step import (
     APART,
     BAD_NUMBERS,
     BOUNDARIES,
-    CHANGED,
     CLOSED,
     COLUMN,
     CREEP_DEPTH,
@@ -48,11 +49,11 @@ from setsu.simulation.contact_step import (
     LISTED,
     MISSED,
     MOVED_OUT,
+    PLAIN,
     SINGULAR,
     SLOWEST,
     START,
     STEP,
-    TASK,
     V_END,
     V_START,
     WHICH,
@@ -71,7 +72,7 @@ from setsu.simulation.contact_step_laws import (
     set_load_changes,
     solve_laws,
 )
-from setsu.simulation.contact_step_loops import HeldStep
+from setsu.simulation.contact_step_loops import HeldStep, begin_held, make_held_step, set_held_end
 from setsu.simulation.contact_step_motion import begin_motion, go_through
 from setsu.simulation.contact_step_out import move_out
 from setsu.simulation.contact_step_space import subtract_products
@@ -81,9 +82,6 @@ __all__ = ["ContactStepDerivatives"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-# Tasks: all of a tree's step; or one after the other, where Python fills the rows that are held.
-ALL, BEGIN, EVALUATE, LINEARISE, FINISH = range(5)
 
 ROUNDS = 8
 # What to evaluate: the step, its columns by the impulses, all columns.
@@ -134,11 +132,13 @@ def copy_world(source: _World, target: _World, w: StepMap, motion: StepState):
 
 
 @inline
-def _begin(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepState):
+def _begin(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldStep):
     status = read_modes(w, scene, tree, problem, motion)
     if status != FINE:
         return status
     keeps_energy(w, tree, motion.weight[0], motion.elastic[0] == 1)
+    if not begin_held(w, held):
+        return BAD_NUMBERS
     status = begin_motion(w, tree)
     if status == FINE:
         begin_contacts(w, scene, problem)
@@ -146,14 +146,16 @@ def _begin(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepS
 
 
 @inline
-def _go(w: StepMap, scene: Scene, tree: Tree, problem: Problem, how):
+def _go(w: StepMap, scene: Scene, tree: Tree, problem: Problem, held: HeldStep, how):
     """The step and its laws under the impulses at hand, with the columns asked for and their factors."""
     w.counts[FROM] = 0 if how == _WHOLE else w.counts[COLUMN] // LANES
     if how == _WHOLE:
         set_load_changes(w)
-    status = go_through(w, tree, how != _VALUES)
+    status = go_through(w, tree, held, how != _VALUES)
     if status != FINE:
         return status
+    if not set_held_end(w, held):
+        return BAD_NUMBERS
     set_laws(w, scene, problem)
     if how == _VALUES:
         return FINE
@@ -161,16 +163,14 @@ def _go(w: StepMap, scene: Scene, tree: Tree, problem: Problem, how):
     return FINE if factor_laws(w) else SINGULAR
 
 
-def _is_rounding(effect: float, last: float, slow: float) -> bool:
+@inline
+def _is_rounding(effect, last, slow):
     """Whether the next correction would no longer count, going by the last two, or corrections no longer fall.
 
     slow: m/s, of the slowest sliding, by which directions change. last: at first, the same.
     """
     predicted = effect * effect / last if effect < 0.1 * last else effect
     return predicted <= _UNSEEN * slow or (effect <= 1e-9 and effect > 0.1 * last)
-
-
-is_rounding = inline(_is_rounding)
 
 
 @inline
@@ -214,7 +214,7 @@ def _finish(w: StepMap, scene: Scene, tree: Tree, problem: Problem):
     """Everything after the impulses, and the derivatives (1)."""
     nv, n, column = len(w.parent), w.counts[IMPULSES], w.counts[COLUMN]
     w.counts[MOVED_OUT] = 0
-    if w.counts[HELD] == 0 and not move_out(w, tree, scene, problem):
+    if w.counts[PLAIN] == 0 and not move_out(w, tree, scene, problem):
         return BAD_NUMBERS
     moved = w.d_q4
     if w.counts[MOVED_OUT] == 1:
@@ -279,30 +279,29 @@ def _see_boundaries(w: StepMap):
 
 
 @jit
-def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepState):
-    """Do the task at hand for the step just taken; a Refusal."""
-    task, status = w.counts[TASK], FINE
-    if task in (ALL, BEGIN):
-        status = _begin(w, scene, tree, problem, motion)
-    if status != FINE or task == BEGIN:
+def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldStep):
+    """Derivatives of the step just taken; a Refusal."""
+    status = _begin(w, scene, tree, problem, motion, held)
+    if status != FINE:
         return status
-    last, solved = 0.0, task == FINISH or w.counts[IMPULSES] == 0
-    # The impulses by a chord method, then all columns: one call in the source, for its code is long.
+    last, solved, effect = 0.0, w.counts[IMPULSES] == 0, 0.0
+    # The impulses by a chord method, then all columns: one call in the source, for its code is long. Those of held rows
+    # begin at zero: what they do to sliding contacts is worth a second look.
+    looks = 2 if w.counts[HELD] > 0 and w.counts[CLOSED] > 0 else 1
     for k in range(ROUNDS + 1):
-        how = _WHOLE if solved else (_VALUES if task == EVALUATE or k > 0 else _IMPULSES)
-        status = _go(w, scene, tree, problem, how)
-        if status != FINE or task == EVALUATE:
+        how = _WHOLE if solved else (_VALUES if k >= looks else _IMPULSES)
+        status = _go(w, scene, tree, problem, held, how)
+        if status != FINE:
             return status
         if solved:
             break
         effect = _find_correction(w)
         _correct(w)
-        w.numbers[CHANGED] = effect
+        if k < looks:
+            w.numbers[SLOWEST] = _slowest(w)
         if k == 0:
-            last = w.numbers[SLOWEST] = _slowest(w)
-        if task == LINEARISE:
-            return FINE
-        solved = k == ROUNDS - 1 or is_rounding(effect, last, w.numbers[SLOWEST])
+            last = w.numbers[SLOWEST]
+        solved = k == ROUNDS - 1 or _is_rounding(effect, last, w.numbers[SLOWEST])
         last = effect
     return _finish(w, scene, tree, problem)
 
@@ -319,20 +318,20 @@ class ContactStepDerivatives:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # all was said when the world itself was made
             self.twin = ContactWorld(m, Arrays(1, m.nq, m.nv), 0, settings, lambda t, q, v: np.zeros(m.nv))
-        self._loops = HeldStep(m) if m.loops or m.couplings else None
+        self._held = len(row_tables(constraint_system(m)).held)
         self._make(4)
 
     def _make(self, room: int) -> None:
         """Make room for so many contacts."""
-        world, held = self.twin, self._loops
+        world, m = self.twin, self.mechanism
         self._room, a = room, world.arrays
-        self.map, self._kept = make_step_map(
-            self.mechanism, world._smooth, world.tree, world.scene.parent, (a.q, a.v), room, held.count if held else 0
-        )
+        self.map, kept = make_step_map(m, world._smooth, world.tree, world.scene.parent, (a.q, a.v), room, self._held)
+        held, also = make_held_step(m, self.map)
+        self._kept = kept, also
         self.map.numbers[STEP] = world.step
         self._workspace = Workspace(self.map)
         workspaces = [Workspace(fields) for fields in (world.scene, world.tree, world.problem, world.motion)]
-        self._run = entry(differentiate_step, self._workspace, *workspaces)
+        self._run = entry(differentiate_step, self._workspace, *workspaces, held)
         self._copies: dict[int, tuple[ContactWorld, Any]] = {}
 
     def _copy_of(self, world: ContactWorld) -> Any:
@@ -372,7 +371,7 @@ class ContactStepDerivatives:
             (known[1] if known is not None and known[0] is world else self._copy_of(world))()
             a.held[0] = torque
             self._step()
-            status = self._differentiated()
+            status = self._run()
             if status != Refusal.ROOM:
                 break
             self._make(2 * self._room)
@@ -398,33 +397,6 @@ class ContactStepDerivatives:
                 twin.answer_failure()
             except Failure as failure:
                 raise InputError(f"Simulator.derivatives: the step of {self.mechanism.name} fails: {failure}") from None
-
-    def _differentiated(self) -> int:
-        """Let compiled code differentiate the step; loops and couplings are evaluated between its tasks."""
-        if self._loops is None:
-            return self._do(ALL)
-        w, held = self.map, self._loops
-        held.begin(w)
-        status, last = self._do(BEGIN), 0.0
-        for _ in range(ROUNDS if status == Refusal.NONE else 0):
-            if status := self._do(EVALUATE):
-                return status
-            held.set_end(w)
-            if status := self._do(LINEARISE):
-                return status
-            changed, slow = float(w.numbers[CHANGED]), float(w.numbers[SLOWEST])
-            if _is_rounding(changed, last or slow, slow):
-                break
-            last = changed
-        if status := status or self._do(EVALUATE):
-            return status
-        held.set_end(w)
-        held.set_changes(w)
-        return self._do(FINISH)
-
-    def _do(self, task: int) -> int:
-        self.map.counts[TASK] = task
-        return self._run()
 
     def _refuse(self, why: Refusal) -> None:
         m, w = self.mechanism, self.map

@@ -71,6 +71,7 @@ from setsu.simulation.contact_step_columns import (
     solve_rows,
 )
 from setsu.simulation.contact_step_end import set_end, set_end_velocity, turn_further
+from setsu.simulation.contact_step_loops import HeldStep, set_held_changes
 from setsu.simulation.contact_step_space import add_product, clear, momentum_terms, place, set_chart, set_product, weigh
 from setsu.simulation.contact_step_targets import set_displacement, set_targets
 
@@ -212,7 +213,7 @@ def _note_momenta(w: StepMap, tree: Tree):
 
 
 @inline
-def go_through(w: StepMap, tree: Tree, differentiated):
+def go_through(w: StepMap, tree: Tree, held: HeldStep, differentiated):
     """The step under the impulses at hand, up to q' before anything is moved out; a Refusal."""
     a, h, nv = w.vectors, w.numbers[STEP], len(w.parent)
     x = a[CHANGE]
@@ -241,7 +242,7 @@ def go_through(w: StepMap, tree: Tree, differentiated):
     w.counts[STILL] = 1 if w.counts[PLAIN] == 1 or (not has_middle(w) and most <= _STILL) else 0
     if differentiated:
         if w.counts[FROM] == 0:
-            if run_bound(w.kernels[DERIVATIVES]) >= 0:
+            if run_bound(w.kernels[DERIVATIVES]) >= 0 or not set_held_changes(w, held):
                 return BAD_NUMBERS
             if _looks_twice(w) and run_bound(w.kernels[DERIVATIVES_FIRST]) >= 0:
                 return BAD_NUMBERS

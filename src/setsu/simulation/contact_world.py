@@ -57,6 +57,7 @@ from setsu.simulation.recording_set import point_names
 from setsu.simulation.sampling import make_sampling
 from setsu.simulation.setting_up import RECORDED, Settings
 from setsu.simulation.stages import Rows
+from setsu.simulation.step_forces import contact_wrenches, stop_forces
 from setsu.simulation.touch_record import TouchRecord
 
 __all__ = ["ContactWorld"]
@@ -191,7 +192,7 @@ class ContactWorld(Block):
         if len(self.stops):
             begin_at_stops(m, self.stops, self.scene, motion.q, *self.loops.axes(motion.q))
         if m.has_bearings:
-            self._take_loads(np.zeros(m.nv), np.zeros((m.n_bodies, 6)))
+            self._take_loads(True)
         if self._changes:
             self._change_loops()
 
@@ -338,33 +339,25 @@ class ContactWorld(Block):
             short = c.last[0] if c.done[0] == c.target[0] - 1 else 0.0
             self.loops.prescribe(t + float(short or self.step))
         if self.mechanism.has_bearings and c.done[0] + self.arrays.k[0] > 0:
-            self._take_loads(motion.vectors[stepping.ACCELERATION], self._contact_wrenches())
+            self._take_loads(False)
         if self.coal is not None:
             velocities = native_function(self.mechanism, "body_velocities").fast(q, v)
             self.problem.counts[N_PAIRS] = self.coal.find(motion.poses_start, velocities, self.step, self.problem.pairs)
 
-    def _contact_wrenches(self) -> Floats:
-        """Wrenches of contacts on the bodies in the step just taken, at their origins, world axes, (n_bodies, 6)."""
-        c, out = self.problem.contacts[: self.problem.counts[N_CONTACTS]], np.zeros((self.mechanism.n_bodies, 6))
-        c = c[c["point"] != scene.STOP]
-        force, couple = (np.einsum("ck,cki->ci", c[name], c["axes"]) / self.step for name in ("impulse", "couple"))
-        for which, sign in (("body_a", 1.0), ("body_b", -1.0)):
-            body = c[which]
-            arm = c["position"] - self.motion.poses_start[body, :3, 3]
-            wrench = sign * np.concatenate([force, np.cross(arm, force) + couple], axis=1)
-            np.add.at(out, body[body >= 0], wrench[body >= 0])
-        return out
-
-    def _take_loads(self, acceleration: Floats, wrench: Floats) -> None:
+    def _take_loads(self, first: bool) -> None:
         """Let bearings resist as the step before loads them; before the first, the weight at rest, without contacts."""
-        m, work = self.mechanism, self.loops.compiled.work.fields
-        q, v, a = self.motion.q, self.motion.vectors[stepping.V], self.motion.vectors
-        acting = a[stepping.APPLIED] + a[stepping.DRY]
-        state = (q[None], v[None], acceleration[None])
-        loops, external, _ = self.loops.forces(
-            self.arrays.t.copy(), *state, acting[None], wrench[None], work.axis_end[None, :, 1]
-        )
-        limits = self.loops.limits(q, v, joint_wrenches(m, *state, external), loops)
+        m, work, a = self.mechanism, self.loops.compiled.work.fields, self.motion.vectors
+        f = len(work.axis_limit)
+        acceleration, wrench, stops, along = np.zeros(m.nv), np.zeros((m.n_bodies, 6)), np.zeros(m.nv), np.zeros(f)
+        if not first:
+            acceleration = a[stepping.ACCELERATION]
+            wrench = contact_wrenches(self.problem, self.motion.poses_start, self.step)
+            stops, along = stop_forces(self.scene, self.problem, m.nv, f, self.step)
+        acting = a[stepping.APPLIED] + a[stepping.DRY] + stops
+        state = (self.motion.q[None], a[stepping.V][None], acceleration[None])
+        along = work.axis_end[:, 1] + along
+        loops, external, _ = self.loops.forces(self.arrays.t.copy(), *state, acting[None], wrench[None], along[None])
+        limits = self.loops.limits(self.motion.q, a[stepping.V], joint_wrenches(m, *state, external), loops)
         a[stepping.COULOMB] = m.coulomb + limits[: m.nv]
         work.axis_limit[:] = self.loops.compiled.tables.fields.coulomb + limits[m.nv :]
 

@@ -35,11 +35,11 @@ class InternalForces:
     loop_wrench: Floats
     contact_force: Floats
 
-    def make_least(self, left_out: Bools, redundant: Bools, dry: Floats) -> None:
+    def make_least(self, left_out: Bools, redundant: Bools, axis_force: Floats) -> None:
         """Change the loop wrenches in place where another choice loads the joints less.
 
         left_out: (T, loop rows) rows that move nothing. redundant: (T,) where others depend on each other.
-        dry: (T, f) dry friction along the free axes of loop joints.
+        axis_force: (T, f) dry friction and stops along the free axes of loop joints.
         """
         if not (redundant.any() or left_out.any()):
             return
@@ -56,6 +56,6 @@ class InternalForces:
         # What loops and couplings do not give is what makes the motion come out as it was.
         tau = bare_inverse_dynamics(m, q, v, self.a[some], external[some])
         of_contacts = system.body_wrenches(self.rows, np.zeros_like(self.loop_wrench), self.contact_force)[some]
-        states = States(q, v, tau, dry[some], of_contacts)
+        states = States(q, v, tau, axis_force[some], of_contacts)
         motion = DenseMotion(constraint_system(m), states, "default", (len(some),))
         self.loop_wrench[some] = motion.solve(0.0, None, "world")["loop_wrench"]

@@ -59,13 +59,6 @@ class JointFriction:
         both = np.concatenate([v, free_rate])
         return both[np.where(self.velocity >= 0, self.velocity, len(v) + self.loop_axis)]
 
-    def along_loop_axes(self, force: Floats, count: int) -> Floats:
-        """Return the part of forces (T, n) that acts along the free axes of loop joints, (T, count)."""
-        result = np.zeros((len(force), count))
-        of_loops = self.loop_axis >= 0
-        result[:, self.loop_axis[of_loops]] = force[:, of_loops]
-        return result
-
     def hold(self, place: int) -> None:
         """Let an axis stick."""
         self.held = tuple(sorted({*self.held, place}))

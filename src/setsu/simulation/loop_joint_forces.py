@@ -3,7 +3,7 @@
     force along a free axis = -damping r - stiffness (x - spring_rest) - armature dr/dt      (1)
 
 with x the joint's own coordinate and r its rate; the inertia counts in the mass matrix, JᵀJ times the armature. Dry
-friction has states of its own: joint_friction.py.
+friction and stops have states of their own (joint_friction.py, joint_stops.py), and steps keep what they exert.
 """
 
 from __future__ import annotations

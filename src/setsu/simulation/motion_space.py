@@ -100,6 +100,7 @@ class Work(NamedTuple):
     normal_force: Floats  # (p,)
     friction_force: Floats  # (p, 3)
     dry_force: Floats  # (n,) friction along axes of joints
+    axis_force: Floats  # (f,) dry friction and stops along free axes of loop joints
     dry_rate: Floats  # (n,) rates of those that slide, and their derivatives
     dry_change: Floats
     guards: Floats  # (2 p + stops + n,) without units, so that the smallest of all means something
@@ -213,6 +214,7 @@ def motion_space(
         normal_force=np.zeros(p),
         friction_force=np.zeros((p, 3)),
         dry_force=np.zeros(n_dry),
+        axis_force=np.zeros(len(system.loops.free_loop)),
         dry_rate=np.zeros(n_dry),
         dry_change=np.zeros(n_dry),
         guards=np.full(2 * p + n_stops + n_dry, np.inf),

@@ -19,7 +19,7 @@ __all__ = ["RecordedForces", "RecordedStates", "column"]
 Floats = NDArray[np.float64]
 
 _FORCE_KEYS = (
-    "q", "v", "acceleration", "multipliers", "normal_force", "friction_force", "dry_force", "redundant"
+    "q", "v", "acceleration", "multipliers", "normal_force", "friction_force", "axis_force", "redundant"
 )  # fmt: skip
 _ROWS_AT_ONCE = 2000
 
@@ -36,7 +36,7 @@ class RecordedStates:
     torque: Floats
     normal_force: Floats
     friction_force: Floats
-    dry_force: Floats
+    axis_force: Floats
     multipliers: Floats
     redundant: Floats
     error: Floats
