@@ -59,7 +59,8 @@ class Pattern(NamedTuple):
     left_out_loop: Ints
     entry_start: Ints  # (k + 1,) into entry_velocity: the velocities that a row moves
     entry_velocity: Ints
-    entry_place: Ints  # where G's entry stands in K
+    entry_column: Ints  # where the entry stands in the row of G, and where in K
+    entry_place: Ints
     velocity_unknown: Ints  # (nv,) when a velocity is eliminated
     row_unknown: Ints  # (k,) when the multiplier of a row is
     unknown_row: Ints  # (n,) -1 for velocities
@@ -114,10 +115,24 @@ def kkt_space(c: Pattern) -> KKTFactor:
 def kkt_pattern(system: ConstraintSystem, t: RowTables, s: RowState, kernels: BoundKernels) -> Pattern:
     """Return the pattern of a system's loops and couplings, made once; s: its work space, bound to the kernels."""
     kept = system.__dict__
+    c = kept.get("_kkt_pattern") or _made_pattern(system, t)
+    c = c._replace(entry_column=_entry_columns(t, c))
     if "_kkt_pattern" not in kept:
-        c = _made_pattern(system, t)
-        kept["_kkt_pattern"] = c._replace(typical=_typical_pivots(system, t, s, kernels, c))
-    return kept["_kkt_pattern"]
+        kept["_kkt_pattern"] = c = c._replace(typical=_typical_pivots(system, t, s, kernels, c))
+    return c
+
+
+def _entry_columns(t: RowTables, c: Pattern) -> Ints:
+    """Where the entries of each row stand in G, as the tables say."""
+    loops = len(t.row_kind)
+    owner = np.searchsorted(t.row_start, np.arange(loops), side="right") - 1
+    columns = [
+        t.path_column[t.path_start[owner[row]] : t.path_start[owner[row] + 1]]
+        if row < loops
+        else t.coupling_column[t.coupling_start[row - loops] : t.coupling_start[row - loops + 1]]
+        for row in c.rows.tolist()
+    ]
+    return np.concatenate([_ints([]), *columns])
 
 
 def _typical_pivots(system: ConstraintSystem, t: RowTables, s: RowState, kernels: BoundKernels, c: Pattern) -> Floats:
@@ -187,6 +202,7 @@ def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
         left_out_loop=system.loops.row_loop[left_out],
         entry_start=_starts(entries),
         entry_velocity=_ints([d for support in entries for d in support]),
+        entry_column=_ints([]),
         entry_place=_ints([where[at[d]][row_unknown[k]] for k, support in enumerate(entries) for d in support]),
         velocity_unknown=_ints(at),
         row_unknown=_ints(row_unknown),
@@ -264,7 +280,7 @@ def _supports(t: RowTables) -> dict[int, list[int]]:
     first = len(t.row_kind)
     for c in range(len(t.coupling_offset)):
         if t.place[first + c] >= 0:
-            supports[first + c] = np.flatnonzero((t.coupling[c] != 0.0) | (t.coupling_argument[c] != 0.0)).tolist()
+            supports[first + c] = t.coupling_velocity[t.coupling_start[c] : t.coupling_start[c + 1]].tolist()
     return supports
 
 

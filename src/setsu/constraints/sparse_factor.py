@@ -40,7 +40,7 @@ def factor_kkt(c, s, u, limit):
         u.K[p] = 0.0
     for k in range(len(c.rows)):
         for e in range(c.entry_start[k], c.entry_start[k + 1]):
-            u.K[c.entry_place[e]] = s.G[c.rows[k], c.entry_velocity[e]]
+            u.K[c.entry_place[e]] = s.G[c.rows[k], c.entry_column[e]]
     if len(c.body_unknown) > 0:
         return eliminate_bodies(c, s, u, limit)
     own_inertias(c, s, u)
@@ -143,7 +143,7 @@ def _rest(c, s, u, x, offset):
         total = offset[row]
         terms = abs(total)
         for e in range(c.entry_start[k], c.entry_start[k + 1]):
-            term = s.G[row, c.entry_velocity[e]] * x[c.entry_velocity[e]]
+            term = s.G[row, c.entry_column[e]] * x[c.entry_velocity[e]]
             total += term
             terms += abs(term)
         u.x[c.row_unknown[k]] = -total
