@@ -228,19 +228,22 @@ def inverse_placement(T: Array) -> Array:
     return result
 
 
+_EXACT_AXES = {
+    (0.0, 0.0, 1.0): ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    (0.0, 0.0, -1.0): ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)),
+    (1.0, 0.0, 0.0): ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+    (-1.0, 0.0, 0.0): ((0.0, 0.0, -1.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+    (0.0, 1.0, 0.0): ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
+    (0.0, -1.0, 0.0): ((0.0, -1.0, 0.0), (0.0, 0.0, -1.0), (1.0, 0.0, 0.0)),
+}
+
+
 def axis_to_z_rotation(axis: Sequence[float]) -> Array:
     """Return a rotation A with A @ (0, 0, 1) = axis; made of exact 0 and ±1 when the axis is a coordinate axis."""
     x, y, z = axis
-    exact = {
-        (0.0, 0.0, 1.0): np.eye(3),
-        (0.0, 0.0, -1.0): np.diag([1.0, -1.0, -1.0]),
-        (1.0, 0.0, 0.0): np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
-        (-1.0, 0.0, 0.0): np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
-        (0.0, 1.0, 0.0): np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
-        (0.0, -1.0, 0.0): np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
-    }.get((float(x), float(y), float(z)))
+    exact = _EXACT_AXES.get((float(x), float(y), float(z)))
     if exact is not None:
-        return exact
+        return np.array(exact)
     w = np.array([x, y, z], dtype=np.float64)
     w /= length(w)
     helper = np.zeros(3)

@@ -17,6 +17,7 @@ from setsu.code_generation.programs import TracedFunction, traced_function, trac
 from setsu.code_generation.python_source import python_source
 from setsu.code_generation.signatures import TITLES, identifier, one_line, signature_of
 from setsu.constraints.massless import refuse_unheld
+from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import require_mechanism
@@ -197,7 +198,7 @@ def _checked_program(m: Mechanism, function: str) -> str:
     if program.startswith(("inverse_dynamics", "forward_dynamics")):
         refuse_bearings(m, f"generate {function}")
     if program.startswith("forward_dynamics"):
-        refuse_unheld(m, f"generate {function}", m.random_configuration(0))
+        refuse_unheld(constraint_system(m), f"generate {function}", m.random_configuration(0))
     return program
 
 

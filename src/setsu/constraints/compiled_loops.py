@@ -209,12 +209,12 @@ def _loop_directions(t, s, loop, pin):
 
 @inline
 def _along_path(t, s, loop, force, moment, row):
-    """Write the rates of a wrench along the path into row (nv,)."""
+    """Write the rates of a wrench along the path into a row of G."""
     for place in range(t.path_start[loop], t.path_start[loop + 1]):
         d = t.path_velocity[place]
         linear = force[0] * s.column[0, d] + force[1] * s.column[1, d] + force[2] * s.column[2, d]
         angular = moment[0] * s.column[3, d] + moment[1] * s.column[4, d] + moment[2] * s.column[5, d]
-        row[d] = linear + angular
+        row[t.path_column[place]] = linear + angular
 
 
 @inline

@@ -82,7 +82,8 @@ def _coupling_errors(t, s):
     row = len(t.row_kind)
     for c in range(len(t.coupling_offset)):
         total = t.coupling_offset[c]
-        for d in range(len(s.v)):
+        for p in range(t.coupling_start[c], t.coupling_start[c + 1]):
+            d = t.coupling_velocity[p]
             factor = t.coupling[c, d]
             if factor != 0.0:
                 total += factor * s.q[t.coordinate[d]]
@@ -97,7 +98,8 @@ def coupling_polynomial(t, s, c):
     n = len(t.coupling_power)
     if n > 0:
         x = -t.coupling_reference[c]
-        for d in range(len(s.v)):
+        for p in range(t.coupling_start[c], t.coupling_start[c + 1]):
+            d = t.coupling_velocity[p]
             factor = t.coupling_argument[c, d]
             if factor != 0.0:
                 x += factor * s.q[t.coordinate[d]]
@@ -115,7 +117,8 @@ def _coupling_rates(t, s):
     if len(t.coupling_power) > 0:
         for c in range(len(t.coupling_offset)):
             rate = 0.0
-            for d in range(len(s.v)):
+            for p in range(t.coupling_start[c], t.coupling_start[c + 1]):
+                d = t.coupling_velocity[p]
                 rate += t.coupling_argument[c, d] * s.v[d]
             _, _, curvature = coupling_polynomial(t, s, c)
             s.gamma[row + c] = t.coupling_acceleration[c] - curvature * rate * rate
@@ -163,8 +166,9 @@ def _held_rows(t, s):
     row = len(t.row_kind)
     for c in range(len(t.coupling_offset)):
         _, slope, _ = coupling_polynomial(t, s, c)
-        for d in range(len(s.v)):
-            s.G[row + c, d] = t.coupling[c, d] - slope * t.coupling_argument[c, d]
+        for p in range(t.coupling_start[c], t.coupling_start[c + 1]):
+            d = t.coupling_velocity[p]
+            s.G[row + c, t.coupling_column[p]] = t.coupling[c, d] - slope * t.coupling_argument[c, d]
         s.rate[row + c], s.gamma[row + c] = t.coupling_rate[c], t.coupling_acceleration[c]
     _coupling_errors(t, s)
 

@@ -8,6 +8,8 @@
 Velocities go from the tips to the root, and a multiplier follows right after the last velocity of its own row. With
 full row rank and mass in every velocity no pivot is zero, so the order need not depend on numbers: velocities have
 positive pivots and multipliers negative ones, as in a quasidefinite matrix. N four-bars cost N times one.
+Along long chains columns are as long as these: there bodies stand for the velocities that carry them
+(articulated_factor.py), and columns hold entries of rows only.
 
 Source: Vanderbei 1995 (quasidefinite matrices); George and Liu 1981, ch. 5 (fill). Cost: once per mechanism.
 """
@@ -19,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.articulated_pattern import body_columns, last_bodies
 from setsu.constraints.redundancy import random_configurations
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
 from setsu.constraints.system import ConstraintSystem
@@ -31,6 +34,8 @@ Floats = NDArray[np.float64]
 
 _SPREADS = (1.0, 0.3, 0.1, 0.03)
 """rad around the neutral configuration, within which typical pivots are looked for."""
+_LONG_CHAINS = 100.0
+"""Mean square of the depth of velocities from which elimination by bodies costs less: measured on rings and robots."""
 
 
 class Pattern(NamedTuple):
@@ -54,7 +59,8 @@ class Pattern(NamedTuple):
     left_out_loop: Ints
     entry_start: Ints  # (k + 1,) into entry_velocity: the velocities that a row moves
     entry_velocity: Ints
-    entry_place: Ints  # where G's entry stands in K
+    entry_column: Ints  # where the entry stands in the row of G, and where in K
+    entry_place: Ints
     velocity_unknown: Ints  # (nv,) when a velocity is eliminated
     row_unknown: Ints  # (k,) when the multiplier of a row is
     unknown_row: Ints  # (n,) -1 for velocities
@@ -62,6 +68,12 @@ class Pattern(NamedTuple):
     column: Ints  # unknowns with an entry: itself, then later ones
     target: Ints  # (entries,) see `_targets`
     scattered: Ints
+    body_unknown: Ints  # (n_bodies + 1,) from b + 1 to b: unknowns eliminated with body b; empty unless by bodies
+    body_velocity: Ints  # (n_bodies + 1,) velocities of each body
+    force_place: Ints  # (entries,) where the row of an entry presses on the body
+    carry_start: Ints  # (n_bodies + 1,) into places on a body, and those on its parent
+    carry_from: Ints
+    carry_to: Ints
 
 
 class KKTFactor(NamedTuple):
@@ -72,27 +84,55 @@ class KKTFactor(NamedTuple):
     body: Floats  # (n_bodies, 10) composite bodies
     x: Floats  # (n,) right sides and solutions, in the order of elimination
     total: Floats  # (k,) multipliers
+    direction: Floats  # (nv, 6) these by articulated bodies only: articulated_factor.py
+    vector: Floats  # (n, 6)
+    inertia: Floats  # (n_bodies, 6, 6)
+    force: Floats  # (places, 6)
+    motion: Floats  # (n_bodies, 6)
+    way: Floats  # (n_bodies, 3)
 
 
 def kkt_space(c: Pattern) -> KKTFactor:
     """Return zeroed work space for a pattern."""
     n = len(c.unknown_row)
+    by_bodies = len(c.body_unknown) > 0
+    bodies, places = (len(c.mass), int(c.force_place.max(initial=-1)) + 1) if by_bodies else (0, 0)
     return KKTFactor(
         K=np.zeros(len(c.column)),
         inverse=np.zeros(n),
         body=np.zeros((len(c.mass), 10)),
         x=np.zeros(n),
         total=np.zeros(len(c.rows)),
+        direction=np.zeros((len(c.armature) if by_bodies else 0, 6)),
+        vector=np.zeros((n if by_bodies else 0, 6)),
+        inertia=np.zeros((bodies, 6, 6)),
+        force=np.zeros((places, 6)),
+        motion=np.zeros((bodies, 6)),
+        way=np.zeros((bodies, 3)),
     )
 
 
 def kkt_pattern(system: ConstraintSystem, t: RowTables, s: RowState, kernels: BoundKernels) -> Pattern:
     """Return the pattern of a system's loops and couplings, made once; s: its work space, bound to the kernels."""
     kept = system.__dict__
+    c = kept.get("_kkt_pattern") or _made_pattern(system, t)
+    c = c._replace(entry_column=_entry_columns(t, c))
     if "_kkt_pattern" not in kept:
-        c = _made_pattern(system, t)
-        kept["_kkt_pattern"] = c._replace(typical=_typical_pivots(system, t, s, kernels, c))
-    return kept["_kkt_pattern"]
+        kept["_kkt_pattern"] = c = c._replace(typical=_typical_pivots(system, t, s, kernels, c))
+    return c
+
+
+def _entry_columns(t: RowTables, c: Pattern) -> Ints:
+    """Where the entries of each row stand in G, as the tables say."""
+    loops = len(t.row_kind)
+    owner = np.searchsorted(t.row_start, np.arange(loops), side="right") - 1
+    columns = [
+        t.path_column[t.path_start[owner[row]] : t.path_start[owner[row] + 1]]
+        if row < loops
+        else t.coupling_column[t.coupling_start[row - loops] : t.coupling_start[row - loops + 1]]
+        for row in c.rows.tolist()
+    ]
+    return np.concatenate([_ints([]), *columns])
 
 
 def _typical_pivots(system: ConstraintSystem, t: RowTables, s: RowState, kernels: BoundKernels, c: Pattern) -> Floats:
@@ -119,25 +159,36 @@ def _typical_pivots(system: ConstraintSystem, t: RowTables, s: RowState, kernels
 
 def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
     m = system.mechanism
-    parent = m.tables.dof_parent
-    chains = [_chain(parent, d) for d in range(m.nv)]
     supports = _supports(t)
-    velocity_unknown, row_unknown, rows = _order(m.nv, supports)
-    columns = _columns(chains, [supports[row] for row in rows], velocity_unknown, row_unknown)
+    velocity_body = _ints([k for k, body in enumerate(m.moving) for _ in range(body.joint.nv)])
+    body_parent = _ints([m.frame(body.parent).body for body in m.moving])
+    if _has_long_chains(m.tables.dof_parent):
+        plan = _by_bodies(body_parent, velocity_body, supports)
+    else:
+        plan = _by_velocities(m.tables.dof_parent, supports)
+    rows, at, row_unknown, chains, columns = (
+        plan.rows,
+        plan.velocity_unknown,
+        plan.row_unknown,
+        plan.chains,
+        plan.columns,
+    )
+    entries = [supports[row] for row in rows]
     starts = _starts(columns)
-    where = [{unknown: starts[k] + p for p, unknown in enumerate(column)} for k, column in enumerate(columns)]
+    where = [
+        {unknown: start + p for p, unknown in enumerate(c)} for start, c in zip(starts.tolist(), columns, strict=False)
+    ]
     target, scattered = _targets(columns, starts)
     unknown_row = np.full(len(columns), -1)
     unknown_row[row_unknown] = np.arange(len(rows))
     left_out = np.flatnonzero(t.place[: system.n_loop_rows] < 0)
     mass, moment, second = _body_inertias(m)
-    at = velocity_unknown
     return Pattern(
         ancestor_start=_starts(chains),
         ancestor=_ints([e for chain in chains for e in chain]),
         mass_place=_ints([where[at[d]][at[e]] for d, chain in enumerate(chains) for e in chain]),
-        velocity_body=_ints([k for k, body in enumerate(m.moving) for _ in range(body.joint.nv)]),
-        body_parent=_ints([m.frame(body.parent).body for body in m.moving]),
+        velocity_body=velocity_body,
+        body_parent=body_parent,
         mass=mass,
         moment=moment,
         second_moment=second,
@@ -149,16 +200,74 @@ def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
         typical=np.ones(len(rows)),
         left_out=left_out,
         left_out_loop=system.loops.row_loop[left_out],
-        entry_start=_starts([supports[row] for row in rows]),
-        entry_velocity=_ints([d for row in rows for d in supports[row]]),
-        entry_place=_ints([where[at[d]][row_unknown[k]] for k, row in enumerate(rows) for d in supports[row]]),
-        velocity_unknown=velocity_unknown,
-        row_unknown=row_unknown,
+        entry_start=_starts(entries),
+        entry_velocity=_ints([d for support in entries for d in support]),
+        entry_column=_ints([]),
+        entry_place=_ints([where[at[d]][row_unknown[k]] for k, support in enumerate(entries) for d in support]),
+        velocity_unknown=_ints(at),
+        row_unknown=_ints(row_unknown),
         unknown_row=unknown_row.astype(np.int64),
         column_start=starts,
         column=_ints([unknown for column in columns for unknown in column]),
         target=target,
         scattered=scattered,
+        body_unknown=_ints(plan.body_unknown),
+        body_velocity=_ints(plan.body_velocity),
+        force_place=_ints([place for places in plan.force_place for place in places]),
+        carry_start=_starts(plan.carry),
+        carry_from=_ints([here for places in plan.carry for here, _ in places]),
+        carry_to=_ints([there for places in plan.carry for _, there in places]),
+    )
+
+
+class _Plan(NamedTuple):
+    """An elimination: rows in its order, when each unknown has its turn, and what then is met."""
+
+    rows: list[int]
+    velocity_unknown: list[int]
+    row_unknown: list[int]
+    chains: list[list[int]]  # entries of the mass matrix that are needed, velocity by velocity
+    columns: list[list[int]]
+    body_unknown: list[int]  # these by bodies only
+    body_velocity: list[int]
+    force_place: list[list[int]]
+    carry: list[list[tuple[int, int]]]
+
+
+def _has_long_chains(parent: Ints) -> bool:
+    """Whether elimination by bodies costs less than by velocities, whose columns are at least as long as chains."""
+    depth = np.ones(len(parent))
+    for d, above in enumerate(parent.tolist()):
+        if above >= 0:
+            depth[d] += depth[above]
+    return float((depth * depth).sum()) > _LONG_CHAINS * len(parent)
+
+
+def _by_velocities(parent: Ints, supports: dict[int, list[int]]) -> _Plan:
+    above = parent.tolist()
+    chains = [_chain(above, d) for d in range(len(above))]
+    velocity_unknown, row_unknown, rows = _order(len(above), {row: min(support) for row, support in supports.items()})
+    columns = _columns(chains, [supports[row] for row in rows], velocity_unknown, row_unknown)
+    return _Plan(rows, velocity_unknown, row_unknown, chains, columns, [], [], [], [])
+
+
+def _by_bodies(body_parent: Ints, velocity_body: Ints, supports: dict[int, list[int]]) -> _Plan:
+    n, nv = len(body_parent), len(velocity_body)
+    first = np.searchsorted(velocity_body, np.arange(n + 1)).tolist()
+    bodies = [sorted(set(velocity_body[support].tolist())) for support in supports.values()]
+    last = dict(zip(supports, last_bodies(body_parent, bodies), strict=True))
+    velocity_unknown, row_unknown, rows = _order(nv, {row: first[body] for row, body in last.items()})
+    waiting: list[list[int]] = [[] for _ in range(n)]
+    met: list[list[int]] = [[] for _ in range(nv)]
+    for row, unknown in zip(rows, row_unknown, strict=True):
+        waiting[last[row]].append(unknown)
+        for d in supports[row]:
+            met[d].append(unknown)
+    found = body_columns(body_parent, first, waiting, met)
+    body_unknown = [len(found.columns), *(velocity_unknown[end - 1] for end in first[1:])]
+    chains = [[d] for d in range(nv)]
+    return _Plan(
+        rows, velocity_unknown, row_unknown, chains, found.columns, body_unknown, first, found.force_place, found.carry
     )
 
 
@@ -171,16 +280,16 @@ def _supports(t: RowTables) -> dict[int, list[int]]:
     first = len(t.row_kind)
     for c in range(len(t.coupling_offset)):
         if t.place[first + c] >= 0:
-            supports[first + c] = np.flatnonzero((t.coupling[c] != 0.0) | (t.coupling_argument[c] != 0.0)).tolist()
+            supports[first + c] = t.coupling_velocity[t.coupling_start[c] : t.coupling_start[c + 1]].tolist()
     return supports
 
 
-def _order(nv: int, supports: dict[int, list[int]]) -> tuple[Ints, Ints, list[int]]:
-    """When velocities and multipliers are eliminated, and the rows in that order."""
+def _order(nv: int, last: dict[int, int]) -> tuple[list[int], list[int], list[int]]:
+    """When velocities and multipliers are eliminated, and the rows in that order; last: the velocity a row follows."""
     waiting: dict[int, list[int]] = {}
-    for row, support in supports.items():
-        waiting.setdefault(min(support), []).append(row)
-    velocity_unknown, row_unknown, rows, count = np.zeros(nv, dtype=np.int64), [], [], 0
+    for row, velocity in last.items():
+        waiting.setdefault(velocity, []).append(row)
+    velocity_unknown, row_unknown, rows, count = [0] * nv, [], [], 0
     for d in range(nv - 1, -1, -1):
         velocity_unknown[d] = count
         count += 1
@@ -188,17 +297,17 @@ def _order(nv: int, supports: dict[int, list[int]]) -> tuple[Ints, Ints, list[in
             rows.append(row)
             row_unknown.append(count)
             count += 1
-    return velocity_unknown, _ints(row_unknown), rows
+    return velocity_unknown, row_unknown, rows
 
 
-def _columns(chains: list[list[int]], supports: list[list[int]], at: Ints, row_at: Ints) -> list[list[int]]:
+def _columns(chains: list[list[int]], supports: list[list[int]], at: list[int], row_at: list[int]) -> list[list[int]]:
     """Unknowns with an entry in each column, itself first, those that elimination adds included."""
     later: list[set[int]] = [set() for _ in range(len(chains) + len(supports))]
     for d, chain in enumerate(chains):
-        later[at[d]].update(at[chain[1:]].tolist())
-    for k, support in enumerate(supports):
+        later[at[d]].update(at[e] for e in chain[1:])
+    for unknown, support in zip(row_at, supports, strict=True):
         for d in support:
-            later[at[d]].add(int(row_at[k]))
+            later[at[d]].add(unknown)
     columns = []
     for k, others in enumerate(later):
         column = sorted(others)
@@ -227,11 +336,11 @@ def _targets(columns: list[list[int]], starts: Ints) -> tuple[Ints, Ints]:
     return target, _ints(scattered)
 
 
-def _chain(parent: Ints, velocity: int) -> list[int]:
+def _chain(parent: list[int], velocity: int) -> list[int]:
     chain = []
     while velocity >= 0:
-        chain.append(int(velocity))
-        velocity = int(parent[velocity])
+        chain.append(velocity)
+        velocity = parent[velocity]
     return chain
 
 

@@ -194,6 +194,7 @@ _ZERO = (0.0, 0.0, 0.0)
 # In place of the wrench of a row that varies: a force.
 _VARYING = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 _XYZ = tuple(np.eye(3))
+_LETTERS = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
 def _held_rows(joint: Joint) -> list[tuple[tuple[float, ...], str]]:
@@ -258,9 +259,9 @@ def _rotations(*directions: Floats) -> list[tuple[tuple[float, ...], str]]:
 
 def _name(direction: Floats) -> str:
     """x, y or z where the direction is one of frame A's axes, its numbers otherwise."""
-    for letter, axis in zip("xyz", np.eye(3), strict=True):
-        if np.array_equal(np.abs(direction), axis):
-            return letter
+    letter = _LETTERS.get(tuple(map(abs, direction.tolist())))
+    if letter:
+        return letter
     return "(" + ", ".join(f"{entry:.3g}" for entry in direction) + ")"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from setsu.constraints.stacked import Floats
-from setsu.constraints.system import constraint_system
+from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics import mass_matrix
 from setsu.dynamics.massless import massless_motion, massless_velocities
 from setsu.errors import InputError
@@ -29,10 +29,13 @@ def refuse_unheld_motion(mechanism: Mechanism, function: str, M: Floats, G: Floa
         raise InputError(f"{function}: {massless_motion(mechanism, massless, held)}")
 
 
-def refuse_unheld(mechanism: Mechanism, function: str, q: Floats) -> None:
-    """Raise an InputError when a motion that loops and couplings allow at q (nq,) moves no mass."""
-    system = constraint_system(mechanism)
+def refuse_unheld(system: ConstraintSystem, function: str, q: Floats) -> None:
+    """Raise an InputError when a motion that a system's rows allow at q (nq,) moves no mass."""
+    mechanism = system.mechanism
+    M = mass_matrix(mechanism, q)
+    if not massless_velocities(M):
+        return
     rows = system.linearise(q, np.zeros(mechanism.nv))
     F = rows.free_jacobian
-    M = mass_matrix(mechanism, q) + F.T @ (system.loops.armature[:, None] * F)
+    M = M + F.T @ (system.loops.armature[:, None] * F)
     refuse_unheld_motion(mechanism, function, M, rows.jacobian)

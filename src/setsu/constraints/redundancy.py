@@ -27,6 +27,7 @@ Cost: the paths of all loops, and singular values of the live rows that hang tog
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,7 +39,7 @@ from setsu.constraints.prescribed import DrivenCoupling
 from setsu.constraints.ranks import EXACT, WEAK
 from setsu.constraints.stacked import Floats, cross, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, constraint_system
-from setsu.dynamics import integrate, mass_matrix
+from setsu.dynamics import integrate
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, ModelWarning
 
@@ -131,19 +132,20 @@ def random_configurations(system: ConstraintSystem, count: int, size: float = 1.
     return integrate(m, np.tile(m.neutral(), (count, 1)), spread, 1.0)
 
 
-def typical_pivots(system: ConstraintSystem, order: Ints) -> Floats:
-    """Return the pivots (n,) of G M⁻¹ Gᵀ for rows in an order of elimination, the least over random configurations.
+def typical_pivots(
+    system: ConstraintSystem, count: int, rows_and_mass: Callable[[Floats], tuple[Floats, Floats]]
+) -> Floats:
+    """Return the pivots (count,) of G M⁻¹ Gᵀ for rows in an order of elimination, the least over random configurations.
 
+    rows_and_mass: G (count, nv) and M (nv, nv), which may be overwritten, at coordinates (nq,).
     Against them, and not against the rows of the present state, a pivot is small: rows fade at singular configurations.
     """
     m = system.mechanism
-    if not len(order):
+    if not count:
         return np.zeros(0)
-    found = np.full(len(order), np.inf)
+    found = np.full(count, np.inf)
     for q in random_configurations(system, 3 if m.nv <= _MOST_DENSE else 1):
-        rows, M = system.linearise(q, np.zeros(m.nv)), mass_matrix(m, q)
-        G, F = rows.jacobian[order], rows.free_jacobian
-        M = M + (F.T * system.loops.armature) @ F
+        G, M = rows_and_mass(q)
         if m.nv > _MOST_DENSE:
             found = np.minimum(found, 1e-2 * (G * G / np.diagonal(M)).sum(axis=1))
             continue
@@ -153,7 +155,7 @@ def typical_pivots(system: ConstraintSystem, order: Ints) -> Floats:
             # Parts without mass, which the rows hold: compiled_factor.py adds the same.
             L = np.linalg.cholesky(M + np.trace(M) / np.sum(G * G) * (G.T @ G) + 1e-14 * np.trace(M) * np.eye(m.nv))
         R = np.linalg.qr(np.linalg.solve(L, G.T), mode="r")
-        pivots = np.zeros(len(order))
+        pivots = np.zeros(count)
         pivots[: len(R)] = np.diagonal(R) ** 2
         found = np.minimum(found, pivots)
     return np.maximum(found, 1e-12 * max(float(found.max()), 1e-300))
@@ -196,6 +198,10 @@ class _Judge:
         self.paths = [path for path, _ in paths]
         self.signs = [sign for _, sign in paths]
         first = system.n_loop_rows
+        lengths: dict[int, list[int]] = {}
+        for loop, path in enumerate(self.paths):
+            lengths.setdefault(len(path), []).append(loop)
+        self.alike = list(lengths.values())  # loops whose paths are equally long
         self.rows += [np.array([first + c]) for c in range(len(m.couplings))]
         self.paths += [np.flatnonzero(row) for row in system.coupling_jacobian]
         start = m.neutral()
@@ -224,12 +230,16 @@ class _Judge:
         poses = np.concatenate([poses, world], axis=1)
         places = loop_poses(t, poses)
         pins = poses[:, t.body_b][..., :3, 3] + places.arm_b
-        columns = []
-        for loop, (path, sign) in enumerate(zip(self.paths, self.signs, strict=False)):
-            moved = np.swapaxes(directions[:, :, path], 1, 2)
+        columns: list[Floats] = [np.zeros(0)] * len(self.signs)
+        for loops in self.alike:
+            paths = np.array([self.paths[loop] for loop in loops])
+            signs = np.array([self.signs[loop] for loop in loops])
+            moved = np.moveaxis(directions[:, :, paths], 1, -1)
             turn = moved[..., 3:6]
-            linear = moved[..., :3] + cross(turn, pins[:, loop, None] - moved[..., 6:])
-            columns.append(sign[:, None] * np.concatenate([linear, turn], axis=-1))
+            linear = moved[..., :3] + cross(turn, pins[:, loops, None] - moved[..., 6:])
+            found = signs[..., None] * np.concatenate([linear, turn], axis=-1)
+            for k, loop in enumerate(loops):
+                columns[loop] = found[:, k]
         return system.loop_row_wrenches(places), columns
 
     def _levers(self) -> Floats:
@@ -273,13 +283,10 @@ class _Judge:
         """Go through (1) to (4)."""
         n = len(self.unit)
         live, weak = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-        for rows, part in zip(self.rows, self.at(self.open), strict=True):
-            stacked = np.swapaxes(part, 0, 1).reshape(len(rows), -1) / np.sqrt(len(part))
-            U, s, _ = np.linalg.svd(stacked)
-            s = np.concatenate([s, np.zeros(len(rows) - len(s))])
-            live[rows[_owners(U[:, s <= _DEAD])]] = False  # (1)
-            left = _owners(U[:, s <= WEAK])
-            weak[rows[left][live[rows[left]]]] = True
+        for dead, left in self._weak_rows():
+            live[dead] = False  # (1)
+            weak[left] = True
+        weak &= live
         components = self._components()
         near = self._nearly_closed(live & ~weak)
         if weak.any() and near is not None:
@@ -306,6 +313,19 @@ class _Judge:
             if reason:
                 locked.append(reason)
         return Redundancy(kept, live, "; ".join(locked), self.length, near)
+
+    def _weak_rows(self) -> Iterator[tuple[Ints, Ints]]:
+        """Dead rows, and those and weak ones, of loops and couplings that are alike."""
+        alike: dict[tuple[int, ...], list[int]] = {}
+        parts = self.at(self.open)
+        for group, part in enumerate(parts):
+            alike.setdefault(part.shape, []).append(group)
+        for (samples, n, _), groups in alike.items():
+            rows = np.array([self.rows[group] for group in groups])
+            stacked = np.array([np.swapaxes(parts[group], 0, 1).reshape(n, -1) for group in groups])
+            U, s, _ = np.linalg.svd(stacked / np.sqrt(samples))
+            s = np.concatenate([s, np.zeros((len(s), n - s.shape[1]))], axis=1)
+            yield _owned(rows, U, s <= _DEAD), _owned(rows, U, s <= WEAK)
 
     def _components(self) -> list[list[int]]:
         """Loops and couplings that share velocities, directly or through others."""
@@ -425,17 +445,19 @@ class _Judge:
         return np.array(found)
 
 
-def _owners(combinations: Floats) -> list[int]:
-    """For combinations (rows, d), orthonormal columns, the d rows that have the largest parts in them."""
-    left, owners = combinations.copy(), []
-    for _ in range(left.shape[1]):
-        size = np.linalg.norm(left, axis=1)
+def _owned(rows: Ints, U: Floats, chosen: Bools) -> Ints:
+    """Of rows (groups, n) those that have the largest parts in chosen columns (groups, n) of U: one for each."""
+    left, found = U * chosen[:, None, :], []
+    count, group = chosen.sum(axis=1), np.arange(len(rows))
+    for k in range(int(count.max(initial=0))):
+        size = np.linalg.norm(left, axis=2)
         # Of equals the last: rows named first are kept.
-        row = int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
-        owners.append(row)
-        direction = left[row] / size[row]
-        left = left - np.outer(left @ direction, direction)
-    return owners
+        largest = (size > (1.0 - 1e-6) * size.max(axis=1, keepdims=True)) | (size == 0.0).all(axis=1)[:, None]
+        row = rows.shape[1] - 1 - np.argmax(largest[:, ::-1], axis=1)
+        found.append(rows[group, row][count > k])
+        direction = left[group, row] / np.maximum(size[group, row], 1e-300)[:, None]
+        left = left - times(left, direction)[..., None] * direction[:, None, :]
+    return np.concatenate([rows[:0, 0], *found])
 
 
 def _motions(rows: Floats, tolerance: float) -> Floats:

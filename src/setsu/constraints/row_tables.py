@@ -49,6 +49,7 @@ class RowTables(NamedTuple):
     path_start: Ints  # (n + 1,) into path_velocity and path_sign
     path_velocity: Ints
     path_sign: Floats
+    path_column: Ints  # where a velocity of the path stands in rows of G: at its own number, or along the path
     row_start: Ints  # (n + 1,)
     row_kind: Ints  # (k,)
     row_wrench: Floats  # (k, 6)
@@ -67,6 +68,9 @@ class RowTables(NamedTuple):
     spring_rest: Floats
     armature: Floats
     free_used: Ints  # (1,) 0 where nothing acts along free axes: their rows are then left as they are
+    coupling_start: Ints  # (c + 1,) into coupling_velocity and coupling_column
+    coupling_velocity: Ints
+    coupling_column: Ints
     coupling: Floats  # (c, nv); these as in coupling_rows.py
     coupling_offset: Floats  # (c,)
     coupling_rate: Floats  # (c,) of the offset, and its acceleration
@@ -96,12 +100,12 @@ class RowState(NamedTuple):
     velocities: Floats  # (n_bodies, 6)
     accelerations: Floats
     directions: Floats  # (9, nv)
-    G: Floats  # (r, nv)
+    G: Floats  # (r, nv), or (r, longest path) where rows are packed
     gamma: Floats  # (r,)
     error: Floats  # (r,)
     rate: Floats  # (r,) of a row at zero velocities: of the drives among couplings
     wrench: Floats  # (k, 6) of each loop row on body b at the joint, world axes
-    free: Floats  # (f, nv) rates of the loop joints' own coordinates
+    free: Floats  # (f, nv), or packed as G: rates of the loop joints' own coordinates
     free_wrench: Floats  # (f, 6)
     free_rate: Floats  # (f,)
     free_gamma: Floats
@@ -125,16 +129,24 @@ class BoundKernels(NamedTuple):
     rates: Handle
     mass: Handle
     bias: Handle
-    M: Floats  # (nv, nv)
+    M: Floats  # (nv, nv); none where rows are packed
     b: Floats  # (nv,)
 
 
-def row_tables(system: ConstraintSystem) -> RowTables:
-    """Return the constants of a system, made once."""
+def row_tables(system: ConstraintSystem, packed: bool = False) -> RowTables:
+    """Return the constants of a system, made once; packed: rows of G hold the velocities of their paths only."""
     kept = system.__dict__
     if "_row_tables" not in kept:
         kept["_row_tables"] = _made_tables(system)
-    return kept["_row_tables"]
+    t = kept["_row_tables"]
+    if not packed:
+        return t
+    return t._replace(path_column=_along(t.path_start), coupling_column=_along(t.coupling_start))
+
+
+def _along(starts: Ints) -> Ints:
+    """Numbers from 0 within each of some lists."""
+    return np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
 
 
 def _made_tables(system: ConstraintSystem) -> RowTables:
@@ -152,6 +164,8 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
     coordinate = np.full(m.nv, -1)
     coordinate[system.single_velocities] = system.single_coordinates
     codes = [surface_numbers(contact.surface) for contact in system.contacts]
+    path_velocity = np.concatenate([np.zeros(0, dtype=np.int64), *(path for path, _ in paths)])
+    coupled, coupling_velocity = np.nonzero((system.couplings.linear != 0.0) | (system.couplings.argument != 0.0))
     return RowTables(
         body_a=t.body_a,
         body_b=t.body_b,
@@ -171,7 +185,8 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
         ),
         pitch=t.pitch,
         path_start=np.cumsum([0, *(len(path) for path, _ in paths)]).astype(np.int64),
-        path_velocity=np.concatenate([np.zeros(0, dtype=np.int64), *(path for path, _ in paths)]),
+        path_velocity=path_velocity,
+        path_column=path_velocity,
         path_sign=np.concatenate([np.zeros(0), *(sign for _, sign in paths)]),
         row_start=np.searchsorted(t.row_loop, np.arange(n + 1)).astype(np.int64),
         row_kind=row_kind,
@@ -191,6 +206,9 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
         spring_rest=t.spring_rest,
         armature=t.armature,
         free_used=np.ones(1, dtype=np.int64),
+        coupling_start=np.searchsorted(coupled, np.arange(len(m.couplings) + 1)).astype(np.int64),
+        coupling_velocity=coupling_velocity.astype(np.int64),
+        coupling_column=coupling_velocity.astype(np.int64),
         coupling=system.couplings.linear,
         coupling_offset=system.coupling_offset,
         coupling_rate=system.couplings.offset_rate,
@@ -222,9 +240,12 @@ def _free_kinds(system: ConstraintSystem) -> Ints:
     return kinds.astype(np.int64)
 
 
-def row_state(system: ConstraintSystem) -> RowState:
+def row_state(system: ConstraintSystem, packed: bool = False) -> RowState:
     """Return zeroed work space."""
-    m, t = system.mechanism, system.loops
+    m, t, tables = system.mechanism, system.loops, row_tables(system)
+    width = m.nv
+    if packed:
+        width = max(int(np.diff(starts).max(initial=0)) for starts in (tables.path_start, tables.coupling_start))
     k, f, p, r = len(t.row_loop), len(t.free_loop), len(system.contacts), system.n_rows
     return RowState(
         q=m.neutral(),
@@ -233,12 +254,12 @@ def row_state(system: ConstraintSystem) -> RowState:
         velocities=np.zeros((m.n_bodies, 6)),
         accelerations=np.zeros((m.n_bodies, 6)),
         directions=np.zeros((9, m.nv)),
-        G=np.zeros((r, m.nv)),
+        G=np.zeros((r, width)),
         gamma=np.zeros(r),
         error=np.zeros(r),
         rate=np.zeros(r),
         wrench=np.zeros((k, 6)),
-        free=np.zeros((f, m.nv)),
+        free=np.zeros((f, width)),
         free_wrench=np.zeros((f, 6)),
         free_rate=np.zeros(f),
         free_gamma=np.zeros(f),
@@ -255,25 +276,28 @@ def row_state(system: ConstraintSystem) -> RowState:
 
 
 def bound_kernels(
-    system: ConstraintSystem, state: RowState, specialised: bool = False
+    system: ConstraintSystem, state: RowState, specialised: bool = False, packed: bool = False
 ) -> tuple[BoundKernels, tuple[Any, ...]]:
     """Bind the kernels to a state; also returns what must be kept alive.
 
-    specialised: by code made for the mechanism alone.
+    specialised: by code made for the mechanism alone. packed: without the mass matrix as a whole.
     """
     m = system.mechanism
-    M, b = np.zeros((m.nv, m.nv)), np.zeros(m.nv)
+    b = np.zeros(m.nv)
     poses = native_function(m, "body_poses", specialised=specialised).bind([state.q], [state.poses])
     places = native_function(m, "world_places", specialised=specialised).bind(
         [state.q], [state.poses, state.directions]
     )
-    places_and_mass = native_function(m, "world_places_and_mass", specialised=specialised).bind(
-        [state.q], [state.poses, state.directions, M]
-    )
     rates = native_function(m, "world_rates", specialised=specialised).bind(
         [state.q, state.v], [state.velocities, state.accelerations, b]
     )
-    mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
+    M, places_and_mass, mass = np.zeros((0, 0)), places, places
+    if not packed:
+        M = np.zeros((m.nv, m.nv))
+        places_and_mass = native_function(m, "world_places_and_mass", specialised=specialised).bind(
+            [state.q], [state.poses, state.directions, M]
+        )
+        mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
     name = "bias_torque springs" if m.has_force_elements else "bias_torque"
     bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
     bound = (poses, places, places_and_mass, rates, mass, bias)

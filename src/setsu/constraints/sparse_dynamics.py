@@ -70,8 +70,8 @@ class SparseSolver:
         from setsu.native.workspace import Workspace
 
         self.system = system
-        tables, state = row_tables(system), row_state(system)
-        kernels, kept = bound_kernels(system, state, specialised)
+        tables, state = row_tables(system, packed=True), row_state(system, packed=True)
+        kernels, kept = bound_kernels(system, state, specialised, packed=True)
         pattern = kkt_pattern(system, tables, state, kernels)
         work, more = _work(system, state, kernels.b, specialised)
         self._workspaces = tuple(map(Workspace, (tables, state, kernels, pattern, kkt_space(pattern), work)))

@@ -19,16 +19,15 @@ from __future__ import annotations
 
 import math
 
+from setsu.constraints.articulated_factor import NO_MASS, eliminate_bodies, solve_bodies, take_out
 from setsu.constraints.compiled_rows import fill_positions
-from setsu.constraints.sparse_inertia import packed_inertia
+from setsu.constraints.sparse_inertia import own_inertias, packed_inertia
 from setsu.native.control_flow import inline, jit
 
 __all__ = ["accelerate", "factor_kkt", "hold_rows", "least_motion", "measure_pivots"]
 
 _ROUNDING = 6e-16
 _MOST_REPEATS = 5
-_NO_MASS = 1e-13
-"""Part of a velocity's inertia below which what is left of it is rounding."""
 
 
 @inline
@@ -39,12 +38,15 @@ def factor_kkt(c, s, u, limit):
     """
     for p in range(len(u.K)):
         u.K[p] = 0.0
+    for k in range(len(c.rows)):
+        for e in range(c.entry_start[k], c.entry_start[k + 1]):
+            u.K[c.entry_place[e]] = s.G[c.rows[k], c.entry_column[e]]
+    if len(c.body_unknown) > 0:
+        return eliminate_bodies(c, s, u, limit)
+    own_inertias(c, s, u)
     packed_inertia(c, s, u)
     for i in range(len(u.inverse)):
         u.inverse[i] = u.K[c.column_start[i]]
-    for k in range(len(c.rows)):
-        for e in range(c.entry_start[k], c.entry_start[k + 1]):
-            u.K[c.entry_place[e]] = s.G[c.rows[k], c.entry_velocity[e]]
     return _eliminate(c, u, limit)
 
 
@@ -54,27 +56,19 @@ def _eliminate(c, u, limit):
     for i in range(len(u.inverse)):
         first, last = c.column_start[i], c.column_start[i + 1]
         pivot, row = u.K[first], c.unknown_row[i]
-        if not (pivot > _NO_MASS * u.inverse[i] if row < 0 else -pivot > limit * c.typical[row]):
+        if not (pivot > NO_MASS * u.inverse[i] if row < 0 else -pivot > limit * c.typical[row]):
             return False
-        inverse = 1.0 / pivot
-        u.inverse[i] = inverse
-        for p in range(first + 1, last):
-            ratio, target = u.K[p] * inverse, c.target[p]
-            if target >= 0:
-                for r in range(p, last):
-                    u.K[target + r] -= ratio * u.K[r]
-            else:
-                shift = -1 - target - p
-                for r in range(p, last):
-                    u.K[c.scattered[shift + r]] -= ratio * u.K[r]
-        for p in range(first + 1, last):
-            u.K[p] *= inverse
+        u.inverse[i] = 1.0 / pivot
+        take_out(c, u, first, last, u.inverse[i])
     return True
 
 
 @inline
 def _solve(c, u):
     """Replace u.x, in the order of elimination, by K⁻¹ u.x."""
+    if len(c.body_unknown) > 0:
+        solve_bodies(c, u)
+        return
     n = len(u.inverse)
     for i in range(n):
         x = u.x[i]
@@ -149,7 +143,7 @@ def _rest(c, s, u, x, offset):
         total = offset[row]
         terms = abs(total)
         for e in range(c.entry_start[k], c.entry_start[k + 1]):
-            term = s.G[row, c.entry_velocity[e]] * x[c.entry_velocity[e]]
+            term = s.G[row, c.entry_column[e]] * x[c.entry_velocity[e]]
             total += term
             terms += abs(term)
         u.x[c.row_unknown[k]] = -total

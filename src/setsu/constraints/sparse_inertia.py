@@ -17,12 +17,12 @@ from __future__ import annotations
 from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
 from setsu.native.control_flow import inline
 
-__all__ = ["packed_inertia"]
+__all__ = ["own_inertias", "packed_inertia"]
 
 
 @inline
-def _gather_bodies(c, s, w):
-    """Composite mass, first and second moments of every body (1), into w.body (n_bodies, 10)."""
+def own_inertias(c, s, w):
+    """Mass, first and second moments of every body by itself, into w.body (n_bodies, 10)."""
     for b in range(len(c.mass)):
         P = s.poses[b]
         m = c.moment[b]
@@ -39,6 +39,11 @@ def _gather_bodies(c, s, w):
             for j in range(i, 3):
                 w.body[b, place] = u * P[4 * j] + v * P[4 * j + 1] + t * P[4 * j + 2]
                 place += 1
+
+
+@inline
+def _gather_bodies(c, s, w):
+    """Add to every body what it carries (1)."""
     for b in range(len(c.mass) - 1, -1, -1):
         p = c.body_parent[b]
         if p < 0:
@@ -58,7 +63,7 @@ def _gather_bodies(c, s, w):
 
 @inline
 def packed_inertia(c, s, w):
-    """Write the mass matrix, drives included, to its places in w.K (2), (3)."""
+    """Write the mass matrix, drives included, to its places in w.K (2), (3), from bodies by themselves in w.body."""
     _gather_bodies(c, s, w)
     for d in range(len(c.velocity_body)):
         b = c.velocity_body[d]

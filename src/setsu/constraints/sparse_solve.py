@@ -45,7 +45,7 @@ def _solve(t, s, kernels, c, u, w):
         for j in range(t.free_start[loop], t.free_start[loop + 1]):
             if w.axis_force[j] != 0.0:
                 for p in range(t.path_start[loop], t.path_start[loop + 1]):
-                    w.a[t.path_velocity[p]] += w.axis_force[j] * s.free[j, t.path_velocity[p]]
+                    w.a[t.path_velocity[p]] += w.axis_force[j] * s.free[j, t.path_column[p]]
     accelerate(c, s, u, w.a, s.gamma)
     for k in range(len(u.total)):
         w.multiplier[c.rows[k]] = u.total[k]
@@ -148,7 +148,7 @@ def _residual(c, s, a):
     for k in range(len(c.rows)):
         total = s.gamma[c.rows[k]]
         for e in range(c.entry_start[k], c.entry_start[k + 1]):
-            total += s.G[c.rows[k], c.entry_velocity[e]] * a[c.entry_velocity[e]]
+            total += s.G[c.rows[k], c.entry_column[e]] * a[c.entry_velocity[e]]
         # A comparison with NaN is false: it has to come through.
         largest = largest if abs(total) <= largest else abs(total)
     return largest

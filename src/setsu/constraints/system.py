@@ -29,7 +29,7 @@ from setsu.constraints.contact_rows import ContactRows
 from setsu.constraints.coupling_rows import CouplingRows
 from setsu.constraints.loop_joints import LoopTables, chain_of, loop_tables
 from setsu.constraints.loop_motion import LoopMotion, LoopPoses, loop_coordinates, loop_motion, loop_poses
-from setsu.constraints.stacked import Floats, cross, length_of, transposed_times
+from setsu.constraints.stacked import Floats, cross, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
@@ -107,9 +107,6 @@ class ConstraintSystem:
             self._moves[place, 0, chain_of(mechanism, body)] = 1.0
         self._row_and_free_loop = np.concatenate([self.loops.row_loop, self.loops.free_loop])
         # Which body each loop and contact acts on, as matrices of ones: sums over them are products.
-        self._onto_a = _incidence(self.loops.body_a, mechanism.n_bodies)
-        self._onto_b = _incidence(self.loops.body_b, mechanism.n_bodies)
-        self._onto_contact_body = _incidence(self.contact_body, mechanism.n_bodies)
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
         self.length = _characteristic_length(mechanism, self.loops)
         self.travels = _travels(mechanism)
@@ -194,6 +191,17 @@ class ConstraintSystem:
             body_jacobians=J,
         )
 
+    def errors_and_rates(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Return errors and rates (..., n_held) of loops and couplings at checked states; cost: their number."""
+        ends = loop_poses(self.loops, self._poses(q))
+        velocities = _with_world(native_function(self.mechanism, "body_velocities").fast(q, v))
+        rates = loop_motion(self.loops, ends, velocities, np.zeros_like(velocities)).rate
+        if not self.mechanism.couplings:
+            return ends.error, rates
+        coupled = times(self._coupling_jacobian(q), v) + self.couplings.offset_rate
+        error = np.concatenate([ends.error, self.couplings.error(q)], axis=-1)
+        return error, np.concatenate([rates, coupled], axis=-1)
+
     def row_size(self, rows: Linearisation) -> Floats:
         """Return a bound of |G| (..., n, nv) from the lengths of wrenches and of columns of body Jacobians.
 
@@ -222,11 +230,15 @@ class ConstraintSystem:
         """Return loop wrenches (..., n_loops, 6; on body_b at the joint) and contact forces (..., c, 3) as wrenches on
         the bodies at their origins, world axes, (..., n_bodies, 6)."""
         ends = rows.loop_poses
-        total = self._onto_b @ _at_origin(loop_wrench, ends.arm_b) - self._onto_a @ _at_origin(loop_wrench, ends.arm_a)
+        # The world, -1, comes last and is left out in the end.
+        total = np.zeros((*loop_wrench.shape[:-2], self.mechanism.n_bodies + 1, 6))
+        np.add.at(total, (..., self.loops.body_b, slice(None)), _at_origin(loop_wrench, ends.arm_b))
+        np.subtract.at(total, (..., self.loops.body_a, slice(None)), _at_origin(loop_wrench, ends.arm_a))
         if self.contacts:
             turning = cross(rows.contact_arm, contact_force)
-            total = total + self._onto_contact_body @ np.concatenate([contact_force, turning], axis=-1)
-        return total
+            pressed = np.concatenate([contact_force, turning], axis=-1)
+            np.add.at(total, (..., self.contact_body, slice(None)), pressed)
+        return total[..., :-1, :]
 
     def _row_units(self) -> Floats:
         """Units of the rows' errors, (n,); those of couplings by the size of their factors."""
@@ -303,11 +315,6 @@ def constraint_system(mechanism: Mechanism, contacts: Iterable[SurfaceContact] =
             known.clear()
         known[checked] = ConstraintSystem(mechanism, checked)
     return known[checked]
-
-
-def _incidence(rows: Ints, count: int) -> Floats:
-    """Matrix (count, len(rows)) of ones where a row belongs to an index; -1 belongs to none."""
-    return (np.arange(count)[:, None] == rows).astype(np.float64)
 
 
 def _characteristic_length(m: Mechanism, loops: LoopTables) -> float:

@@ -85,13 +85,11 @@ class Pose:
     @property
     def matrix(self) -> NDArray[np.float64]:
         """The placement as a fresh 4x4 array."""
-        if any(isinstance(entry, NamedNumber) for entry in (*self.rotation, *self.translation)):
-            rows = [[*self.rotation[3 * k : 3 * k + 3], self.translation[k]] for k in range(3)]
-            return as_placement([*rows, [0.0, 0.0, 0.0, 1.0]])
-        T = np.eye(4)
-        T[:3, :3] = np.reshape(self.rotation, (3, 3))
-        T[:3, 3] = self.translation
-        return T
+        R, p = self.rotation, self.translation
+        rows = [[*R[:3], p[0]], [*R[3:6], p[1]], [*R[6:], p[2]], [0.0, 0.0, 0.0, 1.0]]
+        if NamedNumber in map(type, (*R, *p)):
+            return as_placement(rows)
+        return np.array(rows, dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -92,14 +92,16 @@ def variant(tables: Tables) -> Variant:
             if bool(np.all(values == value)) and (value == 0.0 or name == "is_body"):
                 uniform.append((name, value))
     # Without any joint no loop body runs, but it has to be there.
-    kinds = tuple(sorted({Kind(k) for k in tables.kind})) or (Kind.REVOLUTE,)
+    kinds = tuple(sorted(map(Kind, np.unique(tables.kind)))) or (Kind.REVOLUTE,)
     return Variant(kinds, tuple(uniform))
 
 
 def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the integer and float tables of a mechanism for a kernel."""
     n, nv = tables.n_links, tables.nv
-    counts = np.array([Kind(k).nv for k in tables.kind], dtype=np.int64)
+    counts = np.zeros(n, dtype=np.int64)
+    for k in np.unique(tables.kind):
+        counts[tables.kind == k] = Kind(k).nv
     last = tables.v_index + counts - 1
     target_link = int(tables.body_link[target]) if target >= 0 else -1
     target_dof = last[target_link] if target >= 0 else -1
@@ -142,6 +144,9 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
 
 def _slots(tables: Tables) -> NDArray[np.int64]:
     """Slot of the world and of each link: no link shares one with a link whose children are still to come."""
+    kept = tables.__dict__.get("_slots")
+    if kept is not None:
+        return kept
     parents = tables.parent.tolist()
     last_child = {parent: child for child, parent in enumerate(parents)}
     slots, free, count = [0], [], 1
@@ -155,7 +160,8 @@ def _slots(tables: Tables) -> NDArray[np.int64]:
             free.append(slots[parent + 1])
         if link not in last_child:
             free.append(slots[link + 1])
-    return np.array(slots, dtype=np.int64)
+    tables.__dict__["_slots"] = np.array(slots, dtype=np.int64)
+    return tables.__dict__["_slots"]
 
 
 def work_entries(kernel: Kernel, tables: Tables) -> int:

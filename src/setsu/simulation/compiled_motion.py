@@ -35,6 +35,7 @@ from setsu.simulation.motion_space import (
     FREE,
     JOINT_FRICTION,
     MASSLESS,
+    NEEDS_DENSE,
     SLIDE,
     STICK,
     UNSUITABLE,
@@ -219,6 +220,8 @@ def _evaluate(t, s, kernels, x, F, w, c, u, factored):
         w.size[0], w.violation[0] = len(c.rows), largest_error(c, s)
         w.smallest[0] = _guards(t, s, x, w)
         return broken(t, s, x)
+    if len(F.diagonal) == 0:
+        return NEEDS_DENSE
     k = gather(t, s, x, F, w)
     w.size[0] = k
     if k == 0 and len(t.damping) == 0:

@@ -20,10 +20,19 @@ from setsu.constraints.compiled_factor import factor, nearest
 from setsu.constraints.compiled_rows import fill_errors, fill_positions, fill_positions_and_mass, fill_rows
 from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.compiled_friction import tangents
-from setsu.simulation.motion_space import FREE, MASSLESS, STICK, UNSUITABLE
+from setsu.simulation.motion_space import FREE, MASSLESS, NEEDS_DENSE, STICK, UNSUITABLE
 from setsu.simulation.sparse_motion import HANDED_OVER, sparse_factors, sparse_projection, take_increment
 
-__all__ = ["SMALLEST_PIVOT", "active_rows", "gather", "mass", "project", "smooth_stage", "stop_gap"]
+__all__ = [
+    "SMALLEST_PIVOT",
+    "active_rows",
+    "gather",
+    "held_rows_and_mass",
+    "mass",
+    "project",
+    "smooth_stage",
+    "stop_gap",
+]
 
 SMALLEST_PIVOT = 1e-6
 """Pivot, in parts of a typical one, below which a row is too near others for a correction along it to mean anything."""
@@ -228,6 +237,8 @@ def smooth_stage(t, s, kernels, x, F, w, c, u, most):
         return False
     if x.sparse[0]:
         return fill_positions(t, s, kernels) < 0 and sparse_factors(s, x, F, c, u, _STRONG * _STRONG)
+    if len(F.diagonal) == 0:
+        return False
     if fill_positions_and_mass(t, s, kernels) >= 0:
         return False
     k = gather(t, s, x, F, w)
@@ -249,6 +260,8 @@ def project(t, s, kernels, x, F, w, c, u, most):
         status = sparse_projection(t, s, kernels, x, F, w, c, u)
         if status != HANDED_OVER:
             return status
+    if len(F.diagonal) == 0:
+        return NEEDS_DENSE
     if len(t.contact_body) == 0 and not _more_held(x):
         return _project_loops(t, s, kernels, x, F, w, most)
     last, size = math.inf, math.inf
@@ -282,6 +295,14 @@ def project(t, s, kernels, x, F, w, c, u, most):
             return MASSLESS
     _hold_velocities(t, s, F, w, k)
     return -1
+
+
+@jit
+def held_rows_and_mass(t, s, kernels):
+    """Leave the kept rows of loops and couplings of the state in s in s.G, and the mass matrix in kernels.M."""
+    status = fill_positions_and_mass(t, s, kernels)
+    _add_drives(t, s, kernels)
+    return status
 
 
 @jit

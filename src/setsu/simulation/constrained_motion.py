@@ -167,6 +167,26 @@ class ConstrainedMotion:
         space.modes.sparse[0] = self._sparse and not (self.stops.held or self.friction.held)
         return space
 
+    def _run(self, function: Callable[..., int], *more: Any) -> int:
+        """Run a compiled function on what is loaded, with dense factors where it asks for them; its status."""
+        from setsu.simulation.motion_space import NEEDS_DENSE
+
+        status = function(*self.space.arguments, *more)
+        if status == NEEDS_DENSE:
+            self.use_dense_factors(self._time)
+            status = function(*self.space.arguments, *more)
+        return status
+
+    def use_dense_factors(self, t: float) -> None:
+        """Let dense factors be there, which a large mechanism has only once it comes close to a singular state.
+
+        t: time of the run (s), for the InputError where it is too large for them.
+        """
+        from setsu.simulation.motion_space import with_dense_factors
+
+        if self.space.packed:
+            self.__dict__["space"] = with_dense_factors(self.system, self.space, t)
+
     def unload_directions(self) -> None:
         """Take over the sliding directions that compiled steps have left."""
         for k, mode in enumerate(self.modes):
@@ -240,7 +260,7 @@ class ConstrainedMotion:
         work, self._time = space.work, t
         work.tau[:] = tau
         self.place(t)
-        status = self.compiled.evaluate(*space.arguments, False)
+        status = self._run(self.compiled.evaluate, False)
         # Inside a step rows may be open: its end, or its error estimate, tells whether that matters.
         if complete or status < space.broken:
             self.refuse(status, t)
@@ -277,7 +297,7 @@ class ConstrainedMotion:
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
         space = self.load(q, v)
-        self.refuse(self.compiled_projection.project(*space.arguments, self.largest_rank), self._time)
+        self.refuse(self._run(self.compiled_projection.project, self.largest_rank), self._time)
         return space.state.q.copy(), space.state.v.copy()
 
     def forces(
@@ -349,7 +369,7 @@ class ConstrainedMotion:
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
         space = self.load(q, v)
-        status = self.compiled.evaluate(*space.arguments, False)
+        status = self._run(self.compiled.evaluate, False)
         if 0 <= status < space.broken:
             # Forces do not exist, as where friction jams; rows do.
             self.learn_rank(self.impact_metric(q, v)[0].rank)
@@ -368,9 +388,9 @@ class ConstrainedMotion:
         forces = []
         for way in (_SHORT_WAY / speed, -_SHORT_WAY / speed):
             near = self.project(integrate(self.mechanism, q, way * v, 1.0), v)
-            space = self.load(*near)
+            self.load(*near)
             work.tau[:] = self.torque(self._time, *near)
-            if self.compiled.evaluate(*space.arguments, False) < 0 and not work.redundant[0]:
+            if self._run(self.compiled.evaluate, False) < 0 and not work.redundant[0]:
                 forces.append(work.held_force.copy())
         work.held_force[:] = np.mean(forces, axis=0) if forces else 0.0
         work.passing[0] = 0
@@ -400,6 +420,7 @@ class ConstrainedMotion:
 
     def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
         """Return mass metric and active rows (k, nv) for an impact at a state."""
+        self.use_dense_factors(self._time)
         space = self.load(q, v)
         count, status = self.compiled_projection.active_rows(*space.arguments)
         self.refuse(status, 0.0)

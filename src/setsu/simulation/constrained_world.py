@@ -32,6 +32,7 @@ from setsu.simulation.events import CloseLoop, EventReport, OpenLoop, initially_
 from setsu.simulation.implicit import make_implicit
 from setsu.simulation.jamming import resolve_jam
 from setsu.simulation.motion import Evaluation
+from setsu.simulation.motion_space import NEEDS_DENSE
 from setsu.simulation.recorded_forces import RecordedForces, RecordedStates, column
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.sampling import make_sampling
@@ -238,6 +239,10 @@ class ConstrainedWorld(Block):
     def _put(self, state: Evaluation, t: float) -> None:
         """Go on from an evaluated state."""
         self._load(state.q, state.v)
+        if self.space is not self.motion.space:
+            # Dense factors have come to it.
+            self.space = self.motion.space
+            self.rebind()
         work, e = self.space.work, self.course
         work.tau[:], work.a[:], work.powers[:] = state.torque, state.acceleration, state.powers
         self.drive.tau[0] = state.torque
@@ -315,6 +320,12 @@ class ConstrainedWorld(Block):
                     f"at t = {t:.9g} s the adaptive step fell below {self.clock.h[0]:.1e} s; "
                     f"expected a smoother torque or a tolerance above {self.course.tolerance[0]:g}"
                 )
+            if status == NEEDS_DENSE:
+                self.motion.use_dense_factors(t)
+                inside = int(self.course.inside[0])
+                self._put(self.motion.evaluate(t, q, v), t)
+                self.course.inside[0] = inside
+                return
             self.motion.refuse(status, t)
         except JamError as jam:
             inside = int(self.course.inside[0])
@@ -363,6 +374,7 @@ class ConstrainedWorld(Block):
             "stops": motion.stops.held,
             "friction": (motion.friction.held, motion.friction.sign.copy()),
             "ranks": dict(motion._ranks),
+            "packed": motion.space.packed,
             "events": list(self.events),
             "impacts": self.impacts,
             "changes": list(self._changes),
@@ -374,6 +386,13 @@ class ConstrainedWorld(Block):
         if (declared.digest, open_loops) != (self.motion.declared.digest, self.motion.open_loops):
             self._take_motion(self.motion.restructured(declared, open_loops))
             self._restructured = True
+        if kept["packed"] != self.motion.space.packed:
+            if kept["packed"]:
+                self._take_motion(self.motion.restructured(declared, open_loops))
+            else:
+                self.motion.use_dense_factors(0.0)
+                self.space = self.motion.space
+                self.rebind()
         motion = self.motion
         motion.modes[:], motion.stops.held = kept["modes"], kept["stops"]
         motion.friction.held, motion.friction.sign[:] = kept["friction"]

@@ -13,6 +13,7 @@ from setsu.constraints.redundancy import typical_pivots
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, bound_kernels, row_state, row_tables
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
+from setsu.errors import InputError
 from setsu.native.workspace import Workspace
 from setsu.simulation.compiled_bearings import make_bearings
 from setsu.simulation.joint_friction import JointFriction
@@ -28,6 +29,7 @@ __all__ = [
     "JAMMED",
     "JOINT_FRICTION",
     "MASSLESS",
+    "NEEDS_DENSE",
     "SLIDE",
     "STICK",
     "UNSUITABLE",
@@ -35,6 +37,7 @@ __all__ = [
     "MotionSpace",
     "Work",
     "motion_space",
+    "with_dense_factors",
 ]
 
 Floats = NDArray[np.float64]
@@ -49,9 +52,14 @@ ACTUATORS, JOINT_FRICTION, DAMPERS, CONTACT_FRICTION = range(4)
 UNSUITABLE = 1_000_001
 MASSLESS = 1_000_002
 BEARING_JAMS = 1_000_006
+NEEDS_DENSE = 1_000_007
 JAMMED = 2_000_000
 BROKEN = 3_000_000
 
+_PACKED_FROM = 1_000_000
+"""Entries of rows over all velocities from which they are packed, and dense factors wait until they are needed."""
+_MOST_DENSE = 4000
+"""Velocities, or rows, up to which a run goes on with dense factors near a singular configuration."""
 _ROUNDING = 1e-4  # part of all masses whose weight, times FORCE_ROOM, is still above rounding of forces
 
 
@@ -144,6 +152,7 @@ class MotionSpace(NamedTuple):
     kkt: KKTFactor
     arguments: tuple[Workspace, ...]
     kept: tuple[Any, ...]
+    packed: bool = False  # rows are, and there are no dense factors yet
     broken: int = BROKEN  # statuses from here on: a loop or coupling is open beyond its limit
 
 
@@ -152,17 +161,18 @@ def motion_space(
 ) -> MotionSpace:
     """Return the work space of a constraint system, itself without dry friction, with joint stops."""
     m = system.mechanism
-    tables, state = row_tables(system), row_state(system)
     used = (
         system.loops.has_joint_forces
-        or tables.armature.any()
+        or system.loops.armature.any()
         or (friction.loop_axis >= 0).any()
         or (stops.axis >= 0).any()
     )
-    kernels, kept = bound_kernels(system, state)
+    plain = not (used or system.contacts or len(stops) or len(friction) or baumgarte)
+    packed = plain and system.n_rows * m.nv >= _PACKED_FROM
+    tables, state = row_tables(system, packed), row_state(system, packed)
+    kernels, kept = bound_kernels(system, state, packed=packed)
     pattern = kkt_pattern(system, tables, state, kernels)
-    pivot_scale = 1.0 / np.sqrt(typical_pivots(system, tables.held))
-    tables = tables._replace(free_used=np.array([int(used)]), pivot_scale=pivot_scale)
+    tables = tables._replace(free_used=np.array([int(used)]))
     p, n_stops, n_dry = len(system.contacts), len(stops), len(friction)
     most = system.n_rows + n_stops + n_dry + 2 * p
     modes = Modes(
@@ -244,9 +254,51 @@ def motion_space(
         element_powers=powers.handle,
         bearings=Workspace(bearings),
     )
-    factored = factor_space(m.nv, most)
-    parts = (tables, state, kernels, modes, factored, work, pattern, kkt_space(pattern))
-    return MotionSpace(*parts, tuple(map(Workspace, parts)), (*kept, forward, move, energy, powers, loads))
+    parts = (tables, state, kernels, modes, factor_space(0, 0), work, pattern, kkt_space(pattern))
+    kept = (*kept, forward, move, energy, powers, loads)
+    space = MotionSpace(*parts, tuple(map(Workspace, parts)), kept, packed)
+    return space if packed else _with_factors(system, space)
+
+
+def _with_factors(system: ConstraintSystem, space: MotionSpace) -> MotionSpace:
+    """The same with dense factors, whose rows are scaled by typical pivots."""
+    from setsu.simulation.compiled_projection import held_rows_and_mass
+
+    state, kernels, held = space.state, space.kernels, space.tables.held
+    workspaces = tuple(map(Workspace, (space.tables, state, kernels)))
+    now = state.q.copy()
+
+    def rows_and_mass(q: Floats) -> tuple[Floats, Floats]:
+        state.q[:] = q
+        held_rows_and_mass(*workspaces)
+        return state.G[held], kernels.M.copy()
+
+    scale = 1.0 / np.sqrt(typical_pivots(system, len(held), rows_and_mass))
+    state.q[:] = now
+    tables = space.tables._replace(pivot_scale=scale)
+    factors = factor_space(system.mechanism.nv, len(space.work.gamma))
+    parts = (tables, state, kernels, space.modes, factors, space.work, space.pattern, space.kkt)
+    return MotionSpace(*parts, tuple(map(Workspace, parts)), space.kept)
+
+
+def with_dense_factors(system: ConstraintSystem, space: MotionSpace, t: float) -> MotionSpace:
+    """Return a packed space, at a time (s) of its run, with rows over all velocities and dense factors.
+
+    All that a step changes is shared with it. InputError where the mechanism is too large for them.
+    """
+    m = system.mechanism
+    if max(m.nv, system.n_rows) > _MOST_DENSE:
+        raise InputError(
+            f"simulate: at t = {t:.9g} s {m.name} comes close to a singular configuration, or has parts that move no "
+            f"mass: its {system.n_rows} rows and {m.nv} velocities would take dense factors there; expected at most "
+            f"{_MOST_DENSE} of either, or a motion that stays away from it"
+        )
+    tables, dense = row_tables(system), row_state(system)
+    state = space.state._replace(G=dense.G, free=dense.free)
+    kernels, kept = bound_kernels(system, state)
+    pattern = kkt_pattern(system, tables, state, kernels)
+    parts = (tables._replace(free_used=space.tables.free_used), state, kernels, space.modes, space.factor, space.work)
+    return _with_factors(system, MotionSpace(*parts, pattern, space.kkt, (), (*space.kept, *kept)))
 
 
 def _force_size(system: ConstraintSystem) -> float:

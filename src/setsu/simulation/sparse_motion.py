@@ -138,4 +138,4 @@ def sparse_accelerations(s, w, c, u):
     for k in range(len(c.rows)):
         w.multiplier[c.place[k]] = u.total[k]
         for e in range(c.entry_start[k], c.entry_start[k + 1]):
-            w.held_force[c.entry_velocity[e]] += s.G[c.rows[k], c.entry_velocity[e]] * u.total[k]
+            w.held_force[c.entry_velocity[e]] += s.G[c.rows[k], c.entry_column[e]] * u.total[k]

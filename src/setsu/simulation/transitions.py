@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
-from setsu.constraints.massless import refuse_unheld_motion
+from setsu.constraints.massless import refuse_unheld
 from setsu.constraints.redundancy import redundancy, refuse_locked, warn_of_left_out
-from setsu.dynamics import body_poses, frame_acceleration, kinetic_energy, mass_matrix
+from setsu.dynamics import body_poses, frame_acceleration, kinetic_energy
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Loop, Mechanism, Pose
 from setsu.simulation.constrained_motion import ConstrainedMotion
@@ -42,25 +42,26 @@ _MOST_SWITCHES = 50  # and four for every contact, stop and joint
 
 def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, list[EventReport]]:
     """Return the state at t = 0 with every contact in its mode; InputError when it violates a constraint."""
-    rows = motion.system.linearise(q, v)
-    F = rows.free_jacobian
-    M = mass_matrix(motion.mechanism, q) + F.T @ (motion.system.loops.armature[:, None] * F)
-    refuse_unheld_motion(motion.mechanism, "simulate", M, rows.jacobian)
-    held, names = motion.system.n_held, motion.system.names
-    rates = rows.jacobian @ v
-    rates[motion.system.n_loop_rows : held] += motion.system.couplings.offset_rate
-    refuse_locked(motion.system, "simulate")
-    kept = redundancy(motion.system).kept
-    for row in range(held):
-        gap = f", {opening(motion.system, rows.error, row)}"
-        if kept[row]:
-            _refuse_violation(names[row], float(rows.error[row]), float(rates[row]), v, gap)
-        elif abs(rows.error[row]) > LARGEST_LEFT_OUT:
-            _refuse_violation(names[row], float(rows.error[row]), 0.0, v, gap)
-    warn_of_left_out(motion.system, rows.error, "simulate", 6)
+    system = motion.system
+    if not motion.space.packed:
+        # There the pivots of the first evaluation tell.
+        refuse_unheld(system, "simulate", q)
+    refuse_locked(system, "simulate")
+    held, names = system.n_held, system.names
+    error, rates = system.errors_and_rates(q, v)
+    kept = redundancy(system).kept
+    rates = np.where(kept, rates, 0.0)
+    wrong = np.abs(error) > np.where(kept, LARGEST_START_ERROR, LARGEST_LEFT_OUT)
+    for row in np.flatnonzero(wrong | (np.abs(rates) > LARGEST_MENDED_ERROR)):
+        gap = f", {opening(system, error, row)}"
+        _refuse_violation(names[row], float(error[row]), float(rates[row]), v, gap)
+    warn_of_left_out(system, error, "simulate", 6)
     motion.watch(q)
+    rows = system.linearise(q, v) if motion.contacts else None
+    approach = rows.jacobian[held:] @ v if rows is not None else np.zeros(0)
     for k, contact in enumerate(motion.contacts):
-        distance, rate = float(rows.error[held + k]), float(rates[held + k])
+        assert rows is not None
+        distance, rate = float(rows.error[held + k]), float(approach[k])
         if contact.bilateral or distance < -LARGEST_START_ERROR:
             _refuse_violation(names[held + k], distance, rate if contact.bilateral else 0.0, v)
         leaving = not contact.bilateral and (distance > LARGEST_START_ERROR or rate > LARGEST_START_ERROR)
@@ -74,7 +75,7 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
     _begin_at_stops(motion, q, v)
     motion.let_joints_slide(q, v)
-    hit = [k for k in range(len(motion.contacts)) if rates[held + k] < -LARGEST_START_ERROR and motion.modes[k].touches]
+    hit = [k for k in range(len(motion.contacts)) if approach[k] < -LARGEST_START_ERROR and motion.modes[k].touches]
     reports: list[EventReport] = []
     try:
         if hit:
