@@ -15,7 +15,7 @@ from rich.text import Text
 
 from setsu.benchmarks.dynamics import OURS
 from setsu.benchmarks.goals import Goal
-from setsu.benchmarks.loops import ORDERS, LoopRow, LoopStudy
+from setsu.benchmarks.loops import ORDERS, OURS_IN_BATCH, LoopRow, LoopStudy
 
 __all__ = [
     "loop_goals",
@@ -78,6 +78,13 @@ def _growth_goals(study: LoopStudy) -> Iterator[Goal]:
     exponent = loop_growth(study).get(OURS)
     if exponent is not None:
         yield Goal("exponent of cost against number of loops", LINEAR_GROWTH, exponent, at_most=True)
+    times = {(point.engine, point.loops): point.microseconds for point in study.growth}
+    for loops in dict.fromkeys(point.loops for point in study.growth):
+        theirs = [time for (engine, n), time in times.items() if n == loops and engine.startswith("Pinocchio")]
+        for engine, wanted in ((OURS, 1.0), (OURS_IN_BATCH, 1.5)):
+            if theirs and (engine, loops) in times and (engine == OURS_IN_BATCH or loops >= 5):
+                what = f"acceleration of {loops} four-bars, {engine}: the faster peer / ours"
+                yield Goal(what, wanted, min(theirs) / times[engine, loops])
 
 
 def observed_orders(study: LoopStudy) -> dict[str, float]:
@@ -176,7 +183,8 @@ def _order_table(study: LoopStudy) -> Group:
 
 def _growth_table(study: LoopStudy) -> Group:
     engines = list(dict.fromkeys(point.engine for point in study.growth))
-    times = {(point.engine, point.loops): f"{point.microseconds:,.0f}" for point in study.growth}
+    times = {(point.engine, point.loops): f"{point.microseconds:,.1f}" for point in study.growth}
+    left = {engine: max(p.residual for p in study.growth if p.engine == engine) for engine in engines}
     table = Table()
     table.add_column("loops", justify="right")
     for engine in engines:
@@ -185,7 +193,9 @@ def _growth_table(study: LoopStudy) -> Group:
         table.add_row(str(loops), *(times.get((engine, loops), "–") for engine in engines))
     exponents = loop_growth(study)
     table.add_row("grows as", *(f"N^{exponents[engine]:.1f}" if engine in exponents else "–" for engine in engines))
-    return Group(Text("one constrained acceleration of N four-bars, called from Python (µs)"), table)
+    table.add_row("rows left (m/s²)", *(f"{left[engine]:.0e}" for engine in engines))
+    note = "one constrained acceleration of N four-bars, called from Python (µs); peers: one point per pin, no forces"
+    return Group(Text(note), table)
 
 
 def _robot_table(study: LoopStudy) -> Group:

@@ -169,9 +169,11 @@ def constrained_dynamics(
 
         states = _resisted(states, *settled_bearing_friction(system, "constrained_dynamics", friction_of, (count,)))
     refuse_locked(system, "constrained_dynamics")
-    _refuse_open(system, states.q, batch)
-    states = _with_joints_at_rest(system, states, method, batch, stick_speed, at_rest)
     solver = sparse_solver(system, specialised) if method == "default" and count and not driven.names else None
+    if solver is None or m.coulomb.any() or system.loops.coulomb.any():
+        # The sparse solve looks itself.
+        _refuse_open(system, states.q, batch)
+    states = _with_joints_at_rest(system, states, method, batch, stick_speed, at_rest)
     if solver is not None:
         result = _sparse_first(system, solver, states, frame, batch)
     else:
@@ -239,7 +241,7 @@ def _check_driven(driven: Driven, states: States) -> None:
             )
 
 
-def _refuse_open(system: ConstraintSystem, q: Floats, batch: tuple[int, ...]) -> None:
+def _refuse_open(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], stacklevel: int = 3) -> None:
     """Loops and couplings that are open say nothing about the closed mechanism: refused; slightly open: a warning."""
     n = system.n_held
     if not n or not len(q):
@@ -253,7 +255,7 @@ def _refuse_open(system: ConstraintSystem, q: Floats, batch: tuple[int, ...]) ->
     gap = f"constrained_dynamics: q does not satisfy {system.names[row]}{where}, {opening(system, error[state], row)}"
     if size[state, row] > _OPEN:
         raise InputError(f"{gap}; expected a closed configuration, for example from close_loops")
-    warnings.warn(f"{gap}; accelerations and forces are off by about as much", ModelWarning, stacklevel=3)
+    warnings.warn(f"{gap}; accelerations and forces are off by about as much", ModelWarning, stacklevel=stacklevel)
 
 
 def _with_joints_at_rest(
@@ -294,6 +296,8 @@ def _sparse_first(
     """Solve states without contacts at a cost that grows with the loops; those with redundant rows densely."""
     m, count = system.mechanism, len(states.q)
     found = solver.solve(*states)
+    if not (found.opening <= _SLIGHTLY_OPEN).all():
+        _refuse_open(system, states.q, batch, 4)
     through = found.joint_wrenches
     if frame == "body":
         total = found.body_wrench if states.external is None else found.body_wrench + states.external

@@ -29,6 +29,7 @@ class _Work(NamedTuple):
     axis_torque: Floats
     axis_force: Floats
     external: Floats
+    loaded: Ints  # (1,) whether wrenches on bodies, or springs, act
     a: Floats
     multiplier: Floats
     pin: Floats
@@ -75,7 +76,7 @@ class SparseSolver:
         pattern = kkt_pattern(system, tables, state, kernels)
         work, more = _work(system, state, kernels.b, specialised)
         self._workspaces = tuple(map(Workspace, (tables, state, kernels, pattern, kkt_space(pattern), work)))
-        self._kept = (*kept, *more)
+        self._kept, self._loaded = (*kept, *more), work.loaded
         # Compiled code runs without Python's own lock, and its work space is one.
         self._lock = threading.Lock()
 
@@ -100,6 +101,7 @@ class SparseSolver:
         """
         given, found, solve = self._one
         with self._lock:
+            self._loaded[0] = self.system.mechanism.has_force_elements
             given.q[0], given.v[0], given.tau[0] = q, v, tau
             solve()
             return Found(*(array[0].copy() for array in found)) if found.outcome[0] == 0 else None
@@ -110,11 +112,13 @@ class SparseSolver:
         from setsu.native.workspace import Workspace
 
         m, count = self.system.mechanism, len(q)
+        loaded = m.has_force_elements or external is not None
         if external is None:
             external = np.zeros((count, m.n_bodies, 6))
         found = _room(self.system, count)
         arguments: Any = (*self._workspaces, Workspace(_Given(q, v, tau, axis_torque, external)), Workspace(found))
         with self._lock:
+            self._loaded[0] = loaded
             solve_states(*arguments)
         return found
 
@@ -150,6 +154,7 @@ def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) ->
         axis_torque=np.zeros(f),
         axis_force=np.zeros(f),
         external=external,
+        loaded=np.array([int(m.has_force_elements)]),
         a=a,
         multiplier=np.zeros(system.n_rows),
         pin=np.zeros((len(m.loops), 3)),

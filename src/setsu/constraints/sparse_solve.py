@@ -29,7 +29,8 @@ _SMALLEST_PIVOT = 1e-10
 def _solve(t, s, kernels, c, u, w):
     """One state: acceleration in w.a, multipliers in w.multiplier; DONE, DENSE or BAD."""
     status = fill_rows(t, s, kernels)
-    if status >= 0 or run_bound(w.bias) >= 0:
+    # Without other forces the rates of the rows have left the bias torque.
+    if status >= 0 or (w.loaded[0] and run_bound(w.bias) >= 0):
         return BAD
     if not factor_kkt(c, s, u, _SMALLEST_PIVOT):
         return DENSE

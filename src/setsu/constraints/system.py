@@ -232,12 +232,13 @@ class ConstraintSystem:
         ends = rows.loop_poses
         # The world, -1, comes last and is left out in the end.
         total = np.zeros((*loop_wrench.shape[:-2], self.mechanism.n_bodies + 1, 6))
-        np.add.at(total, (..., self.loops.body_b, slice(None)), _at_origin(loop_wrench, ends.arm_b))
-        np.subtract.at(total, (..., self.loops.body_a, slice(None)), _at_origin(loop_wrench, ends.arm_a))
+        by_body = np.moveaxis(total, -2, 0)
+        np.add.at(by_body, self.loops.body_b, np.moveaxis(_at_origin(loop_wrench, ends.arm_b), -2, 0))
+        np.subtract.at(by_body, self.loops.body_a, np.moveaxis(_at_origin(loop_wrench, ends.arm_a), -2, 0))
         if self.contacts:
             turning = cross(rows.contact_arm, contact_force)
             pressed = np.concatenate([contact_force, turning], axis=-1)
-            np.add.at(total, (..., self.contact_body, slice(None)), pressed)
+            np.add.at(by_body, self.contact_body, np.moveaxis(pressed, -2, 0))
         return total[..., :-1, :]
 
     def _row_units(self) -> Floats:

@@ -52,7 +52,7 @@ def begin(motion: ConstrainedMotion, q: Floats, v: Floats) -> tuple[Evaluation, 
     kept = redundancy(system).kept
     rates = np.where(kept, rates, 0.0)
     wrong = np.abs(error) > np.where(kept, LARGEST_START_ERROR, LARGEST_LEFT_OUT)
-    for row in np.flatnonzero(wrong | (np.abs(rates) > LARGEST_MENDED_ERROR)):
+    for row in np.flatnonzero(wrong | (np.abs(rates) > LARGEST_MENDED_ERROR)).tolist():
         gap = f", {opening(system, error, row)}"
         _refuse_violation(names[row], float(error[row]), float(rates[row]), v, gap)
     warn_of_left_out(system, error, "simulate", 6)

@@ -18,14 +18,14 @@ from setsu.benchmarks.engines import NotMeasuredError
 from setsu.benchmarks.loops_problems import SAMPLING, Motion, Problem, loop_offsets, motion_of_states
 from setsu.mechanism import Body, Mechanism, Prismatic, Revolute, Universal
 
-__all__ = ["WAYS", "acceleration", "run", "version"]
+__all__ = ["WAYS", "accelerations", "run", "version"]
 
 Floats = NDArray[np.float64]
 
 # Loaded by name: its compiled module ships no types.
 mujoco: Any = import_module("mujoco")
 
-WAYS = ("RK4", "implicit")
+WAYS = ("RK4", "implicit", "Euler", "implicitfast")
 LEAST_INERTIA = 1e-12
 """Added to all three moments of inertia (kg m²): far below what the comparison can see."""
 
@@ -60,15 +60,18 @@ def run(problem: Problem, way: str, step: float, duration: float) -> Motion:
     return motion_of_states(m, problem.tree_points, q, v, steps, seconds)
 
 
-def acceleration(problem: Problem, q: Floats, v: Floats) -> Callable[[], object]:
-    """One constrained acceleration, to be timed: `mj_forward`, without help of an earlier solution."""
-    model, data, _ = _start(problem.tree, q, v, WAYS[0], 1e-3)
+def accelerations(problem: Problem) -> dict[str, Callable[[Floats, Floats], Floats]]:
+    """Functions of q, v that return a constrained acceleration: `mj_forward`, without help of an earlier solution."""
+    m = problem.tree
+    model, data, columns = _start(m, m.neutral(), problem.tree_velocity, WAYS[0], 1e-3)
 
-    def call() -> None:
+    def forward(q: Floats, v: Floats) -> Floats:
+        data.qpos[columns], data.qvel[columns] = q, v
         data.qacc_warmstart[:] = 0.0
         mujoco.mj_forward(model, data)
+        return data.qacc[columns]
 
-    return call
+    return {"forward": forward}
 
 
 def _start(m: Mechanism, q: Floats, v: Floats, way: str, step: float) -> tuple[Any, Any, list[int]]:

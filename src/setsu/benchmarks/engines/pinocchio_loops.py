@@ -2,6 +2,9 @@
 
 A revolute joint is closed by two points on its axis, a ball joint by one. Constraints are held by Baumgarte's
 feedback, critically damped, at a rate tied to the step h; without it the motion leaves them at singular positions.
+
+Single accelerations of planar linkages are given the least work that holds them: one point per pin, no feedback, by
+`constraintDynamics` and by `lcaba`, whose cost is linear.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from numpy.typing import NDArray
 from setsu.benchmarks.loops_problems import SAMPLING, Motion, Problem, loop_offsets, motion_of_states
 from setsu.mechanism import Joint, Mechanism, Prismatic, Revolute, Universal
 
-__all__ = ["WAYS", "acceleration", "derivatives", "run", "version"]
+__all__ = ["WAYS", "accelerations", "derivatives", "run", "version"]
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +31,8 @@ WAYS = {"RK4, gain 0.05/h": 0.05, "RK4, gain 0.2/h": 0.2, "RK4, gain 1/h": 1.0}
 """Rates of Baumgarte's feedback times the step: none is best on all problems."""
 PROXIMAL = (1e-14, 1e-10, 10)
 """Accuracy, regularisation and most iterations of the solver, which make redundant rows solvable."""
+PROXIMAL_OF_LCABA = (1e-14, 1e-6, 10)
+"""The same for `lcaba`, with the regularisation its documentation advises."""
 PROXIMAL_OF_DERIVATIVES = (1e-14, 1e-6, 10)
 """The same for derivatives, whose rounding at redundant rows grows as the regularisation gets smaller."""
 
@@ -63,10 +68,17 @@ def run(problem: Problem, way: str, step: float, duration: float) -> Motion:
     return motion_of_states(m, problem.tree_points, recorded_q, recorded_v, steps, seconds)
 
 
-def acceleration(problem: Problem, q: Floats, v: Floats) -> Callable[[], object]:
-    """One constrained acceleration, to be timed."""
-    solve = _solver(problem.tree, 1.0)
-    return lambda: solve(q, v)
+def accelerations(problem: Problem) -> dict[str, Callable[[Floats, Floats], Floats]]:
+    """Functions of q, v that return a constrained acceleration of a planar problem, each by its name."""
+    solve = _solver(problem.tree, 0.0, planar=True)
+    model, data, constraints, constraint_data, _ = _prepared(problem.tree, 0.0, planar=True)
+    pin.computeJointMinimalOrdering(model, data, constraints)
+    settings, tau = pin.ProximalSettings(*PROXIMAL_OF_LCABA), np.zeros(model.nv)
+
+    def by_bodies(q: Floats, v: Floats) -> Floats:
+        return pin.lcaba(model, data, q, v, tau, constraints, constraint_data, settings).copy()
+
+    return {"constraintDynamics": solve, "lcaba": by_bodies}
 
 
 def derivatives(m: Mechanism) -> Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
@@ -82,18 +94,18 @@ def derivatives(m: Mechanism) -> Callable[[Floats, Floats, Floats], tuple[Floats
     return found
 
 
-def _solver(m: Mechanism, rate: float) -> Callable[[Floats, Floats], Floats]:
+def _solver(m: Mechanism, rate: float, *, planar: bool = False) -> Callable[[Floats, Floats], Floats]:
     """Prepare model, constraints and memory; return acceleration(q, v)."""
-    model, data, constraints, constraint_data, settings = _prepared(m, rate)
+    model, data, constraints, constraint_data, settings = _prepared(m, rate, planar)
     tau = np.zeros(model.nv)
     return lambda q, v: pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data, settings).copy()
 
 
-def _prepared(m: Mechanism, rate: float) -> tuple[Any, ...]:
-    """Model, data, constraints with their data, settings."""
+def _prepared(m: Mechanism, rate: float, planar: bool = False) -> tuple[Any, ...]:
+    """Model, data, constraints with their data, settings; planar: one point holds a pin."""
     model = _model(m)
     data = model.createData()
-    constraints = _constraints(m, model, rate)
+    constraints = _constraints(m, model, rate, planar)
     constraint_data = pin.StdVec_RigidConstraintData()
     for constraint in constraints:
         constraint_data.append(constraint.createData())
@@ -124,10 +136,10 @@ def _joint(joint: Joint) -> object:
     return both
 
 
-def _constraints(m: Mechanism, model: Any, rate: float) -> Any:
+def _constraints(m: Mechanism, model: Any, rate: float, planar: bool) -> Any:
     constraints = pin.StdVec_RigidConstraintModel()
     for loop in m.loops:
-        for offset in loop_offsets(loop.joint):
+        for offset in [np.zeros(3)] if planar else loop_offsets(loop.joint):
             poses = []
             for body, pose in ((loop.body_a, loop.pose_a), (loop.body_b, loop.pose_b)):
                 shifted = pin.SE3(pose.matrix) * pin.SE3(np.eye(3), offset)
