@@ -31,11 +31,10 @@ from setsu.simulation.contact_step_space import (
     clear,
     invert_base,
     momentum_terms,
+    move,
     place,
     set_chart,
     set_product,
-    times_all,
-    weigh,
 )
 
 __all__ = ["set_end", "set_end_velocity", "turn_further"]
@@ -53,8 +52,6 @@ def set_end(w: StepMap, tree: Tree, exact, differentiated):
     if not exact or w.counts[PLAIN] == 1:
         return True
     c, shift = w.small[2, 0], w.small[2, 1]
-    if differentiated:
-        weigh(w, END, w.vectors[NU_NEXT])
     for k in range(len(tree.roots)):
         r = tree.roots[k]
         if r.exact == 0:
@@ -100,11 +97,13 @@ def _differentiate_center(w: StepMap, k, r, T, jumps):
     """Let the base of a tree follow its centre of mass (4)."""
     nv, start, stop, o, rows = len(w.parent), w.counts[FROM], w.counts[TO], r.velocity, w.d_row4
     share = w.numbers[STEP] / r.mass * (1.0 if jumps else 0.5)
-    clear(rows, 0, 3, start, stop)
+    part, f = spread(share), spread(-1.0 / r.mass)
+    for j in range(start, stop):
+        x, y, z = _first_moment_change(w, r.body, w.d_q4, j)
+        store_at(rows, 0, j, part * load_at(w.d_targets4, 6 * k, j) + f * x)
+        store_at(rows, 1, j, part * load_at(w.d_targets4, 6 * k + 1, j) + f * y)
+        store_at(rows, 2, j, part * load_at(w.d_targets4, 6 * k + 2, j) + f * z)
     for i in range(3):
-        times_all(w, r.body, w.by_v[END], i, w.d_q4, rows, i)
-        set_product(rows, i, -1.0 / r.mass, rows, i, start, stop)
-        add_product(rows, i, share, w.d_targets4, 6 * k + i, start, stop)
         for d in range(nv if start == 0 else 0):
             if w.reference[w.dof_body[d]] == r.body:
                 w.d_row[i, d] += w.by_v[START, d, i] / r.mass
@@ -114,6 +113,17 @@ def _differentiate_center(w: StepMap, k, r, T, jumps):
     for i in range(3):
         for j in range(3):
             add_product(w.d_q4, o + i, T[j, i], rows, j, start, stop)
+
+
+@inline
+def _first_moment_change(w: StepMap, root, moved, j):
+    """Block j of the columns of a tree's first moment (3), from those of its configuration at the end."""
+    x = y = z = spread(0.0)
+    for d in range(len(w.parent)):
+        if w.reference[w.dof_body[d]] == root:
+            by, m = w.by_v[END, d], load_at(moved, d, j)
+            x, y, z = x + spread(by[0]) * m, y + spread(by[1]) * m, z + spread(by[2]) * m
+    return x, y, z
 
 
 @inline
@@ -155,13 +165,13 @@ def set_end_velocity(w: StepMap, tree: Tree, moved, differentiated):
                 a[V_END, d] = 0.0
             if differentiated:
                 clear(w.d_v4, r.velocity, r.velocity + 6, start, stop)
-    weigh(w, END, a[V_END])
+    move(w, END, a[V_END])
     for k in range(len(tree.roots)):
         if tree.roots[k].exact == 1:
             _solve_base(w, k, tree.roots[k])
     if not differentiated:
         return
-    weigh(w, END, a[V_END])
+    move(w, END, a[V_END])
     momentum_terms(w, END, a[V_END], w.row[0], w.row[1])
     for k in range(len(tree.roots)):
         if tree.roots[k].exact == 1:
@@ -238,30 +248,27 @@ def _solve_base(w: StepMap, k, r):
 @inline
 def _differentiate_base(w: StepMap, k, r, moved):
     """Columns of that velocity (4)."""
-    start, stop, o, rows, P, c = w.counts[FROM], w.counts[TO], r.velocity, w.d_row4, w.targets[k], w.small[2, 0]
-    clear(rows, 0, 6, start, stop)
-    for i in range(3):
-        times_all(w, r.body, w.by_v[END], i, moved, rows, i)  # m dc
+    o, P, c, B = r.velocity, w.targets[k], w.small[2, 0], w.small[6]
     _goal(w, k, r, c, w.small[2, 1])
+    invert_base(w, END, o)
     x, y, z = spread(P[0] / r.mass), spread(P[1] / r.mass), spread(P[2] / r.mass)
     cx, cy, cz, goal, g = spread(c[0]), spread(c[1]), spread(c[2]), w.d_targets4, 6 * k
-    for j in range(start, stop):
-        u, v, s = load_at(rows, 0, j), load_at(rows, 1, j), load_at(rows, 2, j)
+    for j in range(w.counts[FROM], w.counts[TO]):
+        u, v, s = _first_moment_change(w, r.body, moved, j)
         p, q, t = load_at(goal, g, j), load_at(goal, g + 1, j), load_at(goal, g + 2, j)
-        store_at(rows, 0, j, p)
-        store_at(rows, 1, j, q)
-        store_at(rows, 2, j, t)
-        store_at(rows, 3, j, load_at(goal, g + 3, j) + v * z - s * y + cy * t - cz * q)
-        store_at(rows, 4, j, load_at(goal, g + 4, j) + s * x - u * z + cz * p - cx * t)
-        store_at(rows, 5, j, load_at(goal, g + 5, j) + u * y - v * x + cx * q - cy * p)
-    for d in range(len(w.parent)):
-        if w.reference[w.dof_body[d]] == r.body:
-            for i in range(6):
-                if w.by_q[END, d, i] != 0.0:
-                    add_product(rows, i, -w.by_q[END, d, i], moved, d, start, stop)
-                if not o <= d < o + 6 and w.by_v[END, d, i] != 0.0:
-                    add_product(rows, i, -w.by_v[END, d, i], w.d_v4, d, start, stop)
-    invert_base(w, END, o)
-    for i in range(6):
-        for j in range(6):
-            add_product(w.d_v4, o + i, w.small[6, i, j], rows, j, start, stop)
+        lx = load_at(goal, g + 3, j) + v * z - s * y + cy * t - cz * q
+        ly = load_at(goal, g + 4, j) + s * x - u * z + cz * p - cx * t
+        lz = load_at(goal, g + 5, j) + u * y - v * x + cx * q - cy * p
+        for d in range(len(w.parent)):
+            if w.reference[w.dof_body[d]] != r.body:
+                continue
+            by, change = w.by_q[END, d], load_at(moved, d, j)
+            p, q, t = p - spread(by[0]) * change, q - spread(by[1]) * change, t - spread(by[2]) * change
+            lx, ly, lz = lx - spread(by[3]) * change, ly - spread(by[4]) * change, lz - spread(by[5]) * change
+            if not o <= d < o + 6:
+                by, change = w.by_v[END, d], load_at(w.d_v4, d, j)
+                p, q, t = p - spread(by[0]) * change, q - spread(by[1]) * change, t - spread(by[2]) * change
+                lx, ly, lz = lx - spread(by[3]) * change, ly - spread(by[4]) * change, lz - spread(by[5]) * change
+        for i in range(6):
+            linear = spread(B[i, 0]) * p + spread(B[i, 1]) * q + spread(B[i, 2]) * t
+            store_at(w.d_v4, o + i, j, linear + (spread(B[i, 3]) * lx + spread(B[i, 4]) * ly + spread(B[i, 5]) * lz))

@@ -43,7 +43,7 @@ from setsu.simulation.contact_step import (
     StepMap,
 )
 from setsu.simulation.contact_step_columns import add_nu, is_last
-from setsu.simulation.contact_step_space import add_product, clear, invert_base, momentum_terms, set_product, weigh
+from setsu.simulation.contact_step_space import add_product, clear, invert_base, momentum_terms, move, set_product
 
 __all__ = ["keeps_energy", "slow_down"]
 
@@ -70,7 +70,7 @@ def slow_down(w: StepMap, tree: Tree, moved):
     w.counts[SLOWED] = 0
     if run_bound(w.kernels[ENERGY_START]) >= 0 or run_bound(w.kernels[ENERGY_END]) >= 0:
         return False
-    weigh(w, END, a[V_END])
+    move(w, END, a[V_END])
     before = momentum_terms(w, START, a[V_START], w.row[0], w.row[1])
     after = momentum_terms(w, END, a[V_END], w.row[2], w.row[3])
     gain = after + w.energies[1] - before - w.energies[0] - _work(w)
@@ -247,7 +247,7 @@ def _differentiate_momentum(w: StepMap, r, moved):
 def _differentiate_rigid(w: StepMap, tree: Tree, moved):
     """p and T of trees as rigid bodies, from the columns of their momenta."""
     a, stop, rows = w.vectors, w.counts[TO], w.d_first4
-    weigh(w, END, a[RIGID])
+    move(w, END, a[RIGID])
     momentum_terms(w, END, a[RIGID], w.row[2], w.row[3])
     for k in range(len(tree.roots)):
         r = tree.roots[k]

@@ -262,21 +262,23 @@ def differentiate_laws(w: StepMap, tree: Tree):
             arm_of(w, END, k, p, 3, r)
             set_jacobian(w, END, k, r, last)
             arm_of(w, MIDDLE, k, w.acts[k], 0, r)
+            jumps = w.jumping[k] == 1
             for i in range(3):
-                bends, jumps = _bends(w, k, i), w.jumping[k] == 1
-                row = out[o + i]
-                if bends:
-                    _along_path(w, k, last[i], 1.0 / h, w.d_q4, o + i)
-                    if start == 0 and (i > 0 or w.pressed[k] == 1):
-                        for d in range(nv):
-                            row[d] -= first[i, d] / h
+                bends, row = _bends(w, k, i), out[o + i]
+                if bends and start == 0 and (i > 0 or w.pressed[k] == 1):
+                    for d in range(nv):
+                        row[d] -= first[i, d] / h
+                # The velocity at the end, or half of its change.
+                share = (0.0 if jumps else 0.5) if bends else 1.0
+                for d in range(nv):
+                    first[i, d] = share * w.K[3 * k + i, d]
+                    last[i, d] = last[i, d] / h if bends else 0.0
+            _along_path(w, k, o, last, first)
+            for i in range(3 if start == 0 else 0):
+                bends, row = _bends(w, k, i), out[o + i]
                 if bends and jumps:
                     continue
-                # The velocity at the end, or half of its change.
                 share = 0.5 if bends else 1.0
-                _along_path(w, k, w.K[3 * k + i], share, w.d_next4, o + i)
-                if start > 0:
-                    continue
                 tip = w.last[w.body[k]]
                 for j in range(6):
                     V[j] = share * w.way[1, tip, j] - (0.5 * w.way[0, tip, j] if bends else 0.0)
@@ -298,13 +300,20 @@ def differentiate_laws(w: StepMap, tree: Tree):
 
 
 @inline
-def _along_path(w: StepMap, k, factors, share, matrix, row):
-    """Add what the velocities that move a contact's body make of the rows of a matrix."""
-    d = w.last[w.body[k]]
-    while d >= 0:
-        if factors[d] != 0.0:
-            add_product(w.laws4, row, share * factors[d], matrix, d, w.counts[FROM], w.counts[TO])
-        d = w.parent[d]
+def _along_path(w: StepMap, k, o, by_end, by_next):
+    """Add to the three rows of a contact, from o on, what its path makes of q' and ν'; factors (3, nv) of both."""
+    out, tip = w.laws4, w.last[w.body[k]]
+    for j in range(w.counts[FROM], w.counts[TO]):
+        x, y, z, d = load_at(out, o, j), load_at(out, o + 1, j), load_at(out, o + 2, j), tip
+        while d >= 0:
+            p, n = load_at(w.d_q4, d, j), load_at(w.d_next4, d, j)
+            x = x + (spread(by_end[0, d]) * p + spread(by_next[0, d]) * n)
+            y = y + (spread(by_end[1, d]) * p + spread(by_next[1, d]) * n)
+            z = z + (spread(by_end[2, d]) * p + spread(by_next[2, d]) * n)
+            d = w.parent[d]
+        store_at(out, o, j, x)
+        store_at(out, o + 1, j, y)
+        store_at(out, o + 2, j, z)
 
 
 @inline

@@ -72,7 +72,7 @@ from setsu.simulation.contact_step_columns import (
 )
 from setsu.simulation.contact_step_end import set_end, set_end_velocity, turn_further
 from setsu.simulation.contact_step_loops import HeldStep, set_held_changes
-from setsu.simulation.contact_step_space import add_product, clear, momentum_terms, place, set_chart, set_product, weigh
+from setsu.simulation.contact_step_space import add_product, clear, momentum_terms, move, place, set_chart, set_product
 from setsu.simulation.contact_step_targets import set_displacement, set_targets
 
 __all__ = ["begin_motion", "go_through"]
@@ -106,7 +106,7 @@ def begin_motion(w: StepMap, tree: Tree):
         _copy_places(w)
     for when in range(2):
         place(w, when)
-        weigh(w, when, a[V_START])
+    move(w, START, a[V_START])
     for j in range(len(w.turning)):
         set_chart(w, a[HALF], w.turning[j, 0], w.turning[j, 1], w.carried[j], w.chart[j])
     for k in range(len(tree.roots) if w.counts[PLAIN] == 0 else 0):

@@ -20,7 +20,7 @@ from setsu.contact.tree import set_inertias
 from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import inline
 from setsu.native.lanes import load_at, spread, store_at
-from setsu.simulation.contact_step import FROM, TO, StepMap
+from setsu.simulation.contact_step import StepMap
 
 __all__ = [
     "add_product",
@@ -28,13 +28,12 @@ __all__ = [
     "factor_small",
     "invert_base",
     "momentum_terms",
+    "move",
     "place",
     "set_chart",
     "set_product",
     "solve_small",
     "subtract_products",
-    "times_all",
-    "weigh",
 ]
 
 # Series in θ², good to rounding below θ = 1: sin θ/θ, (1 - cos θ)/θ², (θ - sin θ)/θ³, (θ² + 2 cos θ - 2)/(2 θ⁴),
@@ -178,9 +177,18 @@ def clear(out, first, last, start, stop):
 
 @inline
 def place(w: StepMap, when):
-    """Axes and inertias from the poses of a configuration."""
-    n = len(w.masses)
+    """Axes and inertias from the poses of a configuration, of bodies and of velocities."""
+    n, nv, whole = len(w.masses), len(w.parent), w.whole[when]
     set_inertias(w, w.poses[when * n : (when + 1) * n], w.columns[when], when)  # type: ignore[arg-type]
+    for d in range(nv):
+        body = w.carries[d]
+        for i in range(10):
+            whole[d, i] = w.inertias[when, body, i] if body >= 0 else 0.0
+    for d in range(nv - 1, -1, -1):
+        p = w.parent[d]
+        for i in range(10 if p >= 0 else 0):
+            whole[p, i] += whole[d, i]
+        _inertia_times(whole[d], w.axes[when, d], w.by_v[when, d])
 
 
 @inline
@@ -196,37 +204,28 @@ def _inertia_times(b, s, out):
 
 
 @inline
-def weigh(w: StepMap, when, v):
-    """Motions, inertias and momenta of all velocities at a configuration, with velocities v (nv,)."""
-    axes, twists, whole, momenta = w.axes[when], w.twists[when], w.whole[when], w.momenta[when]
+def move(w: StepMap, when, v):
+    """Motions and momenta of all velocities at a configuration, with velocities v (nv,)."""
+    axes, twists, momenta = w.axes[when], w.twists[when], w.momenta[when]
     nv = len(w.parent)
     for d in range(nv):
         p, body = w.parent[d], w.carries[d]
         for i in range(6):
             twists[d, i] = axes[d, i] * v[d] + (twists[p, i] if p >= 0 else 0.0)
         if body >= 0:
-            for i in range(10):
-                whole[d, i] = w.inertias[when, body, i]
-            _inertia_times(whole[d], twists[d], momenta[d])
+            _inertia_times(w.inertias[when, body], twists[d], momenta[d])
         else:
-            for i in range(10):
-                whole[d, i] = 0.0
             for i in range(6):
                 momenta[d, i] = 0.0
     for d in range(nv - 1, -1, -1):
         p = w.parent[d]
-        if p >= 0:
-            for i in range(10):
-                whole[p, i] += whole[d, i]
-            for i in range(6):
-                momenta[p, i] += momenta[d, i]
-    for d in range(nv):
-        _inertia_times(whole[d], axes[d], w.by_v[when, d])
+        for i in range(6 if p >= 0 else 0):
+            momenta[p, i] += momenta[d, i]
 
 
 @inline
 def momentum_terms(w: StepMap, when, v, by_q, by_v):
-    """∂h/∂q (1) after `weigh`, and derivatives (nv,) of the kinetic energy (2) into by_q, by_v; return that energy."""
+    """∂h/∂q (1) after `move`, and derivatives (nv,) of the kinetic energy (2) into by_q, by_v; return that energy."""
     axes, twists, momenta, total = w.axes[when], w.twists[when], w.momenta[when], 0.0
     moved, h = w.small[0, 0], w.small[0, 1]
     for d in range(len(w.parent)):
@@ -256,15 +255,6 @@ def momentum_terms(w: StepMap, when, v, by_q, by_v):
             by_v[d] += s[i] * out[i]
         total += 0.5 * by_v[d] * v[d]
     return total
-
-
-@inline
-def times_all(w: StepMap, tree_of, table, component, matrix, out, row):
-    """Add to a row of `out` what a component of `table` (nv, 6) makes of the rows of a matrix: those of one tree."""
-    for d in range(len(w.parent)):
-        factor = table[d, component]
-        if factor != 0.0 and w.reference[w.dof_body[d]] == tree_of:
-            add_product(out, row, factor, matrix, d, w.counts[FROM], w.counts[TO])
 
 
 @inline

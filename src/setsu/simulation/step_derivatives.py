@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +63,7 @@ _SAME = 1e-9  # how far the step repeated here may end from the machine's
 _NEAR = 1e-13  # nearer, it is that step, whatever other ways there are
 
 
-@dataclass(frozen=True)
-class StepDerivatives:
+class StepDerivatives(NamedTuple):
     """Derivatives of the state after one step, (..., nv, nv) each, in tangent coordinates (as `integrate` adds them).
 
     dq_dq, dq_dv, dq_dtau: of the configuration reached; dv_dq, dv_dv, dv_dtau: of the velocity. By the configuration,
@@ -139,8 +138,7 @@ def environment_derivatives(
     """
     if not batched:
         blocks, q, v, there = _differentiator(settings, worlds[0], known).derivatives(worlds[0], torque[0])
-        fields = [*blocks, q, v, tuple(there)]
-        return StepDerivatives(*fields)
+        return StepDerivatives(*blocks, q, v, tuple(there))
     found = [
         _differentiator(settings, world, known).derivatives(world, row)
         for world, row in zip(worlds, torque, strict=True)
