@@ -8,6 +8,7 @@ leaves changes with the state, and over h it is a velocity.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_drives_and_dampers_in_a_loop_joint() -> None:
     assert_derivatives(m, q, v, tau, E, 0, 1e-6)
 
 
-AXES = {"damping": 0.2, "stiffness": 3.0, "spring_rest": 0.3, "armature": 0.05}
+AXES: dict[str, Any] = {"damping": 0.2, "stiffness": 3.0, "spring_rest": 0.3, "armature": 0.05}
 JOINTS = {
     "fixed": setsu.Fixed(),
     "revolute": setsu.Revolute((0, 0, 1), **AXES),

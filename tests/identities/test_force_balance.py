@@ -120,7 +120,8 @@ def test_joints_transmit_what_acts_along_their_axes(
     # A step takes springs and dampers at its end: with an environment (2) holds to its first order.
     error = 1e-12 if environment is None else 1e-2
     np.testing.assert_allclose(rec.joint_wrenches[:, 1] / scale[:, None], 0.0, atol=error)
-    lever, q, v = m.moving[0].joint, rec.q[:, 0], rec.v[:, 0]
+    lever: Any = m.moving[0].joint
+    q, v = rec.q[:, 0], rec.v[:, 0]
     law = 4.0 - lever.damping[0] * v - lever.stiffness[0] * (q - lever.spring_rest[0])
     beyond = (-rec.joint_wrenches[:, 0, 4] - law + lever.armature[0] * rec.acceleration[:, 0]) / scale
     dry = lever.coulomb[0] / scale

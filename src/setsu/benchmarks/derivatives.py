@@ -7,8 +7,9 @@ Loops: `constrained_dynamics_derivatives`, with all loop wrenches, beside `const
 batch (which Pinocchio has not).
 Trees (`forward_dynamics_derivatives`) stand in `setsu bench` itself.
 Derivatives by the torque, which do not depend on how loops are held, are compared before anything is timed.
-Contact: `Simulator.derivatives` of a quadruped on its feet beside `mjd_transitionFD`, central differences. Times are
-processor times, the least of several rounds taken in turn.
+Contact: `Simulator.derivatives` of a quadruped on its feet beside `mjd_transitionFD`, central differences; that of a
+biped with closed legs, in the air and landing, beside its own steps. Times are processor times, the least of several
+rounds taken in turn.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ __all__ = [
 
 DERIVATIVES = "derivatives"
 _BATCH = 256
-_CALLS = 20  # through contact, one after the other
+_CALLS = 200  # through contact, one after the other
+_STEPS = 400  # of 1 ms
 _AGREES = 1e-6
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float], None]
@@ -88,6 +90,7 @@ def measure_derivatives(*, quick: bool = False, progress: Progress = lambda text
             missing.append(peer)
             continue
         rows += study(rounds, progress)
+    rows += _closed_legs(rounds, progress)
     progress("done", 1.0)
     return DerivativesStudy(describe_machine(), versions, tuple(missing), tuple(rows))
 
@@ -162,6 +165,37 @@ def _contact(rounds: int, progress: Progress) -> list[DerivativesRow]:
 
     ours, theirs = (1e6 * seconds / _CALLS for seconds in _least(rounds, [single, peer]))
     return [DerivativesRow("quadruped on the floor", "MuJoCo", 1, ours, theirs, 5.0)]
+
+
+def _closed_legs(rounds: int, progress: Progress) -> list[DerivativesRow]:
+    """Derivatives of a step through loops, beside the step: at most five of them."""
+    progress("closed legs", 0.95)
+    m, rows = setsu.sample_mechanisms.closed_leg_biped(), []
+    q, torque = setsu.close_loops(m, m.neutral()), np.zeros(m.nv)
+    soles = min((setsu.frame_pose(m, q, p.body) @ [*p.position, 1.0])[2] - p.radius for p in m.contact_points)
+    for place, height in (("in the air", 3.0), ("landing", 1e-5)):
+        sim = setsu.Simulator(m, 1e-3, environment=setsu.Environment.floor())
+        start = q.copy()
+        start[2] += height - soles
+        falling = np.zeros(m.nv)
+        falling[[0, 2]] = 0.3, -0.05
+        sim.reset(start, setsu.consistent_velocity(m, start, falling))
+        kept = sim.save()
+
+        def single(sim: Any = sim, kept: Any = kept) -> None:
+            sim.restore(kept)
+            for _ in range(_CALLS):
+                sim.derivatives(torque)
+
+        def steps(sim: Any = sim, kept: Any = kept) -> None:
+            sim.restore(kept)
+            for _ in range(_STEPS):
+                sim.step(torque)
+
+        derivatives, run = (1e6 * seconds for seconds in _least(rounds, [single, steps]))
+        name, step = f"biped with closed legs, {place}", run / _STEPS
+        rows.append(DerivativesRow(name, "its own step", 1, derivatives / _CALLS, step, 0.2))
+    return rows
 
 
 def derivatives_as_json(study: DerivativesStudy) -> dict[str, Any]:

@@ -306,7 +306,7 @@ def _along_path(w: StepMap, k, o, by_end, by_next):
     for j in range(w.counts[FROM], w.counts[TO]):
         x, y, z, d = load_at(out, o, j), load_at(out, o + 1, j), load_at(out, o + 2, j), tip
         while d >= 0:
-            p, n = load_at(w.d_q4, d, j), load_at(w.d_next4, d, j)
+            p, n = load_at(w.d_q4, d, j), load_at(w.d_next4, d, j)  # type: ignore[arg-type]
             x = x + (spread(by_end[0, d]) * p + spread(by_next[0, d]) * n)
             y = y + (spread(by_end[1, d]) * p + spread(by_next[1, d]) * n)
             z = z + (spread(by_end[2, d]) * p + spread(by_next[2, d]) * n)

@@ -138,7 +138,7 @@ def environment_derivatives(
     """
     if not batched:
         blocks, q, v, there = _differentiator(settings, worlds[0], known).derivatives(worlds[0], torque[0])
-        return StepDerivatives(*blocks, q, v, tuple(there))
+        return StepDerivatives._make([*blocks, q, v, tuple(there)])
     found = [
         _differentiator(settings, world, known).derivatives(world, row)
         for world, row in zip(worlds, torque, strict=True)
