@@ -53,7 +53,7 @@ from setsu.contact.cone_problem import (
     ConeProblem,
     set_velocities,
 )
-from setsu.contact.interior_point import begin_interior, interior_round
+from setsu.contact.interior_point import begin_interior, interior_round, take_interior
 from setsu.native.compiled_elementary import exp
 from setsu.native.control_flow import inline, jit
 
@@ -133,14 +133,10 @@ def _from_inside(p: ConeProblem, used, eps, damping, goal, enough, L, V, most, b
         best = keep_best(p, eps, best)
         if best <= enough:
             break
-        for index in range(p.counts[CONTACTS]):
-            f, z, mu = p.impulse[index], p.cone[index], p.friction[index]
-            f[0] = z[0] / mu if mu > 0.0 else z[0]
-            f[1], f[2] = z[1], z[2]
         for row in range(p.counts[CONTACTS], p.counts[ROWS]):
             for k in range(3):
                 p.impulse[row, k] = p.best[row, k]
-        set_velocities(p, p.impulse, eps)
+        take_interior(p, eps)
     return best, rounds
 
 
