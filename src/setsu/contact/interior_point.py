@@ -7,7 +7,7 @@
 | s | raised velocity (u_n + μ |u_t|, μ u_t), in the cone; an unknown of its own | m/s |
 | x_m, x_p | x_0 - |x_t|, x_0 + |x_t|: eigenvalues of a point x of the cone | |
 | D, E | diag(1, μ, μ), diag(μ, 1, 1) | |
-| d, N | s_t / |s_t|; 1 - e₀ (0, dᵀ), so that N⁻¹ = 1 + e₀ (0, dᵀ) | |
+| d, N | s_t / |s_t| times a share; 1 - e₀ (0, dᵀ), so that N⁻¹ = 1 + e₀ (0, dᵀ) | |
 | S | scaling of Nesterov and Todd: S z = S⁻¹ s = ℓ | |
 | Q, Δ | eigenvectors (1, -w)/√2, (1, w)/√2, (0, w⊥) of S, and those of S⁻²: S⁻² = Q Δ Qᵀ | |
 | ∘, \\ | product of the cone's algebra, division by it | |
@@ -91,32 +91,64 @@ def _product(zm, zt, z1, z2, sm, st, s1, s2):
 
 
 @inline
-def _scale(z, s, out):
-    """Scaling of a pair: out[0] = Δ, out[1] = Qᵀ z, out[2] = (w, |z| |s|), norms of the cone's algebra."""
+def _scale(z, s, mu, eps, share, out):
+    """What a round needs of a contact, out (8, 3): Δ, Qᵀ z, (w, |z| |s|), (Θ + Φ B)⁻¹ Θ, polar of z, polar of s.
+
+    Return z·s. Norms |x| are those of the cone's algebra.
+    """
     zt, z1, z2 = _polar(z)
     st, s1, s2 = _polar(s)
+    product = _product(z[0], zt, z1, z2, s[0], st, s1, s2)
     a, b = math.sqrt(z[0] * (z[0] + 2.0 * zt)), math.sqrt(s[0] * (s[0] + 2.0 * st))
-    g = 1.0 / math.sqrt(2.0 * (1.0 + _product(z[0], zt, z1, z2, s[0], st, s1, s2) / (a * b)))
+    g = 1.0 / math.sqrt(2.0 * (1.0 + product / (a * b)))
     w1, w2 = g * (s1 * st / b - z1 * zt / a), g * (s2 * st / b - z2 * zt / a)
     t = math.sqrt(w1 * w1 + w2 * w2)
     large = g * ((s[0] + st) / b + (z[0] + zt) / a) + t
     w1, w2 = (w1 / t, w2 / t) if t > 0.0 else (s1, s2)
-    out[0, 0], out[0, 1], out[0, 2] = a / b * large * large, a / b / (large * large), a / b
+    D0, D1, D2 = a / b * large * large, a / b / (large * large), a / b
+    out[0, 0], out[0, 1], out[0, 2] = D0, D1, D2
     m1, m2, q1, q2 = z1 - w1, z2 - w2, z1 + w1, z2 + w2
     out[1, 0] = _HALF * (z[0] + 0.5 * zt * (m1 * m1 + m2 * m2))
     out[1, 1] = _HALF * (z[0] + 0.5 * zt * (q1 * q1 + q2 * q2))
     out[1, 2] = z[2] * w1 - z[1] * w2
     out[2, 0], out[2, 1], out[2, 2] = w1, w2, a * b
+    out[6, 0], out[6, 1], out[6, 2] = zt, z1, z2
+    out[7, 0], out[7, 1], out[7, 2] = st, s1, s2
+    # Θ + Φ B, and its inverse times Θ.
+    n, m = eps / mu, eps * mu
+    a0, a1, a2 = _turned(out, _HALF * n, -_HALF * m * w1, -_HALF * m * w2, share)
+    b0, b1, b2 = _turned(out, _HALF * n, _HALF * m * w1, _HALF * m * w2, share)
+    c0, c1, c2 = _turned(out, 0.0, -m * w2, m * w1, share)
+    t0, t1, t2 = 1.0 / (1.0 + eps * D0), 1.0 / (1.0 + eps * D1), 1.0 / (1.0 + eps * D2)
+    D0, D1, D2 = D0 * t0, D1 * t1, D2 * t2
+    a, b, c = t0 + D0 * a0, D0 * b0, D0 * c0
+    d, f, g = D1 * a1, t1 + D1 * b1, D1 * c1
+    h, i, j = D2 * a2, D2 * b2, t2 + D2 * c2
+    A, B, C = f * j - g * i, g * h - d * j, d * i - f * h
+    k = 1.0 / (a * A + b * B + c * C)
+    t0, t1, t2 = k * t0, k * t1, k * t2
+    out[3, 0], out[4, 0], out[5, 0] = t0 * A, t0 * B, t0 * C
+    out[3, 1], out[4, 1], out[5, 1] = t1 * (c * i - b * j), t1 * (a * j - c * h), t1 * (b * h - a * i)
+    out[3, 2], out[4, 2], out[5, 2] = t2 * (b * g - c * f), t2 * (c * d - a * g), t2 * (a * f - b * d)
+    return product
 
 
 @inline
-def _aim(W, target, dz, ds, corrects):
-    """Qᵀ c (4)."""
+def _turned(W, x0, x1, x2, share):
+    """Qᵀ N⁻¹ x."""
+    w1, w2, d1, d2 = W[2, 0], W[2, 1], share * W[7, 1], share * W[7, 2]
+    return (
+        _HALF * (x0 + (d1 - w1) * x1 + (d2 - w2) * x2),
+        _HALF * (x0 + (d1 + w1) * x1 + (d2 + w2) * x2),
+        x2 * w1 - x1 * w2,
+    )
+
+
+@inline
+def _aim(W, target, dz, ds):
+    """Qᵀ c (4), with the predictor's changes as Qᵀ δ."""
     za, zb, zp = W[1, 0], W[1, 1], W[1, 2]
-    if not corrects:
-        return -za, -zb, -zp
     ra, rb, rp = math.sqrt(W[0, 0]), math.sqrt(W[0, 1]), math.sqrt(W[0, 2])
-    # (S⁻¹ δs) ∘ (S δz): the roots meet each other but in mixed products.
     xa, xb, xp, ya, yb, yp = ra * ds[0], rb * ds[1], rp * ds[2], dz[0] / ra, dz[1] / rb, dz[2] / rp
     ka = _HALF * (target - 2.0 * xa * ya - xp * yp)
     kb = _HALF * (target - 2.0 * xb * yb - xp * yp)
@@ -131,53 +163,14 @@ def _aim(W, target, dz, ds, corrects):
 
 
 @inline
-def _turned(W, s, x0, x1, x2, raised):
-    """Qᵀ N⁻¹ x."""
-    w1, w2 = W[2, 0], W[2, 1]
-    if raised:
-        _, d1, d2 = _polar(s)
-    else:
-        d1 = d2 = 0.0
-    return (
-        _HALF * (x0 + (d1 - w1) * x1 + (d2 - w2) * x2),
-        _HALF * (x0 + (d1 + w1) * x1 + (d2 + w2) * x2),
-        x2 * w1 - x1 * w2,
-    )
-
-
-@inline
-def _inverse(W, s, mu, eps, raised):
-    """(Θ + Φ B)⁻¹ of (5), row by row."""
-    w1, w2 = W[2, 0], W[2, 1]
-    a0, a1, a2 = _turned(W, s, _HALF * eps / mu, -_HALF * eps * mu * w1, -_HALF * eps * mu * w2, raised)
-    b0, b1, b2 = _turned(W, s, _HALF * eps / mu, _HALF * eps * mu * w1, _HALF * eps * mu * w2, raised)
-    c0, c1, c2 = _turned(W, s, 0.0, -eps * mu * w2, eps * mu * w1, raised)
-    t0, t1, t2 = 1.0 / (1.0 + eps * W[0, 0]), 1.0 / (1.0 + eps * W[0, 1]), 1.0 / (1.0 + eps * W[0, 2])
-    f0, f1, f2 = W[0, 0] * t0, W[0, 1] * t1, W[0, 2] * t2
-    a, b, c = t0 + f0 * a0, f0 * b0, f0 * c0
-    d, f, g = f1 * a1, t1 + f1 * b1, f1 * c1
-    h, i, j = f2 * a2, f2 * b2, t2 + f2 * c2
-    A, B, D = f * j - g * i, g * h - d * j, d * i - f * h
-    k = 1.0 / (a * A + b * B + c * D)
-    return (
-        k * A, k * (c * i - b * j), k * (b * g - c * f),
-        k * B, k * (a * j - c * h), k * (c * d - a * g),
-        k * D, k * (b * h - a * i), k * (a * f - b * d),
-    )  # fmt: skip
-
-
-@inline
-def _change(W, s, mu, eps, c, x0, x1, x2, raised):
+def _change(W, c, x0, x1, x2, share):
     """y of (5) for Qᵀ c and x = D δu + r."""
-    m = _inverse(W, s, mu, eps, raised)
-    x0, x1, x2 = _turned(W, s, x0, x1, x2, raised)
-    g0 = (c[0] - W[0, 0] * x0) / (1.0 + eps * W[0, 0])
-    g1 = (c[1] - W[0, 1] * x1) / (1.0 + eps * W[0, 1])
-    g2 = (c[2] - W[0, 2] * x2) / (1.0 + eps * W[0, 2])
+    x0, x1, x2 = _turned(W, x0, x1, x2, share)
+    g0, g1, g2 = c[0] - W[0, 0] * x0, c[1] - W[0, 1] * x1, c[2] - W[0, 2] * x2
     return (
-        m[0] * g0 + m[1] * g1 + m[2] * g2,
-        m[3] * g0 + m[4] * g1 + m[5] * g2,
-        m[6] * g0 + m[7] * g1 + m[8] * g2,
+        W[3, 0] * g0 + W[3, 1] * g1 + W[3, 2] * g2,
+        W[4, 0] * g0 + W[4, 1] * g1 + W[4, 2] * g2,
+        W[5, 0] * g0 + W[5, 1] * g1 + W[5, 2] * g2,
     )
 
 
@@ -189,14 +182,13 @@ def _to_impulse(W, mu, a, b, c):
 
 
 @inline
-def _error(v, s, mu, raised):
+def _error(v, s, mu, W, raised):
     """r (1)."""
-    t = 0.0 if raised else math.sqrt(s[1] * s[1] + s[2] * s[2])
-    return v[0] - s[0] - t, mu * v[1] - s[1], mu * v[2] - s[2]
+    return v[0] - s[0] - (0.0 if raised else W[7, 0]), mu * v[1] - s[1], mu * v[2] - s[2]
 
 
 @inline
-def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
+def _set_blocks(p: ConeProblem, damping, target, corrects, raised, share):
     """C and e (6) of all contacts; target: σ τ; corrects: the predictor stands in the changes, C is there."""
     for index in range(p.counts[CONTACTS]):
         z, s, mu, v = p.cone[index], p.dual[index], p.friction[index], p.velocity[index]
@@ -213,22 +205,24 @@ def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
             C[0, 0] = soft * ratio
             e[0] = soft * (c - ratio * (v[0] - s[0]))
             continue
-        aim[0], aim[1], aim[2] = _aim(W, target, dz, ds, corrects)
-        r0, r1, r2 = _error(v, s, mu, raised)
-        a, b, c = _change(W, s, mu, damping, aim, r0, r1, r2, raised)
-        e[0], e[1], e[2] = _to_impulse(W, mu, a, b, c)
-        if not corrects:
+        if corrects:
+            aim[0], aim[1], aim[2] = _aim(W, target, dz, ds)
+        else:
             none = p.slide[index, 1]
-            none[0] = none[1] = none[2] = 0.0
+            for j in range(3):
+                aim[j], none[j] = -W[1, j], 0.0
             for j in range(3):
                 x0, x1, x2 = -1.0 if j == 0 else 0.0, -mu if j == 1 else 0.0, -mu if j == 2 else 0.0
-                a, b, c = _change(W, s, mu, damping, none, x0, x1, x2, raised)
+                a, b, c = _change(W, none, x0, x1, x2, share)
                 C[0, j], C[1, j], C[2, j] = _to_impulse(W, mu, a, b, c)
+        r0, r1, r2 = _error(v, s, mu, W, raised)
+        a, b, c = _change(W, aim, r0, r1, r2, share)
+        e[0], e[1], e[2] = _to_impulse(W, mu, a, b, c)
 
 
 @inline
-def _take_changes(p: ConeProblem, damping, raised):
-    """δz and δs of δu, both as Qᵀ δ; return the longest step that stays inside."""
+def _take_changes(p: ConeProblem, damping, raised, share):
+    """δz and δs of δu, as Qᵀ δ and as changes of x_m and x_t; return the longest step that stays inside."""
     longest = math.inf
     for index in range(p.counts[CONTACTS]):
         z, s, mu, v = p.cone[index], p.dual[index], p.friction[index], p.velocity[index]
@@ -241,47 +235,29 @@ def _take_changes(p: ConeProblem, damping, raised):
             if ds[0] < 0.0:
                 longest = min(longest, s[0] / -ds[0])
             continue
-        r0, r1, r2 = _error(v, s, mu, raised)
-        dz[0], dz[1], dz[2] = _change(
-            W, s, mu, damping, p.slide[index, 0], r0 + u[0], r1 + mu * u[1], r2 + mu * u[2], raised
-        )
+        r0, r1, r2 = _error(v, s, mu, W, raised)
+        dz[0], dz[1], dz[2] = _change(W, p.slide[index, 0], r0 + u[0], r1 + mu * u[1], r2 + mu * u[2], share)
         f[0], f[1], f[2] = _to_impulse(W, mu, dz[0], dz[1], dz[2])
         x0 = r0 + u[0] + damping * f[0]
         x1, x2 = r1 + mu * (u[1] + damping * f[1]), r2 + mu * (u[2] + damping * f[2])
-        ds[0], ds[1], ds[2] = _turned(W, s, x0, x1, x2, raised)
-        move[0], move[1], move[2] = x0, x1, x2
-        a, b, c = _of_cone(z, W, dz, f)
-        longest = min(longest, _reach(z, a, b, c))
-        a, b, c = _of_dual(s, move, raised)
-        longest = min(longest, _reach(s, a, b, c))
+        ds[0], ds[1], ds[2] = _turned(W, x0, x1, x2, share)
+        move[0] = x0 + (share - 1.0) * (W[7, 1] * x1 + W[7, 2] * x2)
+        move[1], move[2] = x1, x2
+        w1, w2, z1, z2 = W[2, 0], W[2, 1], W[6, 1], W[6, 2]
+        m1, m2, q1, q2 = z1 - w1, z2 - w2, z1 + w1, z2 + w2
+        f[0] = 0.5 * _HALF * (dz[0] * (q1 * q1 + q2 * q2) + dz[1] * (m1 * m1 + m2 * m2)) - dz[2] * (z2 * w1 - z1 * w2)
+        longest = min(longest, _reach(z, W[6], f), _reach(s, W[7], move))
     return longest
 
 
 @inline
-def _of_cone(z, W, dz, f):
-    """δz as changes of z_m (along the tangent at z) and z_t."""
-    _, z1, z2 = _polar(z)
-    w1, w2 = W[2, 0], W[2, 1]
-    m1, m2, q1, q2 = z1 - w1, z2 - w2, z1 + w1, z2 + w2
-    first = 0.5 * _HALF * (dz[0] * (q1 * q1 + q2 * q2) + dz[1] * (m1 * m1 + m2 * m2))
-    return first - dz[2] * (z2 * w1 - z1 * w2), f[1], f[2]
-
-
-@inline
-def _of_dual(s, x, raised):
-    """δs likewise."""
-    _, s1, s2 = _polar(s)
-    return x[0] - (0.0 if raised else s1 * x[1] + s2 * x[2]), x[1], x[2]
-
-
-@inline
-def _reach(x, m, b, c):
-    """The longest step along (m, b, c), changes of x_m and x_t, that stays in the cone."""
-    t, d1, d2 = _polar(x)
+def _reach(x, polar, change):
+    """The longest step along changes of x_m and x_t that stays in the cone."""
+    t, d1, d2, m, b, c = polar[0], polar[1], polar[2], change[0], change[1], change[2]
     along, across = d1 * b + d2 * c, d1 * c - d2 * b
-    most, change = x[0] + 2.0 * t, m + 2.0 * along
+    most, more = x[0] + 2.0 * t, m + 2.0 * along
     # First positive root of A l² + 2 B l + C, in the form without cancellation; x_0 > 0 with it.
-    A, B, C = m * change - across * across, 0.5 * (most * m + x[0] * change), x[0] * most
+    A, B, C = m * more - across * across, 0.5 * (most * m + x[0] * more), x[0] * most
     root = B * B - A * C
     if root < 0.0:
         return math.inf
@@ -297,69 +273,60 @@ def _reach(x, m, b, c):
 
 
 @inline
-def _moved(x, length, m, b, c):
-    """x after a part of a change: x_m and x_t."""
-    t, d1, d2 = _polar(x)
+def _move(x, polar, change, length, out):
+    """out = x after a part of a change of x_m and x_t."""
+    t, d1, d2, m, b, c = polar[0], polar[1], polar[2], change[0], change[1], change[2]
     along, across = t + length * (d1 * b + d2 * c), length * (d1 * c - d2 * b)
     size = math.sqrt(along * along + across * across)
-    # |x_t| grows by more than along it.
+    # |x_t| grows by more than what lies along it.
     more = across * across / (size + along) if along > 0.0 else size - along
-    return x[0] + length * m - more, x[1] + length * b, x[2] + length * c
+    out[0], out[1], out[2] = x[0] + length * m - more, x[1] + length * b, x[2] + length * c
 
 
 @inline
-def _mean_product(p: ConeProblem, length, raised, take):
-    """τ after a part of the step; take: the step is taken."""
+def _mean_product(p: ConeProblem, length):
+    """τ after a part of the step, whose end stands in `trial` and `rest`."""
     total = 0.0
     for index in range(p.counts[CONTACTS]):
-        z, s = p.cone[index], p.dual[index]
+        z, s, W, f, g = p.cone[index], p.dual[index], p.scaling[index], p.trial[index], p.rest[index]
         if p.friction[index] == 0.0:
-            z0, s0 = z[0] + length * p.cone_change[index, 0], s[0] + length * p.dual_change[index, 0]
-            total += z0 * s0
-            if take:
-                z[0], s[0] = z0, s0
+            f[0], g[0] = z[0] + length * p.cone_change[index, 0], s[0] + length * p.dual_change[index, 0]
+            total += f[0] * g[0]
             continue
-        f, g = p.trial[index], p.rest[index]
-        a, b, c = _of_cone(z, p.scaling[index], p.cone_change[index], p.change[index])
-        f[0], f[1], f[2] = _moved(z, length, a, b, c)
-        a, b, c = _of_dual(s, p.slide[index, 1], raised)
-        g[0], g[1], g[2] = _moved(s, length, a, b, c)
+        _move(z, W[6], p.change[index], length, f)
+        _move(s, W[7], p.slide[index, 1], length, g)
         zt, z1, z2 = _polar(f)
         st, s1, s2 = _polar(g)
         total += _product(f[0], zt, z1, z2, g[0], st, s1, s2)
-        if take:
-            for k in range(3):
-                z[k], s[k] = f[k], g[k]
     return total / p.counts[CONTACTS]
 
 
 @inline
-def interior_round(p: ConeProblem, used, eps, damping, raised):
-    """One round from z, s and the velocities; `impulse` and `velocity` follow. Return (τ, length), length 0: failed."""
+def interior_round(p: ConeProblem, used, eps, damping, raised, share):
+    """One round from z, s and the velocities; `impulse` and `velocity` follow. Return (τ, length), length 0: failed.
+
+    share: of the shift's derivative that the round reckons with; 0 where nothing is raised.
+    """
     tau = 0.0
     for index in range(p.counts[CONTACTS]):
-        z, s = p.cone[index], p.dual[index]
-        if p.friction[index] > 0.0:
-            _scale(z, s, p.scaling[index])
-            zt, z1, z2 = _polar(z)
-            st, s1, s2 = _polar(s)
-            tau += _product(z[0], zt, z1, z2, s[0], st, s1, s2)
-        else:
-            tau += z[0] * s[0]
+        z, s, mu = p.cone[index], p.dual[index], p.friction[index]
+        tau += _scale(z, s, mu, damping, share, p.scaling[index]) if mu > 0.0 else z[0] * s[0]
     tau /= p.counts[CONTACTS]
     hold_couples(p)
-    _set_blocks(p, damping, 0.0, False, raised)
+    _set_blocks(p, damping, 0.0, False, raised, share)
     if not solve_round(p, used, True):
         return tau, 0.0
-    length = min(1.0, _take_changes(p, damping, raised))
-    ahead = _mean_product(p, length, raised, False)
+    ahead = _mean_product(p, min(1.0, _take_changes(p, damping, raised, share)))
     sigma = min(1.0, max(0.0, ahead / tau)) ** 3
-    _set_blocks(p, damping, sigma * tau, True, raised)
+    _set_blocks(p, damping, sigma * tau, True, raised, share)
     solve_round(p, used, False)
-    longest = _take_changes(p, damping, raised)
+    longest = _take_changes(p, damping, raised, share)
     if not longest >= 0.0:
         return tau, 0.0
     length = min(1.0, max(_NEAREST, min(_SAFE, 1.0 - 0.1 * sigma)) * longest)
-    tau = _mean_product(p, length, raised, True)
+    tau = _mean_product(p, length)
+    for index in range(p.counts[CONTACTS]):
+        for k in range(1 if p.friction[index] == 0.0 else 3):
+            p.cone[index, k], p.dual[index, k] = p.trial[index, k], p.rest[index, k]
     take_interior(p, eps)
     return tau, length
