@@ -2,21 +2,21 @@
 
 | stage | from | rounds at most |
 |---|---|---|
-| Newton's method, full steps (cone_newton.py) | given | 8 |
+| Newton's method, full steps (cone_newton.py) | given | 8; 16 without friction |
 | Newton's method, line search, 10 ρ | given | 12 |
-| interior point method (interior_point.py), Newton's method from inside once | given | 25 |
+| interior point method (interior_point.py), Newton's method from its end | given | 30 |
 | Newton's method, line search, 100 ρ, then ρ | best | 12 + 10 |
-| Newton's method, line search, 1000 ρ, 1000 ρ, ρ | given, best, given | 10 each |
-| Newton's method, steps damped by 1000 times the compliance | best | 12 |
-| convex problems, one after the other until friction agrees (cone_descent.py) | best | 45 |
+| interior point method, nearer to the border and with more patience | given | 60 |
+| Newton's method, line search, 1000 ρ, 1000 ρ, ρ | best, given, given | 10 each |
 | Newton's method in many short steps, ρ from 0.1 to 1e4 | around nothing, around best | what is left |
 | convex problem, De Saxcé's shift zero: always ends and adds no energy; not the exact solution | nothing | 25 |
 
 Given are the impulses of the step before, which are looked at first; best are the impulses with the least natural map
 so far. Full steps end in a few rounds where the modes (open, stick, slide) are nearly known, and may go around between
 them otherwise. Large ρ lets velocities decide about modes, small ρ impulses. The interior point method finds modes from
-anywhere, but with friction its path may end before the answer. Of 4,200 problems recorded from rows of dominoes and
-bins that six full steps leave, these stages solve 99.6 % within 200 rounds.
+anywhere, but with friction its path may end before the answer: where its steps get short, it reckons with less of the
+shift's derivative, which leads past most such ends. Of 2,558 problems recorded from rows of dominoes and a bin that
+eight full steps leave, these stages solve all but 11 within 200 rounds; most of these end below 1e-6 of L.
 What is left then, mostly of limp robots, has a residual with valleys beside its zero: other ρ see other valleys, and
 other places lie in other ones.
 The result is the best impulses met, certified by their natural map (cone_laws.py (1)) and never by the stage that

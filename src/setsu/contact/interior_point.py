@@ -22,7 +22,7 @@
     σ = (τ_a / τ)³                                                            (7)
 
 At the end z or s lie on the border of the cone, where x_0 - |x_t| loses all digits and S has eigenvalues that grow
-without bound. So x_m is stored in place of x_0, all of (3)-(5) is written in Q with sums that do not cancel, and (5) has
+without bound. So x_m is stored in place of x_0, (3)-(5) are written in Q with sums that do not cancel, and (5) has
 bounded entries: the method goes on to 1e-12 of the impulses where it would end at 1e-8 otherwise.
 Where μ = 0 the cone is the half line: λ_n u_n = τ. With `raised` false (1) is r = D u - s and N = 1: the convex problem
 of normal and tangential velocities in the dual cone, which is monotone, ends always and never adds energy, but lets
