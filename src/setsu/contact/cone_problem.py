@@ -89,7 +89,7 @@ class ConeProblem(NamedTuple):
     cone: Floats  # (n, 3) λ̂ of interior_point.py
     dual: Floats  # (n, 3) û
     raised: Floats  # (n,) m/s: added to the normal velocity (cone_descent.py)
-    scaling: Floats  # (n, 3, 3) 1/η, w̄ and the scaled point
+    scaling: Floats  # (n, 8, 3) scaling of a round (interior_point.py)
     cone_change: Floats  # (n, 3)
     dual_change: Floats  # (n, 3)
     slot: Ints  # (N, N) where in `blocks` the block of two nodes begins, -1: none
@@ -150,7 +150,7 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Workspa
             cone=floats(n, 3),
             dual=floats(n, 3),
             raised=floats(n),
-            scaling=floats(n, 3, 3),
+            scaling=floats(n, 8, 3),
             cone_change=floats(n, 3),
             dual_change=floats(n, 3),
             slot=ints(N, N),

@@ -3,24 +3,30 @@
 | symbol | meaning | unit |
 |---|---|---|
 | λ, u, μ | impulse and velocity of a contact (normal, tangents), friction coefficient | N s, m/s, - |
-| λ̂ = (μ λ_n, λ_t) | impulse, in the second-order cone L: λ̂_0 >= |λ̂_t| | N s |
-| û | raised velocity (u_n + μ |u_t|, μ u_t), in L; an unknown of its own | m/s |
+| z = (μ λ_n, λ_t) | impulse, in the second-order cone: z_0 >= |z_t| | N s |
+| s | raised velocity (u_n + μ |u_t|, μ u_t), in the cone; an unknown of its own | m/s |
+| x_m, x_p | x_0 - |x_t|, x_0 + |x_t|: eigenvalues of a point x of the cone | |
 | D, E | diag(1, μ, μ), diag(μ, 1, 1) | |
-| d, N | û_t / |û_t|; 1 - e₀ (0, dᵀ), so that N⁻¹ = 1 + e₀ (0, dᵀ) | |
-| S | scaling of Nesterov and Todd: S λ̂ = S⁻¹ û = ℓ | |
+| d, N | s_t / |s_t| times a share; 1 - e₀ (0, dᵀ), so that N⁻¹ = 1 + e₀ (0, dᵀ) | |
+| S | scaling of Nesterov and Todd: S z = S⁻¹ s = ℓ | |
+| Q, Δ | eigenvectors (1, -w)/√2, (1, w)/√2, (0, w⊥) of S, and those of S⁻²: S⁻² = Q Δ Qᵀ | |
 | ∘, \\ | product of the cone's algebra, division by it | |
 
-    r = D u + |û_t| e₀ - û                                                    (1)  zero at the end
-    λ̂ ∘ û = τ e₀                                                              (2)  τ goes to zero
-    δû = N⁻¹ (D δu + r)                                                       (3)  Newton's step for (1)
-    δλ̂ = c - S⁻² δû,  c = S⁻¹ (ℓ \\ (σ τ e₀ - ℓ∘ℓ - (S⁻¹ δû_a) ∘ (S δλ̂_a)))    (4)  and for (2), a: predictor
-    δλ = e - C δu,  C = E⁻¹ S⁻² N⁻¹ D,  e = E⁻¹ (c - S⁻² N⁻¹ r)               (5)
-    with compliance:  C <- (1 + ε C)⁻¹ C,  e <- (1 + ε C)⁻¹ e                  (6)
+    r = D u + |s_t| e₀ - s                                                    (1)  zero at the end
+    z ∘ s = τ e₀                                                              (2)  τ goes to zero
+    δs = N⁻¹ (D δv + r),  δv = δu + ε δλ                                      (3)  Newton's step for (1), ε: compliance
+    δz = c - S⁻² δs,  c = S⁻¹ (ℓ \\ (σ τ e₀ - (S⁻¹ δs_a) ∘ (S δz_a))) - z      (4)  and for (2), a: predictor
+    y = Qᵀ δz:  (Θ + Φ B) y = Θ Qᵀ c - Φ Qᵀ N⁻¹ (D δu + r)                    (5)  Θ = 1/(1 + ε Δ), Φ = Δ Θ
+    B = ε Qᵀ N⁻¹ D E⁻¹ Q
+    δλ = E⁻¹ Q y = e - C δu                                                   (6)
     σ = (τ_a / τ)³                                                            (7)
 
-Where μ = 0 the cone is the half line: λ_n u_n = τ, C = λ_n / u_n. With `raised` false (1) is r = D u - û and N = 1: the
-convex problem of normal and tangential velocities in the dual cone, which is monotone, ends always and never adds
-energy, but lets sliding contacts separate (Anitescu 2006).
+At the end z or s lie on the border of the cone, where x_0 - |x_t| loses all digits and S has eigenvalues that grow
+without bound. So x_m is stored in place of x_0, (3)-(5) are written in Q with sums that do not cancel, and (5) has
+bounded entries: the method goes on to 1e-12 of the impulses where it would end at 1e-8 otherwise.
+Where μ = 0 the cone is the half line: λ_n u_n = τ. With `raised` false (1) is r = D u - s and N = 1: the convex problem
+of normal and tangential velocities in the dual cone, which is monotone, ends always and never adds energy, but lets
+sliding contacts separate (Anitescu 2006).
 Source: (2), (4), (7) Nesterov and Todd 1998, Mehrotra 1992, Vandenberghe 2010; (1) De Saxcé and Feng 1998 with Acary,
 Armand, Nguyen and Shpakovych 2023. Cost: one factorisation, two substitutions per round.
 """
@@ -34,15 +40,16 @@ from setsu.contact.cone_problem import CONTACTS, ConeProblem, set_velocities
 from setsu.contact.couple_laws import hold_couples
 from setsu.native.control_flow import inline
 
-__all__ = ["begin_interior", "interior_round"]
+__all__ = ["begin_interior", "interior_round", "take_interior"]
 
 # Share of the way to the border of a cone that a step takes.
 _NEAREST, _SAFE = 0.9, 0.995
+_HALF = 0.7071067811865476
 
 
 @inline
 def begin_interior(p: ConeProblem, eps, impulse_size, velocity_size, raised):
-    """λ̂ and û from `impulse` and the velocities there, moved into their cones by at least these sizes."""
+    """z and s from `impulse` and the velocities there, moved into their cones by at least these sizes."""
     set_velocities(p, p.impulse, eps)
     for index in range(p.counts[CONTACTS]):
         f, v, z, s, mu = p.impulse[index], p.velocity[index], p.cone[index], p.dual[index], p.friction[index]
@@ -53,115 +60,139 @@ def begin_interior(p: ConeProblem, eps, impulse_size, velocity_size, raised):
             z[0], z[1], z[2] = max(f[0], 0.0) + impulse_size, 0.0, 0.0
             s[0], s[1], s[2] = max(v[0], 0.0) + velocity_size, 0.0, 0.0
             continue
-        t = math.sqrt(f[1] * f[1] + f[2] * f[2])
-        z[0], z[1], z[2] = max(mu * f[0], t) + mu * impulse_size, f[1], f[2]
-        t = mu * math.sqrt(v[1] * v[1] + v[2] * v[2])
-        s[0] = max(v[0] + t if raised else v[0], t) + velocity_size
-        s[1], s[2] = mu * v[1], mu * v[2]
-    _take_impulses(p)
+        z[0], z[1], z[2] = max(mu * f[0] - math.sqrt(f[1] * f[1] + f[2] * f[2]), 0.0) + mu * impulse_size, f[1], f[2]
+        t = 0.0 if raised else mu * math.sqrt(v[1] * v[1] + v[2] * v[2])
+        s[0], s[1], s[2] = max(v[0] - t, 0.0) + velocity_size, mu * v[1], mu * v[2]
+    take_interior(p, eps)
 
 
 @inline
-def _take_impulses(p: ConeProblem):
-    """λ of λ̂."""
+def take_interior(p: ConeProblem, eps):
+    """`impulse` and `velocity` of z."""
     for index in range(p.counts[CONTACTS]):
         f, z, mu = p.impulse[index], p.cone[index], p.friction[index]
-        f[0] = z[0] / mu if mu > 0.0 else z[0]
+        f[0] = (z[0] + math.sqrt(z[1] * z[1] + z[2] * z[2])) / mu if mu > 0.0 else z[0]
         f[1], f[2] = z[1], z[2]
+    set_velocities(p, p.impulse, eps)
 
 
 @inline
-def _norm(x):
-    """sqrt(x_0² - |x_t|²) of a point inside the cone."""
+def _polar(x):
+    """|x_t| and the unit vector along it."""
     t = math.sqrt(x[1] * x[1] + x[2] * x[2])
-    return math.sqrt(max(x[0] - t, 1e-300) * (x[0] + t))
+    return (t, x[1] / t, x[2] / t) if t > 0.0 else (0.0, 1.0, 0.0)
 
 
 @inline
-def _scale(z, s, out):
-    """Scaling of a pair: out[0] = w̄, out[1] = ℓ, out[2, 0] = 1/η."""
-    a, b = _norm(z), _norm(s)
-    z0, z1, z2, s0, s1, s2 = z[0] / a, z[1] / a, z[2] / a, s[0] / b, s[1] / b, s[2] / b
-    g = 1.0 / math.sqrt(2.0 * (1.0 + z0 * s0 + z1 * s1 + z2 * s2))
-    w = out[0]
-    w[0], w[1], w[2] = g * (s0 + z0), g * (s1 - z1), g * (s2 - z2)
-    h = math.sqrt(a / b)
-    out[2, 0] = h
-    _forward(out, z, out[1])
+def _product(zm, zt, z1, z2, sm, st, s1, s2):
+    """z·s from x_m, |x_t| and directions."""
+    a, b = z1 + s1, z2 + s2
+    return zm * sm + zm * st + sm * zt + 0.5 * zt * st * (a * a + b * b)
 
 
 @inline
-def _forward(scaling, x, out):
-    """out = S x."""
-    w, h = scaling[0], scaling[2, 0]
-    t = w[1] * x[1] + w[2] * x[2]
-    c = (x[0] + t / (1.0 + w[0])) / h
-    first = (w[0] * x[0] + t) / h
-    out[1], out[2] = x[1] / h + c * w[1], x[2] / h + c * w[2]
-    out[0] = first
+def _scale(z, s, mu, eps, share, out):
+    """What a round needs of a contact, out (8, 3): Δ, Qᵀ z, (w, |z| |s|), (Θ + Φ B)⁻¹ Θ, polar of z, polar of s.
+
+    Return z·s. Norms |x| are those of the cone's algebra.
+    """
+    zt, z1, z2 = _polar(z)
+    st, s1, s2 = _polar(s)
+    product = _product(z[0], zt, z1, z2, s[0], st, s1, s2)
+    a, b = math.sqrt(z[0] * (z[0] + 2.0 * zt)), math.sqrt(s[0] * (s[0] + 2.0 * st))
+    g = 1.0 / math.sqrt(2.0 * (1.0 + product / (a * b)))
+    w1, w2 = g * (s1 * st / b - z1 * zt / a), g * (s2 * st / b - z2 * zt / a)
+    t = math.sqrt(w1 * w1 + w2 * w2)
+    large = g * ((s[0] + st) / b + (z[0] + zt) / a) + t
+    w1, w2 = (w1 / t, w2 / t) if t > 0.0 else (s1, s2)
+    D0, D1, D2 = a / b * large * large, a / b / (large * large), a / b
+    out[0, 0], out[0, 1], out[0, 2] = D0, D1, D2
+    m1, m2, q1, q2 = z1 - w1, z2 - w2, z1 + w1, z2 + w2
+    out[1, 0] = _HALF * (z[0] + 0.5 * zt * (m1 * m1 + m2 * m2))
+    out[1, 1] = _HALF * (z[0] + 0.5 * zt * (q1 * q1 + q2 * q2))
+    out[1, 2] = z[2] * w1 - z[1] * w2
+    out[2, 0], out[2, 1], out[2, 2] = w1, w2, a * b
+    out[6, 0], out[6, 1], out[6, 2] = zt, z1, z2
+    out[7, 0], out[7, 1], out[7, 2] = st, s1, s2
+    # Θ + Φ B, and its inverse times Θ.
+    n, m = eps / mu, eps * mu
+    a0, a1, a2 = _turned(out, _HALF * n, -_HALF * m * w1, -_HALF * m * w2, share)
+    b0, b1, b2 = _turned(out, _HALF * n, _HALF * m * w1, _HALF * m * w2, share)
+    c0, c1, c2 = _turned(out, 0.0, -m * w2, m * w1, share)
+    t0, t1, t2 = 1.0 / (1.0 + eps * D0), 1.0 / (1.0 + eps * D1), 1.0 / (1.0 + eps * D2)
+    D0, D1, D2 = D0 * t0, D1 * t1, D2 * t2
+    a, b, c = t0 + D0 * a0, D0 * b0, D0 * c0
+    d, f, g = D1 * a1, t1 + D1 * b1, D1 * c1
+    h, i, j = D2 * a2, D2 * b2, t2 + D2 * c2
+    A, B, C = f * j - g * i, g * h - d * j, d * i - f * h
+    k = 1.0 / (a * A + b * B + c * C)
+    t0, t1, t2 = k * t0, k * t1, k * t2
+    out[3, 0], out[4, 0], out[5, 0] = t0 * A, t0 * B, t0 * C
+    out[3, 1], out[4, 1], out[5, 1] = t1 * (c * i - b * j), t1 * (a * j - c * h), t1 * (b * h - a * i)
+    out[3, 2], out[4, 2], out[5, 2] = t2 * (b * g - c * f), t2 * (c * d - a * g), t2 * (a * f - b * d)
+    return product
 
 
 @inline
-def _back(scaling, x, out):
-    """out = S⁻¹ x."""
-    w, h = scaling[0], scaling[2, 0]
-    t = w[1] * x[1] + w[2] * x[2]
-    c = h * (-x[0] + t / (1.0 + w[0]))
-    first = h * (w[0] * x[0] - t)
-    out[1], out[2] = h * x[1] + c * w[1], h * x[2] + c * w[2]
-    out[0] = first
+def _turned(W, x0, x1, x2, share):
+    """Qᵀ N⁻¹ x."""
+    w1, w2, d1, d2 = W[2, 0], W[2, 1], share * W[7, 1], share * W[7, 2]
+    return (
+        _HALF * (x0 + (d1 - w1) * x1 + (d2 - w2) * x2),
+        _HALF * (x0 + (d1 + w1) * x1 + (d2 + w2) * x2),
+        x2 * w1 - x1 * w2,
+    )
 
 
 @inline
-def _soften(C, eps):
-    """C of (6)."""
-    a, b, c = 1.0 + eps * C[0, 0], eps * C[0, 1], eps * C[0, 2]
-    d, f, g = eps * C[1, 0], 1.0 + eps * C[1, 1], eps * C[1, 2]
-    h, i, j = eps * C[2, 0], eps * C[2, 1], 1.0 + eps * C[2, 2]
-    A, B, D = f * j - g * i, g * h - d * j, d * i - f * h
-    inverse = 1.0 / (a * A + b * B + c * D)
-    m00, m10, m20 = inverse * A, inverse * B, inverse * D
-    m01, m11, m21 = inverse * (c * i - b * j), inverse * (a * j - c * h), inverse * (b * h - a * i)
-    m02, m12, m22 = inverse * (b * g - c * f), inverse * (c * d - a * g), inverse * (a * f - b * d)
-    for k in range(3):
-        x, y, z = C[0, k], C[1, k], C[2, k]
-        C[0, k], C[1, k], C[2, k] = (
-            m00 * x + m01 * y + m02 * z,
-            m10 * x + m11 * y + m12 * z,
-            m20 * x + m21 * y + m22 * z,
-        )
+def _aim(W, target, dz, ds):
+    """Qᵀ c (4), with the predictor's changes as Qᵀ δ."""
+    za, zb, zp = W[1, 0], W[1, 1], W[1, 2]
+    ra, rb, rp = math.sqrt(W[0, 0]), math.sqrt(W[0, 1]), math.sqrt(W[0, 2])
+    xa, xb, xp, ya, yb, yp = ra * ds[0], rb * ds[1], rp * ds[2], dz[0] / ra, dz[1] / rb, dz[2] / rp
+    ka = _HALF * (target - 2.0 * xa * ya - xp * yp)
+    kb = _HALF * (target - 2.0 * xb * yb - xp * yp)
+    kp = -_HALF * ((xa + xb) * yp + (ya + yb) * xp)
+    la, lb, lp = za / ra, zb / rb, zp / rp
+    x = (kp - 0.5 * lp * (ka / la + kb / lb)) * 2.0 * la * lb / (_HALF * (la + lb) * W[2, 2])
+    return (
+        ra * _HALF * (ka - _HALF * lp * x) / la - za,
+        rb * _HALF * (kb - _HALF * lp * x) / lb - zb,
+        rp * x - zp,
+    )
 
 
 @inline
-def _soften_rest(C, e, eps):
-    """e of (6) with the C of (6): (1 + ε C)⁻¹ = 1 - ε (1 + ε C)⁻¹ C."""
-    x, y, z = e[0], e[1], e[2]
-    for k in range(3):
-        e[k] -= eps * (C[k, 0] * x + C[k, 1] * y + C[k, 2] * z)
+def _change(W, c, x0, x1, x2, share):
+    """y of (5) for Qᵀ c and x = D δu + r."""
+    x0, x1, x2 = _turned(W, x0, x1, x2, share)
+    g0, g1, g2 = c[0] - W[0, 0] * x0, c[1] - W[0, 1] * x1, c[2] - W[0, 2] * x2
+    return (
+        W[3, 0] * g0 + W[3, 1] * g1 + W[3, 2] * g2,
+        W[4, 0] * g0 + W[4, 1] * g1 + W[4, 2] * g2,
+        W[5, 0] * g0 + W[5, 1] * g1 + W[5, 2] * g2,
+    )
 
 
 @inline
-def _direction(s, raised):
-    """d of (3), zero where the shift is none."""
-    t = math.sqrt(s[1] * s[1] + s[2] * s[2])
-    if not raised or t == 0.0:
-        return 0.0, 0.0
-    return s[1] / t, s[2] / t
+def _to_impulse(W, mu, a, b, c):
+    """E⁻¹ Q y."""
+    w1, w2, along = W[2, 0], W[2, 1], _HALF * (b - a)
+    return _HALF * (a + b) / mu, along * w1 - c * w2, along * w2 + c * w1
 
 
 @inline
-def _error(v, s, mu, raised):
+def _error(v, s, mu, W, raised):
     """r (1)."""
-    t = math.sqrt(s[1] * s[1] + s[2] * s[2]) if raised else 0.0
-    return v[0] + t - s[0], mu * v[1] - s[1], mu * v[2] - s[2]
+    return v[0] - s[0] - (0.0 if raised else W[7, 0]), mu * v[1] - s[1], mu * v[2] - s[2]
 
 
 @inline
-def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
-    """C and e (5), (6) of all contacts; target: σ τ; corrects: the predictor stands in the changes, C is there."""
+def _set_blocks(p: ConeProblem, damping, target, corrects, raised, share):
+    """C and e (6) of all contacts; target: σ τ; corrects: the predictor stands in the changes, C is there."""
     for index in range(p.counts[CONTACTS]):
         z, s, mu, v = p.cone[index], p.dual[index], p.friction[index], p.velocity[index]
-        C, e, W = p.ratio[index], p.rest[index], p.scaling[index]
+        C, e, W, aim = p.ratio[index], p.rest[index], p.scaling[index], p.slide[index, 0]
         dz, ds = p.cone_change[index], p.dual_change[index]
         if mu == 0.0:
             ratio = z[0] / s[0]
@@ -174,120 +205,128 @@ def _set_blocks(p: ConeProblem, damping, target, corrects, raised):
             C[0, 0] = soft * ratio
             e[0] = soft * (c - ratio * (v[0] - s[0]))
             continue
-        x, y = W[1], e
         if corrects:
-            # ℓ∘ℓ + (S⁻¹ δû) ∘ (S δλ̂) - σ τ e₀, divided by ℓ.
-            _back(W, ds, p.slope[index])
-            _forward(W, dz, p.change[index])
-            a, b = p.slope[index], p.change[index]
-            q0 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + a[0] * b[0] + a[1] * b[1] + a[2] * b[2] - target
-            q1 = 2.0 * x[0] * x[1] + a[0] * b[1] + b[0] * a[1]
-            q2 = 2.0 * x[0] * x[2] + a[0] * b[2] + b[0] * a[2]
-            n = _norm(x)
-            first = (x[0] * q0 - x[1] * q1 - x[2] * q2) / (n * n)
-            y[0], y[1], y[2] = -first, -(q1 - first * x[1]) / x[0], -(q2 - first * x[2]) / x[0]
-            _back(W, y, y)
+            aim[0], aim[1], aim[2] = _aim(W, target, dz, ds)
         else:
-            y[0], y[1], y[2] = -z[0], -z[1], -z[2]
-        # Q = S⁻² = (2 (J w̄)(J w̄)ᵀ - J) / η²
-        w, h = W[0], W[2, 0] * W[2, 0]
-        w0, w1, w2 = w[0], -w[1], -w[2]
-        q00, q11, q22 = h * (2.0 * w0 * w0 - 1.0), h * (2.0 * w1 * w1 + 1.0), h * (2.0 * w2 * w2 + 1.0)
-        q01, q02, q12 = 2.0 * h * w0 * w1, 2.0 * h * w0 * w2, 2.0 * h * w1 * w2
-        d1, d2 = _direction(s, raised)
-        r0, r1, r2 = _error(v, s, mu, raised)
-        r0 += d1 * r1 + d2 * r2  # N⁻¹ r
-        e0 = y[0] - q00 * r0 - q01 * r1 - q02 * r2
-        e1 = y[1] - q01 * r0 - q11 * r1 - q12 * r2
-        e2 = y[2] - q02 * r0 - q12 * r1 - q22 * r2
-        e[0], e[1], e[2] = e0 / mu, e1, e2
-        if not corrects:
-            C[0, 0], C[0, 1], C[0, 2] = q00 / mu, q00 * d1 + q01, q00 * d2 + q02
-            C[1, 0], C[1, 1], C[1, 2] = q01, mu * (q01 * d1 + q11), mu * (q01 * d2 + q12)
-            C[2, 0], C[2, 1], C[2, 2] = q02, mu * (q02 * d1 + q12), mu * (q02 * d2 + q22)
-            _soften(C, damping)
-        _soften_rest(C, e, damping)
+            none = p.slide[index, 1]
+            for j in range(3):
+                aim[j], none[j] = -W[1, j], 0.0
+            for j in range(3):
+                x0, x1, x2 = -1.0 if j == 0 else 0.0, -mu if j == 1 else 0.0, -mu if j == 2 else 0.0
+                a, b, c = _change(W, none, x0, x1, x2, share)
+                C[0, j], C[1, j], C[2, j] = _to_impulse(W, mu, a, b, c)
+        r0, r1, r2 = _error(v, s, mu, W, raised)
+        a, b, c = _change(W, aim, r0, r1, r2, share)
+        e[0], e[1], e[2] = _to_impulse(W, mu, a, b, c)
 
 
 @inline
-def _take_changes(p: ConeProblem, damping, raised):
-    """δλ̂ and δû (3) of δλ; return the longest step that stays inside."""
+def _take_changes(p: ConeProblem, damping, raised, share):
+    """δz and δs of δu, as Qᵀ δ and as changes of x_m and x_t; return the longest step that stays inside."""
     longest = math.inf
     for index in range(p.counts[CONTACTS]):
         z, s, mu, v = p.cone[index], p.dual[index], p.friction[index], p.velocity[index]
         dz, ds, f, u = p.cone_change[index], p.dual_change[index], p.change[index], p.slope[index]
+        W, move = p.scaling[index], p.slide[index, 1]
         if mu == 0.0:
-            dz[0], dz[1], dz[2] = f[0], 0.0, 0.0
-            ds[0], ds[1], ds[2] = u[0] + damping * f[0] + v[0] - s[0], 0.0, 0.0
-        else:
-            dz[0], dz[1], dz[2] = mu * f[0], f[1], f[2]
-            d1, d2 = _direction(s, raised)
-            r0, r1, r2 = _error(v, s, mu, raised)
-            r0 += u[0] + damping * f[0]
-            r1 += mu * (u[1] + damping * f[1])
-            r2 += mu * (u[2] + damping * f[2])
-            ds[0], ds[1], ds[2] = r0 + d1 * r1 + d2 * r2, r1, r2
-        longest = min(longest, _reach(z, dz), _reach(s, ds))
+            dz[0], ds[0] = f[0], u[0] + damping * f[0] + v[0] - s[0]
+            if dz[0] < 0.0:
+                longest = min(longest, z[0] / -dz[0])
+            if ds[0] < 0.0:
+                longest = min(longest, s[0] / -ds[0])
+            continue
+        r0, r1, r2 = _error(v, s, mu, W, raised)
+        dz[0], dz[1], dz[2] = _change(W, p.slide[index, 0], r0 + u[0], r1 + mu * u[1], r2 + mu * u[2], share)
+        f[0], f[1], f[2] = _to_impulse(W, mu, dz[0], dz[1], dz[2])
+        x0 = r0 + u[0] + damping * f[0]
+        x1, x2 = r1 + mu * (u[1] + damping * f[1]), r2 + mu * (u[2] + damping * f[2])
+        ds[0], ds[1], ds[2] = _turned(W, x0, x1, x2, share)
+        move[0] = x0 + (share - 1.0) * (W[7, 1] * x1 + W[7, 2] * x2)
+        move[1], move[2] = x1, x2
+        w1, w2, z1, z2 = W[2, 0], W[2, 1], W[6, 1], W[6, 2]
+        m1, m2, q1, q2 = z1 - w1, z2 - w2, z1 + w1, z2 + w2
+        f[0] = 0.5 * _HALF * (dz[0] * (q1 * q1 + q2 * q2) + dz[1] * (m1 * m1 + m2 * m2)) - dz[2] * (z2 * w1 - z1 * w2)
+        longest = min(longest, _reach(z, W[6], f), _reach(s, W[7], move))
     return longest
 
 
 @inline
-def _reach(x, d):
-    """The longest step along d that stays in the cone."""
-    c = _norm(x)
-    c *= c
-    b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2]
-    a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2]
-    # First positive root of a t² + 2 b t + c, in the form without cancellation; x_0 + t d_0 > 0 with it.
-    root = b * b - a * c
+def _reach(x, polar, change):
+    """The longest step along changes of x_m and x_t that stays in the cone."""
+    t, d1, d2, m, b, c = polar[0], polar[1], polar[2], change[0], change[1], change[2]
+    along, across = d1 * b + d2 * c, d1 * c - d2 * b
+    most, more = x[0] + 2.0 * t, m + 2.0 * along
+    # First positive root of A l² + 2 B l + C, in the form without cancellation; x_0 > 0 with it.
+    A, B, C = m * more - across * across, 0.5 * (most * m + x[0] * more), x[0] * most
+    root = B * B - A * C
     if root < 0.0:
         return math.inf
     root = math.sqrt(root)
-    t = math.inf
-    if b < 0.0:
-        t = c / (root - b)
-    elif a < 0.0:
-        t = (b + root) / -a
-    if d[0] < 0.0:
-        t = min(t, x[0] / -d[0])
-    return t
+    length = math.inf
+    if B < 0.0:
+        length = C / (root - B)
+    elif A < 0.0:
+        length = (B + root) / -A
+    if m + along < 0.0:
+        length = min(length, (x[0] + t) / -(m + along))
+    return length
+
+
+@inline
+def _move(x, polar, change, length, out):
+    """out = x after a part of a change of x_m and x_t."""
+    t, d1, d2, m, b, c = polar[0], polar[1], polar[2], change[0], change[1], change[2]
+    along, across = t + length * (d1 * b + d2 * c), length * (d1 * c - d2 * b)
+    size = math.sqrt(along * along + across * across)
+    # |x_t| grows by more than what lies along it.
+    more = across * across / (size + along) if along > 0.0 else size - along
+    out[0], out[1], out[2] = x[0] + length * m - more, x[1] + length * b, x[2] + length * c
 
 
 @inline
 def _mean_product(p: ConeProblem, length):
-    """τ after a part of the step."""
+    """τ after a part of the step, whose end stands in `trial` and `rest`."""
     total = 0.0
     for index in range(p.counts[CONTACTS]):
-        z, s, dz, ds = p.cone[index], p.dual[index], p.cone_change[index], p.dual_change[index]
-        for k in range(3):
-            total += (z[k] + length * dz[k]) * (s[k] + length * ds[k])
+        z, s, W, f, g = p.cone[index], p.dual[index], p.scaling[index], p.trial[index], p.rest[index]
+        if p.friction[index] == 0.0:
+            f[0], g[0] = z[0] + length * p.cone_change[index, 0], s[0] + length * p.dual_change[index, 0]
+            total += f[0] * g[0]
+            continue
+        _move(z, W[6], p.change[index], length, f)
+        _move(s, W[7], p.slide[index, 1], length, g)
+        zt, z1, z2 = _polar(f)
+        st, s1, s2 = _polar(g)
+        total += _product(f[0], zt, z1, z2, g[0], st, s1, s2)
     return total / p.counts[CONTACTS]
 
 
 @inline
-def interior_round(p: ConeProblem, used, eps, damping, raised):
-    """One round from λ̂, û and the velocities; `impulse` and `velocity` follow. Return (τ, length), length 0: failed."""
+def interior_round(p: ConeProblem, used, eps, damping, raised, share):
+    """One round from z, s and the velocities; `impulse` and `velocity` follow. Return (τ, length), length 0: failed.
+
+    share: of the shift's derivative that the round reckons with; 0 where nothing is raised.
+    """
+    tau = 0.0
     for index in range(p.counts[CONTACTS]):
-        if p.friction[index] > 0.0:
-            _scale(p.cone[index], p.dual[index], p.scaling[index])
-    tau = _mean_product(p, 0.0)
+        z, s, mu = p.cone[index], p.dual[index], p.friction[index]
+        tau += _scale(z, s, mu, damping, share, p.scaling[index]) if mu > 0.0 else z[0] * s[0]
+    tau /= p.counts[CONTACTS]
     hold_couples(p)
-    _set_blocks(p, damping, 0.0, False, raised)
+    _set_blocks(p, damping, 0.0, False, raised, share)
     if not solve_round(p, used, True):
         return tau, 0.0
-    length = min(1.0, _take_changes(p, damping, raised))
-    ahead = _mean_product(p, length)
+    ahead = _mean_product(p, min(1.0, _take_changes(p, damping, raised, share)))
     sigma = min(1.0, max(0.0, ahead / tau)) ** 3
-    _set_blocks(p, damping, sigma * tau, True, raised)
+    _set_blocks(p, damping, sigma * tau, True, raised, share)
     solve_round(p, used, False)
-    longest = _take_changes(p, damping, raised)
+    longest = _take_changes(p, damping, raised, share)
     if not longest >= 0.0:
         return tau, 0.0
     length = min(1.0, max(_NEAREST, min(_SAFE, 1.0 - 0.1 * sigma)) * longest)
+    tau = _mean_product(p, length)
     for index in range(p.counts[CONTACTS]):
-        for k in range(3):
-            p.cone[index, k] += length * p.cone_change[index, k]
-            p.dual[index, k] += length * p.dual_change[index, k]
-    _take_impulses(p)
-    set_velocities(p, p.impulse, eps)
-    return _mean_product(p, 0.0), length
+        for k in range(1 if p.friction[index] == 0.0 else 3):
+            p.cone[index, k], p.dual[index, k] = p.trial[index, k], p.rest[index, k]
+    take_interior(p, eps)
+    return tau, length
