@@ -5,7 +5,8 @@
 
 Both engines get the same bodies, drive inertia, couplings and loops (MuJoCo closes loops by its soft equality
 constraints), steps of 1 ms. Arms and linkages: RK4 on both sides. Robots on the floor: our time-stepping, MuJoCo's
-implicitfast. Times are processor times, the least of several rounds taken in turn; those of two threads are wall times.
+implicitfast. Times are processor times, the least of several rounds taken in turn; those on two threads are wall times.
+Many arms are timed after 2^18 steps of one of them: what it takes to make code for them is not counted.
 
 Laws: gravity compensation and joint feedback. "law at every stage" is a Python function on both sides (`mjcb_control`);
 the peer of "law without Python" is MuJoCo's own: `gravcomp` of every body and affine actuators.
@@ -36,16 +37,19 @@ from setsu.benchmarks.stepping_report import (
     ResetRow,
     SteppingRow,
     SteppingStudy,
+    ThreadsRow,
     TogetherRow,
 )
 from setsu.benchmarks.subjects import robot_file
 from setsu.benchmarks.timing import processor_seconds
+from setsu.sample_mechanisms.closed_leg_biped import closed_leg_biped_posture
 
 __all__ = ["measure_rollout", "measure_simulator", "standing"]
 
 STEP = 1e-3
 STIFFNESS, DAMPING = 20.0, 2.0
 _THIN = 1e-6  # kg m², what a thin rod gets about its line
+_WARM = 1 << 18  # steps of one world after which many trees go on in code made for them
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float], None]
@@ -105,6 +109,11 @@ def _subjects(mujoco: Any) -> list[_Subject]:
     bent = {"hip_pitch": -0.4, "knee": 0.8, "ankle_pitch": -0.4}
     found.append(_on_floor(mujoco, "humanoid on the floor", humanoid, standing(humanoid, bent)))
     return found
+
+
+def _closed_legs(mujoco: Any) -> _Subject:
+    m = setsu.sample_mechanisms.closed_leg_biped()
+    return _on_floor(mujoco, "closed-leg biped on the floor", m, closed_leg_biped_posture(m))
 
 
 def _with_masses(m: setsu.Mechanism) -> setsu.Mechanism:
@@ -169,6 +178,8 @@ def _on_floor(mujoco: Any, name: str, m: setsu.Mechanism, q: Floats) -> _Subject
     twin: Any = MujocoHumanoid(m, q)
     x, y, z, w = q[3:7]
     qpos = np.concatenate([q[:3], [w, x, y, z], q[7:]])
+    for joint, place in zip(m.joint_names[1:], m.q_slices[1:], strict=True):  # MuJoCo goes through the tree depth first
+        qpos[twin.model.joint(joint).qposadr[0]] = q[place][0]
     twin.model.actuator_gainprm[:] = twin.model.actuator_biasprm[:] = 0.0
     return _Subject(name, m, q, np.zeros(m.nv), setsu.Environment.floor(), twin.model, twin.data, qpos)
 
@@ -197,7 +208,8 @@ def measure_simulator(*, quick: bool = False, progress: Progress = lambda text, 
                     best[k] = min(best[k], work())
             rows.append(SteppingRow(subject.name, way, 1e6 * best[0] / steps, 1e6 * best[1] / steps, goal=1.0))
     overheads = tuple(_overhead(subject, steps, rounds) for subject in subjects)
-    resets = tuple(_resets(subject, rounds) for subject in subjects if subject.environment is not None)
+    robots = [subject for subject in subjects if subject.environment is not None]
+    resets = tuple(_resets(subject, rounds, options) for subject in robots for options in _OF_RESETS)
     together = tuple(_together(subject, 50 * steps, rounds) for subject in subjects)
     progress("done", 1.0)
     return SteppingStudy(SIMULATOR, machine, _versions(mujoco), tuple(rows), together, overheads, resets)
@@ -219,9 +231,12 @@ def _overhead(s: _Subject, steps: int, rounds: int) -> OverheadRow:
     return OverheadRow(s.name, *(1e6 * seconds / steps for seconds in best))
 
 
-def _resets(s: _Subject, rounds: int, worlds: int = 64) -> ResetRow:
+_OF_RESETS: tuple[dict[str, Any], ...] = ({}, {"joint_stops": True}, {"body_contacts": True})
+
+
+def _resets(s: _Subject, rounds: int, options: dict[str, Any], worlds: int = 64) -> ResetRow:
     """`reset` of one world, as often as there are many, and of these at once."""
-    one, many = s.simulator(), s.simulator(count=worlds)
+    one, many = s.simulator(**options), s.simulator(count=worlds, **options)
     q, v = np.tile(s.q, (worlds, 1)), np.tile(s.v, (worlds, 1))
     best = [float("inf")] * 2
     for _ in range(4 * rounds):
@@ -229,7 +244,8 @@ def _resets(s: _Subject, rounds: int, worlds: int = 64) -> ResetRow:
         best[0] = min(best[0], processor_seconds(lambda: [one.reset(s.q, s.v) for _ in range(worlds)]) / worlds)
         many.step()
         best[1] = min(best[1], processor_seconds(lambda: many.reset(q, v)) / worlds)
-    return ResetRow(s.name, *(1e6 * seconds for seconds in best))
+    name = ", ".join([s.name, *(option.replace("_", " ") for option in options)])
+    return ResetRow(name, *(1e6 * seconds for seconds in best))
 
 
 def _together(s: _Subject, steps: int, rounds: int) -> TogetherRow:
@@ -388,7 +404,8 @@ def measure_rollout(*, quick: bool = False, progress: Progress = lambda text, pa
     mujoco = _mujoco(ROLLOUT)
     machine, rounds = describe_machine(), 3 if quick else 8
     rows: list[SteppingRow] = []
-    subjects = [s for s in _subjects(mujoco) if "Panda" not in s.name]
+    walls: list[float] = []
+    subjects = [s for s in _subjects(mujoco) if "Panda" not in s.name] + [_closed_legs(mujoco)]
     for number, subject in enumerate(subjects):
         for worlds in (256,) if quick else (256, 4096):
             # The steps of a round shrink with the number of worlds: a round takes about a second.
@@ -397,14 +414,17 @@ def measure_rollout(*, quick: bool = False, progress: Progress = lambda text, pa
                 progress(f"{subject.name}: {worlds} worlds, {threads} threads", number / len(subjects))
                 best = _rollout(mujoco, subject, worlds, threads, steps, rounds)
                 goal = 1.5 if subject.environment is not None else 20.0
-                ours, theirs = (1e6 * seconds / steps / worlds for seconds in best)
+                ours, theirs, wall = (1e6 * seconds / steps / worlds for seconds in best)
+                walls.append(wall)
                 rows.append(SteppingRow(subject.name, "many worlds", ours, theirs, goal, worlds, threads))
     progress("done", 1.0)
-    return SteppingStudy(ROLLOUT, machine, _versions(mujoco), tuple(rows))
+    pairs = zip(rows[::2], walls[::2], walls[1::2], strict=True)
+    scaling = tuple(ThreadsRow(row.subject, row.worlds, one, two) for row, one, two in pairs)
+    return SteppingStudy(ROLLOUT, machine, _versions(mujoco), tuple(rows), threads=scaling)
 
 
 def _rollout(mujoco: Any, s: _Subject, worlds: int, threads: int, steps: int, rounds: int) -> list[float]:
-    """Seconds of so many steps of all worlds: wall time, ours and MuJoCo's."""
+    """Seconds of so many steps of all worlds, ours, MuJoCo's (of the processor on one thread), and ours by the wall."""
     s.begin(mujoco)
     full = mujoco.mjtState.mjSTATE_FULLPHYSICS
     state = np.zeros(mujoco.mj_stateSize(s.model, full))
@@ -413,17 +433,17 @@ def _rollout(mujoco: Any, s: _Subject, worlds: int, threads: int, steps: int, ro
     pool = mujoco.rollout.Rollout(nthread=threads if threads > 1 else 0)
     datas = [mujoco.MjData(s.model) for _ in range(threads)]
     sim = s.simulator(count=worlds, threads=threads)
-    sim.step()
-    best = [float("inf")] * 2
+    sim.step(steps=1 if s.environment is not None else -(-_WARM // worlds))
+    best = [float("inf")] * 3
+    now = time.process_time if threads == 1 else time.perf_counter
     try:
         for _ in range(rounds):
             sim.reset(np.tile(s.q, (worlds, 1)), np.tile(s.v, (worlds, 1)))
-            begin = time.perf_counter()
+            begin, wall = now(), time.perf_counter()
             sim.step(steps=steps)
-            middle = time.perf_counter()
+            middle, wall = now(), time.perf_counter() - wall
             pool.rollout(s.model, datas, states, nstep=steps)
-            end = time.perf_counter()
-            best = [min(best[0], middle - begin), min(best[1], end - middle)]
+            best = [*map(min, best, (middle - begin, now() - middle, wall))]
     finally:
         pool.close()
     return best

@@ -15,6 +15,7 @@ __all__ = [
     "ResetRow",
     "SteppingRow",
     "SteppingStudy",
+    "ThreadsRow",
     "TogetherRow",
     "stepping_as_json",
     "stepping_tables",
@@ -58,6 +59,22 @@ class TogetherRow:
 
 
 @dataclass(frozen=True)
+class ThreadsRow:
+    """Microseconds (wall) of one step of one world of many, on one thread and on two."""
+
+    subject: str
+    worlds: int
+    one: float
+    two: float
+    goal: float = 1.7
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast two threads are."""
+        return self.one / self.two
+
+
+@dataclass(frozen=True)
 class OverheadRow:
     """Microseconds of one step under a torque held from Python: step by step, and the same steps in one call."""
 
@@ -93,6 +110,7 @@ class SteppingStudy:
     together: tuple[TogetherRow, ...] = ()
     overheads: tuple[OverheadRow, ...] = ()
     resets: tuple[ResetRow, ...] = ()
+    threads: tuple[ThreadsRow, ...] = ()
 
 
 def stepping_as_json(study: SteppingStudy) -> dict[str, Any]:
@@ -101,7 +119,9 @@ def stepping_as_json(study: SteppingStudy) -> dict[str, Any]:
     together = [{**asdict(row), "ratio": row.ratio, "met": row.ratio <= row.goal} for row in study.together]
     overheads = [{**asdict(row), "overhead": row.overhead, "met": row.overhead <= row.goal} for row in study.overheads]
     resets = [{**asdict(row), "met": max(row.one, row.of_many) <= row.goal} for row in study.resets]
-    return {**asdict(study), "rows": rows, "together": together, "overheads": overheads, "resets": resets}
+    threads = [{**asdict(row), "ratio": row.ratio, "met": row.ratio >= row.goal} for row in study.threads]
+    parts = {"rows": rows, "together": together, "overheads": overheads, "resets": resets, "threads": threads}
+    return {**asdict(study), **parts}
 
 
 def write_stepping_json(study: SteppingStudy, path: Path) -> None:
@@ -153,6 +173,18 @@ def stepping_tables(study: SteppingStudy) -> Any:
                 "two runs in two threads, s of wall time",
                 ("subject", "one run", "two runs", "ratio", "goal"),
                 [(r.subject, r.one, r.two, r.ratio, _at_most(r.ratio, r.goal)) for r in study.together],
+            )
+        )
+    if study.threads:
+        verdicts = ["met" if row.ratio >= row.goal else "missed" for row in study.threads]
+        parts.append(
+            _small_table(
+                "µs per step of one world, wall time",
+                ("subject", "worlds", "one thread", "two threads", "ratio", "goal"),
+                [
+                    (r.subject, str(r.worlds), r.one, r.two, r.ratio, f"{r.goal:g} {verdict}")
+                    for r, verdict in zip(study.threads, verdicts, strict=True)
+                ],
             )
         )
     heads = [str(study.machine), ", ".join(f"{k} {v}" for k, v in study.versions.items())]

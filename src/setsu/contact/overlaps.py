@@ -14,19 +14,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.contact.convex_tables import ConvexShapes
-from setsu.contact.pair_detection import find_now
+from setsu.contact.free_motion import StepState
+from setsu.contact.pair_detection import find_now, find_pairs, place_shapes
 from setsu.contact.scene import N_PAIRS, Problem
 from setsu.contact.shape_pairs import ShapePairs
 from setsu.dynamics import body_poses
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Free, Mechanism
+from setsu.native.control_flow import jit
 
-__all__ = ["drop_overlaps"]
+__all__ = ["count_overlaps", "drop_overlaps"]
 
 Floats = NDArray[np.float64]
 
 # m, part of the smaller shape: deeper, an overlap is refused; m: the same for the ground.
 _DEEP, _PART, _IN_GROUND = 1e-4, 0.01, 1e-3
+
+
+@jit
+def count_overlaps(tables: ConvexShapes, problem: Problem, motion: StepState):
+    """How many contacts of the poses at hand are deeper than a start may be: 0 where `drop_overlaps` does nothing."""
+    for body in range(len(tables.velocities)):
+        for i in range(6):
+            tables.velocities[body, i] = 0.0
+    place_shapes(tables, motion.poses, tables.velocities)
+    find_pairs(tables, problem, 0.0)
+    count = 0
+    for k in range(problem.counts[N_PAIRS]):
+        p = problem.pairs[k]
+        allowed = _IN_GROUND
+        if p.shapes < len(tables.pairs):
+            pair = tables.pairs[p.shapes]
+            size = min(tables.shapes[pair.first].reach, tables.shapes[pair.second].reach)
+            allowed = min(_DEEP, _PART * size)
+        if -p.gap > allowed:
+            count += 1
+    problem.counts[N_PAIRS] = 0
+    return count
 
 
 def drop_overlaps(

@@ -32,6 +32,7 @@ from setsu.native.function import NativeFunction
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
 from setsu.native.linear_coordinates import tree_drives
 from setsu.native.specialised import Trace
+from setsu.native.unrolled import can_unroll
 
 __all__ = [
     "KERNELS",
@@ -41,6 +42,7 @@ __all__ = [
     "native_function",
     "require_mass",
     "require_mechanism",
+    "unrolled_function",
 ]
 
 # Kernels by name; a second word names a variant.
@@ -181,6 +183,14 @@ def require_mechanism(mechanism: Any, function: str) -> None:
         raise InputError(
             f"{function}: expected a Mechanism (from setsu.load or MechanismBuilder), got {mechanism!r:.80}"
         )
+
+
+def unrolled_function(mechanism: Mechanism, name: str) -> NativeFunction | None:
+    """Return the loops of a kernel unrolled for a mechanism, with their bits (native/unrolled.py); None: too long."""
+    kernel = KERNELS[name]()
+    if not can_unroll(kernel) or exceeds_operations(kernel, mechanism.tables, _LARGEST_STRAIGHT):
+        return None
+    return NativeFunction(kernel, mechanism, name=name.split()[0], shapes=_shapes(mechanism), unrolled=True)
 
 
 def native_function(mechanism: Mechanism, name: str, *, specialised: bool = False, target: int = -1) -> NativeFunction:

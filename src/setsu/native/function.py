@@ -1,6 +1,7 @@
 """A kernel as a Python function of one mechanism: native code, batches, threads.
 
-Two lives behind one interface: generic loops that read the mechanism's tables, or code specialised for it.
+Three lives behind one interface: generic loops that read the mechanism's tables, these loops unrolled for it with the
+same bits, or code specialised for it.
 Code is compiled when first needed: for single states and for batches separately.
 """
 
@@ -32,6 +33,7 @@ from setsu.native.specialised import Trace, specialised_body, trace
 from setsu.native.threads import get_threads, pool
 from setsu.native.tiles import DESCRIPTION_WIDTH, batch_driver, rows_driver, tile_width
 from setsu.native.toolchain import lanes, load_native
+from setsu.native.unrolled import unrolled_body
 from setsu.symbolic.tracing import Untraceable, scalars, symbols
 
 __all__ = ["BoundCall", "NativeFunction"]
@@ -74,11 +76,13 @@ class NativeFunction:
         name: str,
         shapes: dict[str, tuple[int, ...]] | None = None,
         specialised: bool = False,
+        unrolled: bool = False,
         target: int = -1,
         with_wrenches: Callable[[], Callable[..., Any]] | None = None,
     ) -> None:
         self.kernel, self.mechanism, self.name = kernel, mechanism, name
         self.specialised, self.target, self.with_wrenches = specialised, target, with_wrenches
+        self._unrolled, self._straight = unrolled, specialised or unrolled
         self.tables = mechanism.tables
         given = shapes or {}
         sizes = {
@@ -90,7 +94,7 @@ class NativeFunction:
         )
         self._result_shapes = [given.get(a.name, (sizes[a.name],)) for a in kernel.outputs]
         self._ints, self._floats = pack(kernel, self.tables, target)
-        self._scratch = 0 if specialised else work_entries(kernel, self.tables)
+        self._scratch = 0 if self._straight else work_entries(kernel, self.tables)
         self._table_addresses = (address_of(self._ints), address_of(self._floats))
         self._templates: dict[int, Any] = {}
         self._local = threading.local()
@@ -103,7 +107,7 @@ class NativeFunction:
     def _lanes(self) -> int:
         """States per tile; the results do not depend on it."""
         width = lanes()
-        while width > 4 and (self._scratch + sum(self._sizes)) * width * 8 > _SCRATCH_BYTES and not self.specialised:
+        while width > 4 and (self._scratch + sum(self._sizes)) * width * 8 > _SCRATCH_BYTES and not self._straight:
             width //= 2
         return width
 
@@ -120,11 +124,15 @@ class NativeFunction:
         return trace(self.kernel, self.tables, self.mechanism.nq, target=self.target)
 
     def _load(self, width: int, drivers: Callable[[], str], names: Sequence[str]) -> tuple[Any, list[int]]:
-        made_for = f"{self.mechanism.digest} {self.target}" if self.specialised else repr(variant(self.tables))
+        made_for = repr(variant(self.tables))
+        if self._straight:
+            made_for = f"{self.mechanism.digest} {self.target}{' unrolled' if self._unrolled else ''}"
 
         def make() -> str:
             if self.specialised:
                 body = specialised_body(self.kernel, self.trace, width, "body")
+            elif self._unrolled:
+                body = unrolled_body(self.kernel, self.tables, width, "body")
             else:
                 body = loop_body(self.kernel, variant(self.tables), width, "body")
             return "\n".join([Emitter(width).declarations(), body, drivers()])
@@ -133,8 +141,8 @@ class NativeFunction:
         module = load_native(
             f"{self.kernel.name} {width} {lanes()} {made_for}",
             make,
-            optimise=1 if self.specialised else 2,
-            passes=not self.specialised,
+            optimise=1 if self._straight else 2,
+            passes=not self._straight,
         )
         return module, module.addresses(*names)
 
@@ -143,7 +151,7 @@ class NativeFunction:
         n_out = len(self.kernel.outputs)
 
         def drivers() -> str:
-            widths = self._sizes if self.specialised else None
+            widths = self._sizes if self._straight else None
             driver = rows_driver(self._limited, n_out, "body", max(2, min(4, lanes())), widths)
             return driver + "\n" + builtin_text([len(shape) for shape in self.arguments.shapes], n_out)
 
@@ -158,7 +166,7 @@ class NativeFunction:
         n_out = len(self.kernel.outputs)
 
         def drivers() -> str:
-            widths = self._sizes if self.specialised else None
+            widths = self._sizes if self._straight else None
             return batch_driver(self._limited, n_out, "body", self._lanes, "body_constants", widths)
 
         module, (address,) = self._load(self._lanes, drivers, ["batch"])

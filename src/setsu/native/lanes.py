@@ -18,7 +18,21 @@ from typing import Any
 
 from setsu.native.control_flow import Intrinsic
 
-__all__ = ["LANES", "LaneIntrinsic", "gather", "load", "load_at", "root", "spread", "store", "store_at"]
+__all__ = [
+    "LANES",
+    "LaneIntrinsic",
+    "gather",
+    "lane",
+    "load",
+    "load_at",
+    "load_from",
+    "root",
+    "spread",
+    "store",
+    "store_at",
+    "store_from",
+    "total",
+]
 
 LANES = 4
 # Code depends on what numba_lanes.py makes of these, which therefore has to be part of their names. A checkout under
@@ -39,8 +53,14 @@ load: Callable[[Any, int], Any] = LaneIntrinsic("load")
 load_at: Callable[[Any, int, int], Any] = LaneIntrinsic("load_at")
 store: Callable[[Any, int, Any], None] = LaneIntrinsic("store")
 store_at: Callable[[Any, int, int, Any], None] = LaneIntrinsic("store_at")
+# The LANES numbers of an array (n,) from [k] on.
+load_from: Callable[[Any, int], Any] = LaneIntrinsic("load_from")
+store_from: Callable[[Any, int, Any], None] = LaneIntrinsic("store_from")
 # Entry k of each row of an array (LANES, n).
 gather: Callable[[Any, int], Any] = LaneIntrinsic("gather")
 # A number in all lanes.
 spread: Callable[[float], Any] = LaneIntrinsic("spread")
 root: Callable[[Any], Any] = LaneIntrinsic("root")
+# The number in lane k; all of them added up, in pairs: (0 + 1) + (2 + 3).
+lane: Callable[[Any, int], float] = LaneIntrinsic("lane")
+total: Callable[[Any], float] = LaneIntrinsic("total")

@@ -15,7 +15,21 @@ from numba.core.typing import templates
 from numba.core.typing.templates import ConcreteTemplate, infer, make_intrinsic_template, signature
 from numba.core.typing.typeof import typeof_impl
 
-from setsu.native.lanes import LANES, LaneIntrinsic, gather, load, load_at, root, spread, store, store_at
+from setsu.native.lanes import (
+    LANES,
+    LaneIntrinsic,
+    gather,
+    lane,
+    load,
+    load_at,
+    load_from,
+    root,
+    spread,
+    store,
+    store_at,
+    store_from,
+    total,
+)
 
 __all__ = ["LanesType", "as_intrinsic"]
 
@@ -116,14 +130,34 @@ def _store_at(typing_context, array, i, j, x):
     return types.void(array, types.int64, types.int64, _LANES), _storing(2)
 
 
+def _from(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    data, _ = _array(context, builder, kinds[0], args[0])
+    return builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
+
+
+def _load_from(typing_context, array, k):
+    def generate(context: Any, builder: Any, made: Any, args: Any) -> Any:
+        return builder.load(_from(context, builder, made.args, args), align=8)
+
+    return _LANES(array, types.int64), generate
+
+
+def _store_from(typing_context, array, k, x):
+    def generate(context: Any, builder: Any, made: Any, args: Any) -> Any:
+        builder.store(args[2], _from(context, builder, made.args, args), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, _LANES), generate
+
+
 def _gather(typing_context, array, k):
     def generate(context: Any, builder: Any, made: Any, args: Any) -> Any:
         data, shape = _array(context, builder, made.args[0], args[0])
         result = ir.Constant(_VECTOR, ir.Undefined)
         place = args[1]
-        for lane in range(LANES):
+        for k in range(LANES):
             number = builder.load(builder.gep(data, [place]))
-            result = builder.insert_element(result, number, ir.IntType(32)(lane))
+            result = builder.insert_element(result, number, ir.IntType(32)(k))
             place = builder.add(place, shape[1])
         return result
 
@@ -148,6 +182,23 @@ def _root(typing_context, x):
     return _LANES(_LANES), generate
 
 
+def _lane(typing_context, x, k):
+    def generate(context: Any, builder: Any, made: Any, args: Any) -> Any:
+        return builder.extract_element(args[0], args[1])
+
+    return types.float64(_LANES, types.int64), generate
+
+
+def _total(typing_context, x):
+    def generate(context: Any, builder: Any, made: Any, args: Any) -> Any:
+        numbers = [builder.extract_element(args[0], ir.IntType(32)(k)) for k in range(LANES)]
+        while len(numbers) > 1:
+            numbers = [builder.fadd(a, b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
+        return numbers[0]
+
+    return types.float64(_LANES), generate
+
+
 def as_intrinsic(marker: Any, define: Callable[..., Any]) -> Any:
     """What Numba calls where compiled code names the marker."""
     template = make_intrinsic_template(marker, define, marker.name, prefer_literal=False, kwargs={})
@@ -159,7 +210,8 @@ _INTRINSICS = {
     marker: as_intrinsic(marker, define)
     for marker, define in (
         (load, _load), (load_at, _load_at), (store, _store), (store_at, _store_at),
-        (gather, _gather), (spread, _spread), (root, _root),
+        (load_from, _load_from), (store_from, _store_from), (gather, _gather), (spread, _spread), (root, _root),
+        (lane, _lane), (total, _total),
     )
 }  # fmt: skip
 

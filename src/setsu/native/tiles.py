@@ -303,9 +303,15 @@ def _move_block(
     t, b, n = emit.type, emit.bool_type, emit.lanes
     places = [emit.let(f"getelementptr double, ptr {row}, i64 {column}") for row in rows]
     tile = emit.let(f"getelementptr double, ptr %tile, i64 {emit.let(f'mul i64 {column}, {n}')}")
+    # Half of a block moves as vectors of half the length: stores behind a mask are slow on some processors.
+    half = f"<{n // 2} x double>" if mask is not None and n >= 4 and used == n // 2 else None
     if inwards:
         if mask is None:
             block = [emit.let(f"load {t}, ptr {place}, align 8") for place in places]
+        elif half is not None:
+            loaded = [emit.let(f"load {half}, ptr {place}, align 8") for place in places]
+            order = ", ".join(f"i32 {lane % (n // 2)}" for lane in range(n))
+            block = [emit.let(f"shufflevector {half} {part}, {half} poison, <{n} x i32> <{order}>") for part in loaded]
         else:
             load = f"call {t} @llvm.masked.load.{emit.suffix}.p0(ptr align 8 {{}}, {b} {mask}, {t} zeroinitializer)"
             block = [emit.let(load.format(place)) for place in places]
@@ -326,6 +332,10 @@ def _move_block(
     for place, register in zip(places, block, strict=True):
         if mask is None:
             emit.do(f"store {t} {register}, ptr {place}, align 8")
+        elif half is not None:
+            order = ", ".join(f"i32 {lane}" for lane in range(n // 2))
+            part = emit.let(f"shufflevector {t} {register}, {t} poison, <{n // 2} x i32> <{order}>")
+            emit.do(f"store {half} {part}, ptr {place}, align 8")
         else:
             emit.do(f"call void @llvm.masked.store.{emit.suffix}.p0({t} {register}, ptr align 8 {place}, {b} {mask})")
     return total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.native.control_flow import inline, run_bound, run_code
+from setsu.simulation.row_lanes import add, copy, is_finite
 
 __all__ = [
     "BAD_NUMBERS",
@@ -205,8 +205,8 @@ def drive(d, y, c):
         run_bound(d.push_kernels[k])
     for n in range(len(y.q)):
         tau = d.tau[n]
-        for i in range(nv):
-            tau[i] = d.held[n, i] + d.asked[n, i] + d.sampled[n, i]
+        add(d.held[n], d.asked[n], d.total[n])
+        add(d.total[n], d.sampled[n], tau)
         for k in range(len(d.code)):
             if d.code[k] != 0:
                 d.inputs[0] = y.t[n]
@@ -218,11 +218,8 @@ def drive(d, y, c):
                 run_code(d.code[k], d.inputs, d.output)
                 for i in range(nv):
                     tau[i] += d.output[i]
-        good = True
-        for i in range(nv):
-            good = good and abs(tau[i]) < math.inf
-            d.total[n, i] = tau[i]
-        if not good:
+        copy(tau, d.total[n], 0)
+        if not is_finite(tau):
             freeze(c, y, n, BAD_TORQUE)
         for k in range(len(d.push)):
             for i in range(nv):

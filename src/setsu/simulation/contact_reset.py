@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.contact.detection import point_in_world
-from setsu.contact.free_motion import POSES_NEXT, POTENTIAL, POTENTIAL_ENERGY, POTENTIAL_NEXT, StepState, V
+from setsu.contact.free_motion import (
+    MASS_MATRIX,
+    POSES_NEXT,
+    POTENTIAL,
+    POTENTIAL_ENERGY,
+    POTENTIAL_NEXT,
+    StepState,
+    V,
+)
 from setsu.contact.held_rows import HeldRows
 from setsu.contact.scene import Problem, Scene
 from setsu.native.control_flow import inline, jit, run_bound
@@ -22,13 +30,15 @@ from setsu.simulation.clock import BAD_NUMBERS, READY, Clock
 from setsu.simulation.contact_machine import N_EVENTS, N_TOUCHES, DriveTables, Records
 from setsu.simulation.stages import Rows
 
-__all__ = ["INSIDE", "Fresh", "begin_anew", "make_fresh"]
+__all__ = ["BEYOND", "BEYOND_START", "INSIDE", "Fresh", "begin_anew", "make_fresh"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-INSIDE = 1  # a point may be inside the environment
+# What `begin_anew` found, added up: a point may be inside the environment, a joint is beyond its stop.
+INSIDE, BEYOND = 1, 4
 _CLOSE = 1e-8  # m: what a step leaves inside (contact/step.py)
+BEYOND_START = 1e-6  # m or rad: a joint may start this far beyond its limit
 
 
 class Fresh(NamedTuple):
@@ -38,15 +48,16 @@ class Fresh(NamedTuple):
     image: Floats  # what stood there
     places: Ints  # (2, 2) where the room for pairs, and for contacts, begins, and the length of a row
     rigid: Ints  # (1,) 0: some polygon is soft, and points may rest inside
+    mass: Floats  # (1,) kg, of the mechanism
 
 
-def make_fresh(arena: Floats, begins: list[int], scene: Scene, problem: Problem) -> Fresh:
-    """Return the present state of an arena; begins: where its pairs and contacts do."""
+def make_fresh(arena: Floats, begins: list[int], scene: Scene, problem: Problem, mass: float) -> Fresh:
+    """Return the present state of an arena; begins: where its pairs and contacts do. mass: kg."""
     rigid = bool(np.isinf(scene.polygons["stiffness"]).all())
     places = [
         (begin, array.itemsize // 8) for begin, array in zip(begins, (problem.pairs, problem.contacts), strict=True)
     ]
-    return Fresh(arena, arena.copy(), np.array(places), np.array([int(rigid)]))
+    return Fresh(arena, arena.copy(), np.array(places), np.array([int(rigid)]), np.array([mass]))
 
 
 @jit
@@ -54,7 +65,7 @@ def begin_anew(
     f: Fresh, c: Clock, y: Rows, scene: Scene, problem: Problem, motion: StepState, tables: DriveTables,
     records: Records, held: HeldRows,
 ):  # fmt: skip
-    """Take the state in tables.q and tables.v; return 0, INSIDE, or BAD_NUMBERS."""
+    """Take the state in tables.q and tables.v; return INSIDE and BEYOND, added up where they are so, or BAD_NUMBERS."""
     pairs, contacts = 0, 0
     while pairs < len(problem.pairs) and problem.pairs[pairs].stiffness != 0.0:
         pairs += 1
@@ -84,7 +95,27 @@ def begin_anew(
         if run_bound(motion.kernels[POTENTIAL_ENERGY]) >= 0:
             return BAD_NUMBERS
         motion.energies[POTENTIAL] = motion.energies[POTENTIAL_NEXT]
-    return INSIDE if f.rigid[0] == 1 and _is_inside(scene, motion) else 0
+    found = 0
+    if len(scene.stops) > 0:
+        for k in range(len(motion.q)):
+            motion.q_middle[k] = motion.q[k]
+        if run_bound(motion.kernels[MASS_MATRIX]) >= 0:
+            return BAD_NUMBERS
+        found = BEYOND if _set_levers(scene, motion, f.mass[0]) else 0
+    return found + (INSIDE if f.rigid[0] == 1 and _is_inside(scene, motion) else 0)
+
+
+@inline
+def _set_levers(scene: Scene, motion: StepState, mass):
+    """Levers of the stops of the tree's joints (contact/joint_stops.py); return whether one is beyond its limit."""
+    beyond = False
+    for index in range(len(scene.stops)):
+        s = scene.stops[index]
+        if s.axis < 0:
+            beyond = beyond or s.sign * (motion.q[s.coordinate] - s.limit) < -BEYOND_START
+            if mass > 0.0:
+                s.lever = math.sqrt(motion.H[s.velocity, s.velocity] / mass)
+    return beyond
 
 
 @inline

@@ -11,6 +11,7 @@ from setsu.contact.scene import Scene
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
+from setsu.simulation.contact_reset import BEYOND_START
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.setting_up import Settings
 
@@ -20,8 +21,8 @@ Floats = NDArray[np.float64]
 
 CONTACT_SOLVERS = ("default", "sugihara2002")
 BODY_CONTACTS = ("compiled", "coal")
-# m: a point may start this deep inside the environment, no deeper; m or rad: a joint this far beyond its limit.
-_DEEPEST_START, _BEYOND_START = 1e-3, 1e-6
+# m: a point may start this deep inside the environment, no deeper.
+_DEEPEST_START = 1e-3
 # m: what a step leaves inside (contact/step.py).
 _INSIDE = 1e-8
 
@@ -86,21 +87,21 @@ class StartCheck:
 
 
 def begin_at_stops(m: Mechanism, stops: JointStops, scene: Scene, q: Floats, place: Floats, rows: Floats) -> None:
-    """Refuse joints beyond their limits, and find the levers of the stops (contact/joint_stops.py).
+    """Refuse joints beyond their limits, and find the levers of stops of joints that close loops.
 
-    place (f,), rows (f, nv): of the free axes of joints that close loops.
+    Those of the tree's joints have theirs (contact_reset.py). place (f,), rows (f, nv): of the free axes of joints that
+    close loops.
     """
     gaps = stops.gaps(q, place)
     worst = int(gaps.argmin())
-    if gaps[worst] < -_BEYOND_START:
+    if gaps[worst] < -BEYOND_START:
         raise InputError(
             f"simulate: q0 is {-gaps[worst]:.6g} (m or rad) beyond the {stops.names[worst]}; expected a state within "
             "the limits"
         )
-    if m.total_mass > 0.0:
+    closing = np.flatnonzero(stops.axis >= 0)
+    if m.total_mass > 0.0 and len(closing):
         M = native_function(m, "mass_matrix").fast(q)
-        inertia = np.where(stops.axis < 0, M.diagonal()[stops.velocity], 0.0)
-        for k in np.flatnonzero(stops.axis >= 0):
+        for k in closing:
             row = rows[stops.axis[k]]
-            inertia[k] = 1.0 / (row @ np.linalg.solve(M, row))
-        scene.stops["lever"] = np.sqrt(inertia / m.total_mass)
+            scene.stops["lever"][k] = np.sqrt(1.0 / (row @ np.linalg.solve(M, row)) / m.total_mass)

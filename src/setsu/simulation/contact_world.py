@@ -19,7 +19,7 @@ from setsu.contact import free_motion as stepping
 from setsu.contact import pair_log, scene, tree
 from setsu.contact.body_pairs import BodyPairs
 from setsu.contact.convex_tables import make_shapes
-from setsu.contact.overlaps import drop_overlaps
+from setsu.contact.overlaps import count_overlaps, drop_overlaps
 from setsu.contact.scene import N_CONTACTS, N_PAIRS, UNCONVERGED
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
 from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy
@@ -34,7 +34,7 @@ from setsu.simulation import contact_machine
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import BAD_NUMBERS, READY, Ask, make_clock, make_drive
 from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
-from setsu.simulation.contact_reset import INSIDE, begin_anew, make_fresh
+from setsu.simulation.contact_reset import BEYOND, INSIDE, begin_anew, make_fresh
 from setsu.simulation.contact_start import (
     CONTACT_SOLVERS,
     StartCheck,
@@ -83,7 +83,7 @@ class ContactWorld(Block):
         self._changes = list(settings.events)
         self.stops = JointStops(m, settings.joint_stops)
         s, environment = self.stops, settings.environment
-        in_loops = bool((s.axis >= 0).any())
+        self._stops_in_loops = in_loops = bool((s.axis >= 0).any())
         self.loops = HeldLoops(m, settings.contacts, initially_open(settings.events), self._drives, in_loops)
         assert environment is not None
         self.environment = environment
@@ -140,7 +140,7 @@ class ContactWorld(Block):
         self._needs_python = self.coal is not None or of_servo or len(self._drives) > 0 or m.has_bearings
         self._is_plain = not (self._changes or self._needs_python or self._servo is not None)
         self._initially_open = frozenset(initially_open(settings.events))
-        self._fresh = Workspace(make_fresh(self.arena, begins, self.scene, self.problem))
+        self._fresh = Workspace(make_fresh(self.arena, begins, self.scene, self.problem, m.total_mass))
         self.begin_records(1)
 
     # Workspaces ----------------------------------------------------------------------------------------------------
@@ -159,6 +159,7 @@ class ContactWorld(Block):
         clock, rows, _, _, where, _, problem, motion = self._workspaces
         given = (self._fresh, clock, rows, where, problem, motion, *rest[:2], self.loops.compiled)
         self._begin_anew = entry(begin_anew, *given)
+        self._count_overlaps = entry(count_overlaps, rest[2], problem, motion) if len(self.shapes.shapes) else None
 
     def workspaces(self) -> Iterable[Workspace]:
         """All workspaces that a step changes, but the records."""
@@ -176,20 +177,19 @@ class ContactWorld(Block):
         self._changes = [change for change in self._settings.events if change.time >= a.t[0]]
         self.loops.restart(self._initially_open)
         # Impulses and depths that are remembered belong to the run before.
-        found = self._begin_anew()
-        self._events = []
+        found, self._events = self._begin_anew(), []
         if found == BAD_NUMBERS:
             raise InputError(f"simulate: the poses of {m.name} at q0 are not finite")
-        if len(self.shapes.shapes):
+        if self._count_overlaps is not None and self._count_overlaps():
             both = Workspace(self.shapes), Workspace(self.problem)
             drop_overlaps(m, self.pairs, self.shapes, both, self.problem, motion.q)
-        if found == INSIDE:
+        if found & INSIDE:
             motion.energies[stepping.GIVEN] = self._start.depth(motion.poses) * motion.weight[0]
         if len(self._drives):
             motion.energies[stepping.GIVEN] = np.inf  # a drive puts in what it takes
         if self.loops.count:
             self.loops.refuse_violations(float(a.t[0]), motion.q, motion.vectors[stepping.V])
-        if len(self.stops):
+        if found & BEYOND or self._stops_in_loops:
             begin_at_stops(m, self.stops, self.scene, motion.q, *self.loops.axes(motion.q))
         if m.has_bearings:
             self._take_loads(True)

@@ -120,12 +120,14 @@ def make_blocks(
 
     if settings.free and settings.integrator in EXPLICIT and settings.integrator != "adaptive":
         from setsu.simulation.tree_block import TreeBlock
+        from setsu.simulation.tree_machine import Unrolling
 
         method = make_method(EXPLICIT[settings.integrator])
         keep = frozenset(settings.record or (() if batched else ("acceleration", "ledger")))
         size = 1 if len(mechanisms) > 1 else _BLOCK
+        code = Unrolling(mechanisms[0])
         return [
-            TreeBlock(each[k], arrays.rows(k, min(k + size, count)), k, method, settings.step, keep)
+            TreeBlock(each[k], arrays.rows(k, min(k + size, count)), k, method, settings.step, keep, code)
             for k in range(0, count, size)
         ]
     from setsu.simulation.constrained_world import ConstrainedWorld

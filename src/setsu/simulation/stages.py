@@ -35,6 +35,8 @@ from setsu.kernels.tableaus import Tableau
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import inline, run_bound
+from setsu.native.lanes import LANES, load_from, spread, store_from
+from setsu.simulation.row_lanes import add, copy
 
 __all__ = [
     "Method",
@@ -171,8 +173,7 @@ def _commutator(phi, u, result, linear):
 @inline
 def chart_rates(method, g, phi, v, rate):
     """Rates of the chart's coordinates of a motion that is at phi (nv,) with velocity v (nv,): (4)-(7)."""
-    for d in range(len(v)):
-        rate[d] = v[d]
+    copy(v, rate, 0)
     once, twice, place, moved = g.scratch[0], g.scratch[1], g.scratch[2], g.scratch[3]
     for n in range(len(g.rotations) + len(g.motions)):
         linear = n >= len(g.rotations)
@@ -200,14 +201,12 @@ def move_rows(g, y):
     if y.q.shape[1] == y.v.shape[1]:
         # No rotations among the coordinates.
         for n in range(len(y.q)):
-            for i in range(y.q.shape[1]):
-                y.q[n, i] = g.q0[n, i] + g.phi[n, i]
+            add(g.q0[n], g.phi[n], y.q[n])
         return True
     if run_bound(g.move) >= 0:
         return False
     for n in range(len(y.q)):
-        for i in range(y.q.shape[1]):
-            y.q[n, i] = g.point[n, i]
+        copy(g.point[n], y.q[n], 0)
     return True
 
 
@@ -226,10 +225,8 @@ def separate_rows(g, y):
 def remember_start(g, y):
     """Remember the states as the start of a step."""
     for n in range(len(y.q)):
-        for i in range(y.q.shape[1]):
-            g.q0[n, i] = y.q[n, i]
-        for d in range(y.v.shape[1]):
-            g.v0[n, d] = y.v[n, d]
+        copy(y.q[n], g.q0[n], 0)
+        copy(y.v[n], g.v0[n], 0)
 
 
 @inline
@@ -239,10 +236,9 @@ def first_slope(method, g, y):
     if len(method.b) > 0:
         for n in range(len(y.q)):
             slope = g.slopes[0, n]
-            for d in range(nv):
-                slope[d], slope[nv + d] = y.v[n, d], y.a[n, d]
-            for i in range(4):
-                slope[2 * nv + i] = y.powers[n, i]
+            copy(y.v[n], slope, 0)
+            copy(y.a[n], slope, nv)
+            copy(y.powers[n], slope, 2 * nv)
 
 
 @inline
@@ -250,16 +246,30 @@ def begin_stage(method, g, y, i, h):
     """Put the states of stage i into the rows (1); False for bad numbers."""
     nv = y.v.shape[1]
     for n in range(len(y.q)):
-        for d in range(nv):
-            phi, v = 0.0, 0.0
-            for j in range(i):
-                if method.A[i, j] != 0.0:
-                    phi += method.A[i, j] * g.slopes[j, n, d]
-                    v += method.A[i, j] * g.slopes[j, n, nv + d]
-                if method.E[i, j] != 0.0:
-                    phi += h * method.E[i, j] * g.slopes[j, n, nv + d]
-            g.phi[n, d] = h * phi
-            y.v[n, d] = g.v0[n, d] + h * v
+        if nv < LANES:
+            for d in range(nv):
+                phi, v = 0.0, 0.0
+                for j in range(i):
+                    if method.A[i, j] != 0.0:
+                        phi += method.A[i, j] * g.slopes[j, n, d]
+                        v += method.A[i, j] * g.slopes[j, n, nv + d]
+                    if method.E[i, j] != 0.0:
+                        phi += h * method.E[i, j] * g.slopes[j, n, nv + d]
+                g.phi[n, d] = h * phi
+                y.v[n, d] = g.v0[n, d] + h * v
+        else:
+            for k in range(0, nv, LANES):
+                d = min(k, nv - LANES)
+                way, rate = spread(0.0), spread(0.0)
+                for j in range(i):
+                    slope = g.slopes[j, n]
+                    if method.A[i, j] != 0.0:
+                        way += spread(method.A[i, j]) * load_from(slope, d)
+                        rate += spread(method.A[i, j]) * load_from(slope, nv + d)
+                    if method.E[i, j] != 0.0:
+                        way += spread(h * method.E[i, j]) * load_from(slope, nv + d)
+                store_from(g.phi[n], d, spread(h) * way)
+                store_from(y.v[n], d, load_from(g.v0[n], d) + spread(h) * rate)
         y.t[n] = y.start[n] + method.c[i] * h
     return move_rows(g, y)
 
@@ -271,10 +281,8 @@ def keep_slope(method, g, y, i):
     for n in range(len(y.q)):
         slope = g.slopes[i, n]
         chart_rates(method, g, g.phi[n], y.v[n], slope)
-        for d in range(nv):
-            slope[nv + d] = y.a[n, d]
-        for k in range(4):
-            slope[2 * nv + k] = y.powers[n, k]
+        copy(y.a[n], slope, nv)
+        copy(y.powers[n], slope, 2 * nv)
 
 
 @inline
@@ -290,15 +298,14 @@ def end_step(method, g, y, h):
             for i in range(4):
                 total[2 * nv + i] = h * y.powers[n, i]
         else:
-            for k in range(2 * nv + 4):
-                sum_ = 0.0
+            for first in range(0, 2 * nv + 4, LANES):
+                k = min(first, 2 * nv)
+                sum_ = spread(0.0)
                 for i in range(len(method.b)):
-                    sum_ += method.b[i] * g.slopes[i, n, k]
-                total[k] = h * sum_
-            for d in range(nv):
-                y.v[n, d] = g.v0[n, d] + total[nv + d]
-        for d in range(nv):
-            g.phi[n, d] = total[d]
+                    sum_ += spread(method.b[i]) * load_from(g.slopes[i, n], k)
+                store_from(total, k, spread(h) * sum_)
+            add(g.v0[n], total[nv : 2 * nv], y.v[n])
+        copy(total[:nv], g.phi[n], 0)
     return move_rows(g, y)
 
 

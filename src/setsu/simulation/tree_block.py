@@ -19,7 +19,7 @@ from setsu.simulation.lazy_field import NotRecorded
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.sampling import make_sampling
 from setsu.simulation.stages import Method, Rows, make_stages
-from setsu.simulation.tree_machine import TreeRecords, make_tree_work, run_tree
+from setsu.simulation.tree_machine import TreeRecords, Unrolling, make_tree_work, run_tree
 
 __all__ = ["TreeBlock"]
 
@@ -34,8 +34,9 @@ class TreeBlock(Block):
     """
 
     def __init__(
-        self, m: Mechanism, arrays: Arrays, first: int, method: Method, step: float, keep: frozenset[str]
-    ) -> None:
+        self, m: Mechanism, arrays: Arrays, first: int, method: Method, step: float, keep: frozenset[str],
+        unrolling: Unrolling,
+    ) -> None:  # fmt: skip
         super().__init__()
         require_mass(m, "simulate")
         self.mechanism, self.arrays, self.first, self.step, self._keep = m, arrays, first, step, keep
@@ -49,11 +50,21 @@ class TreeBlock(Block):
         self.work, kept_work = make_tree_work(m, self.rows, arrays.total)
         self.stages, kept_stages = make_stages(m, method, self.rows)
         self._kept = (kept_work, kept_stages)
+        self._unrolling, self._unrolled = unrolling, None
         self._method = Workspace(method)
         self._chunks: list[TreeRecords] = []
         self._pushed = []
         self.sampling = make_sampling((), n, m.nv, 0, None)
         self.begin_records(1)
+
+    def set_run(self, before: int, steps: int, last: float, every: int, final: bool) -> None:
+        """Let the next call of the machine take so many steps, after those of the same run before."""
+        super().set_run(before, steps, last, every, final)
+        if self._unrolled is None and self.count > 1:
+            code = self._unrolling.after(steps * self.count)
+            if code is not None:
+                self._unrolled = code.bind([self.rows.q, self.rows.v, self.arrays.total], [self.rows.a])
+                self.work.forward[:] = self._unrolled.handle
 
     @property
     def q_of_stage(self) -> Floats:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.dynamics.catalogue import native_function
+from setsu.dynamics.catalogue import native_function, unrolled_function
 from setsu.mechanism import Mechanism
 from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.clock import (
@@ -30,10 +30,11 @@ from setsu.simulation.clock import (
     freeze,
     takes_order,
 )
+from setsu.simulation.row_lanes import drop_signs_of_zeros
 from setsu.simulation.sampling import samples
 from setsu.simulation.stages import Rows, begin_stage, end_step, first_slope, keep_slope, remember_start, within_reach
 
-__all__ = ["TreeRecords", "TreeWork", "make_tree_work", "run_tree"]
+__all__ = ["TreeRecords", "TreeWork", "Unrolling", "make_tree_work", "run_tree"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,6 +43,10 @@ Handle = NDArray[np.int64]
 _DONE, _NEED_TORQUE, _RECORDS_FULL, _FAILED = (
     int(Ask.DONE), int(Ask.NEED_TORQUE), int(Ask.RECORDS_FULL), int(Ask.FAILED),
 )  # fmt: skip
+
+
+# Steps of one world from which on code for the mechanism is made: what they take with loops is what making it takes.
+_WORTH_UNROLLING = 1 << 18
 
 
 class TreeWork(NamedTuple):
@@ -65,15 +70,15 @@ class TreeRecords(NamedTuple):
     works: Floats  # (room, N, 4) J
 
 
-def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, tuple[Any, ...]]:
+def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, list[Any]]:
     """Return the work space of a mechanism for rows under torques `total` (N, nv), and what must stay alive."""
     n, elements = len(rows.q), m.has_force_elements
     power = np.zeros((n, 1))
     forward = native_function(m, f"forward_dynamics{' springs' if elements else ''}")
-    bound = (
+    bound = [
         forward.bind([rows.q, rows.v, total], [rows.a]),
         native_function(m, "element_power").bind([rows.q, rows.v], [power]),
-    )
+    ]
     work = TreeWork(
         damping=m.damping,
         elements=np.array([int(elements)]),
@@ -83,6 +88,26 @@ def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, t
         element_powers=bound[1].handle,
     )
     return work, bound
+
+
+class Unrolling:
+    """Code of one mechanism's accelerations, shared by the blocks of a simulator: made when it has become worth it.
+
+    The bits are those of the loops: when it takes their place is a question of what it costs to make, half a second for
+    an arm of six joints.
+    """
+
+    def __init__(self, m: Mechanism) -> None:
+        self._mechanism, self._left = m, 0 if m.has_force_elements else _WORTH_UNROLLING
+        self._code: Any = None
+
+    def after(self, steps: int) -> Any:
+        """The code, or None for the loops; steps: of one world, those that a block is about to take."""
+        if self._left > 0:
+            self._left -= steps
+            if self._left <= 0:
+                self._code = unrolled_function(self._mechanism, "forward_dynamics")
+        return self._code
 
 
 @inline
@@ -108,6 +133,8 @@ def _evaluate(c, y, d, w, g):
         _stand_still(c, g, y)
         if run_bound(w.forward) >= 0:
             return False
+    for n in range(len(y.q)):
+        drop_signs_of_zeros(y.a[n])  # all that loops and their unrolled code may differ in (native/unrolled.py)
     if c.ledger[0] == 1:
         _powers(y, d, w)
     return True

@@ -1,4 +1,4 @@
-"""A floating tree of revolute joints in MuJoCo, with boxes or balls where our mechanism has contact points."""
+"""A floating tree of revolute joints in MuJoCo, loops closed by pins; boxes or balls where ours has contact points."""
 
 from __future__ import annotations
 
@@ -57,11 +57,15 @@ def _mjcf(m: Mechanism) -> str:
     for body in m.bodies:
         children.setdefault(body.parent, []).append(body)
     actuators = "".join(f'<general joint="{n}" biastype="affine"/>' for n in m.joint_names[1:])
+    # Pins of planar loops: a point of both bodies; MuJoCo's equalities are soft, so that the third row does no harm.
+    pins = "".join(
+        f'<connect body1="{p.body_a}" body2="{p.body_b}" anchor="{_numbers(p.pose_a.matrix[:3, 3])}"/>' for p in m.loops
+    )
     return (
         '<mujoco><option timestep="0.001" integrator="implicitfast"/>'
         '<worldbody><geom type="plane" size="0 0 1" contype="1" conaffinity="2"/>'
         + "".join(_body(m, children, body) for body in children.get("world", []))
-        + f"</worldbody><actuator>{actuators}</actuator></mujoco>"
+        + f"</worldbody><actuator>{actuators}</actuator><equality>{pins}</equality></mujoco>"
     )
 
 
