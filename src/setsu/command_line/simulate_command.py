@@ -208,7 +208,7 @@ def _show(data: dict[str, Any]) -> None:
     if len(everything) > len(pressed):
         print(f"{len(everything) - len(pressed)} of {len(everything)} contacts never pressed")
     if data["unconverged_states"]:
-        print(f"contact forces not settled to 1e-10 before {data['unconverged_states']} recorded states")
+        print(f"contact forces not converged to 1e-10 before {data['unconverged_states']} recorded states")
     energy, ledger = data["energy"], data["ledger"]
     print(f"energy {energy['start']:.6g} J → {energy['end']:.6g} J")
     if any(ledger.values()):

@@ -378,7 +378,7 @@ def _write(t, c, w, out, state, count):
 def _tile(t, c, w):
     """Derivatives of the states in w.q, w.v, w.tau."""
     nv = w.a.shape[0]
-    if run_bound(w.places) >= 0 or run_bound(w.rates) >= 0:
+    if run_bound(w.world) >= 0 or run_bound(w.rates) >= 0:
         return BAD
     if c.springs[0] and run_bound(w.bias) >= 0:
         return BAD

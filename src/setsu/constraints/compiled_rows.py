@@ -143,7 +143,7 @@ def fill_rows(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
 @inline
 def fill_positions(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill errors and rows of loops and couplings, without what depends on velocities; -1 or BAD_STATE."""
-    if run_bound(kernels.places) >= 0:
+    if run_bound(kernels.world) >= 0:
         return BAD_STATE
     _held_rows(t, s)
     return -1
@@ -152,7 +152,7 @@ def fill_positions(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
 @inline
 def fill_positions_and_mass(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """The same, and the mass matrix without drives in loop joints."""
-    if run_bound(kernels.places_and_mass) >= 0:
+    if run_bound(kernels.world_and_mass) >= 0:
         return BAD_STATE
     _held_rows(t, s)
     return -1

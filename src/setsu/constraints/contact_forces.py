@@ -63,7 +63,7 @@ class ContactSolution:
 
     force: Floats
     mode: Modes
-    settled: Booleans
+    converged: Booleans
     impossible: Booleans
 
 
@@ -78,20 +78,20 @@ def solve_contacts(B: Floats, b: Floats, friction: Floats, bilateral: Booleans, 
     """
     problem = ContactProblem(B, b, friction, bilateral, moving | (friction == 0.0))
     first = solve_modes(problem, _first_guess(problem))
-    solution = ContactSolution(first.force, first.mode, first.settled, np.zeros(len(b), dtype=bool))
+    solution = ContactSolution(first.force, first.mode, first.converged, np.zeros(len(b), dtype=bool))
     for sweeps in _SWEEPS:
-        left = np.flatnonzero(~solution.settled)
+        left = np.flatnonzero(~solution.converged)
         if not left.size:
             break
         # Guesses that went astray begin again from where sweeps lead.
         some = problem.at(left)
         again = solve_modes(some, guess_from(some, sweep_contacts(some, sweeps)))
         solution.force[left], solution.mode[left] = again.force, again.mode
-        solution.settled[left] = again.settled
-    for state in np.flatnonzero(~solution.settled):
+        solution.converged[left] = again.converged
+    for state in np.flatnonzero(~solution.converged):
         found, solution.impossible[state] = _found(problem.at([int(state)]))
         if found is not None:
-            solution.force[state], solution.mode[state], solution.settled[state] = found.force[0], found.mode[0], True
+            solution.force[state], solution.mode[state], solution.converged[state] = found.force[0], found.mode[0], True
     return solution
 
 
@@ -110,16 +110,16 @@ def _found(problem: ContactProblem) -> tuple[SolvedGuess | None, bool]:
     if not few_slide:
         for start in _pivoted(problem):
             found = solve_modes(problem, start)
-            if found.settled[0]:
+            if found.converged[0]:
                 return found, False
 
-    def settled(choice: Choice) -> SolvedGuess | None:
+    def converged(choice: Choice) -> SolvedGuess | None:
         found = solve_modes(problem, _guess_of(problem, choice))
-        return found if found.settled[0] else None
+        return found if found.converged[0] else None
 
     proven = 2 ** len(_either_side(problem)) <= _MOST_SIGNS
     for sign in _signs(problem):
-        found, impossible = search_contacts(problem, sign, settled)
+        found, impossible = search_contacts(problem, sign, converged)
         if found is not None:
             return found, False
         proven &= impossible

@@ -50,15 +50,15 @@ class SolvedGuess:
 
     force: Floats
     mode: Modes
-    settled: Booleans
+    converged: Booleans
 
 
 def solve_modes(problem: ContactProblem, guess: Guess) -> SolvedGuess:
     """Correct guesses until none is left to correct, or for a limited number of rounds."""
     force = np.zeros((*guess.mode.shape, 3))
-    settled = np.zeros(len(force), dtype=bool)
+    converged = np.zeros(len(force), dtype=bool)
     for round_number in range(_ROUNDS):
-        left = np.flatnonzero(~settled)
+        left = np.flatnonzero(~converged)
         if not left.size:
             break
         state = _State(problem.at(left), guess.mode[left], guess.direction[left], guess.sign[left])
@@ -67,8 +67,8 @@ def solve_modes(problem: ContactProblem, guess: Guess) -> SolvedGuess:
             force[left], one_at_a_time=round_number >= _ALL_AT_ONCE, turn_first=guess.near is not None
         )
         guess.mode[left], guess.direction[left], guess.sign[left] = state.mode, state.direction, state.sign
-        settled[left] = ~wrong
-    return SolvedGuess(force, guess.mode, settled)
+        converged[left] = ~wrong
+    return SolvedGuess(force, guess.mode, converged)
 
 
 def guess_from(problem: ContactProblem, force: Floats) -> Guess:
@@ -85,7 +85,7 @@ def guess_from(problem: ContactProblem, force: Floats) -> Guess:
 
 
 class _State:
-    """The unsettled states with their present guesses, which `correct` changes."""
+    """The unconverged states with their present guesses, which `correct` changes."""
 
     def __init__(self, problem: ContactProblem, mode: Modes, direction: Floats, sign: Floats) -> None:
         self.B, self.b, self.friction, self.bilateral, self.slides_now = problem
@@ -119,7 +119,7 @@ class _State:
     def correct(self, force: Floats, *, one_at_a_time: bool, turn_first: bool) -> Booleans:
         """Change guesses that the forces contradict; return which states had one, (N,).
 
-        turn_first: change modes only once the directions have settled.
+        turn_first: change modes only once the directions have converged.
         """
         x = np.einsum("nkilj,nlj->nki", self.B, force) + self.b
         size = np.abs(self.b).max(axis=(-1, -2)) + self.scale * np.abs(force).max(axis=(-1, -2))

@@ -62,4 +62,4 @@ def _exists(problem: ContactProblem, contacts: list[int], share: float) -> bool:
     friction = problem.friction.copy()
     friction[contacts] *= share
     found = solve_contacts(problem.B, problem.b, friction, problem.bilateral, problem.slides)
-    return bool(found.settled[0])
+    return bool(found.converged[0])

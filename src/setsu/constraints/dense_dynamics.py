@@ -277,8 +277,8 @@ class DenseMotion:
         friction, bilateral = system.friction[which], system.bilateral[which]
         names = tuple(system.contacts[k].name for k in which)
         solution = solve_contacts(B, b, friction, bilateral, moving)
-        if not solution.settled.all():
-            state = int(np.argmin(solution.settled))
+        if not solution.converged.all():
+            state = int(np.argmin(solution.converged))
             problem = ContactProblem(B, b, friction, bilateral, moving).at([state])
             where = f" in state {[int(i) for i in np.unravel_index(state, self.batch)]}" if self.batch else ""
             refuse_unsettled(problem, names, where, impossible=bool(solution.impossible[state]))

@@ -125,7 +125,7 @@ class _Work(NamedTuple):
     changes: Floats
     answer: Floats
     given: Floats
-    places: Ints
+    world: Ints
     rates: Ints
     bias: Ints
     columns: Ints
@@ -308,7 +308,7 @@ def _work(system: ConstraintSystem) -> tuple[_Work, tuple[Any, ...]]:
     own = [states(nv * nv) for _ in range(3)]
     springs = " springs" if m.has_force_elements else ""
     bound = (
-        native_function(m, "world_places_and_mass").bind([q], [poses, directions, M]),
+        native_function(m, "world_poses_and_mass").bind([q], [poses, directions, M]),
         native_function(m, "world_rates").bind([q, v], [velocities, accelerations, b]),
         native_function(m, f"bias_torque{springs}").bind([q, v], [b]),
         native_function(m, "motion_columns").bind([q, v, a], [*columns, V, A]),
@@ -358,7 +358,7 @@ def _work(system: ConstraintSystem) -> tuple[_Work, tuple[Any, ...]]:
         changes=lanes(nv, wide),
         answer=lanes(nv + n, wide),
         given=lanes(3, 6),
-        places=handles[0],
+        world=handles[0],
         rates=handles[1],
         bias=handles[2],
         columns=handles[3],

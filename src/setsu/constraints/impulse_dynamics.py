@@ -121,8 +121,8 @@ def impulse_dynamics(
         b[..., 0] += bounce * approach  # (2)
         bilateral = system.bilateral[changing]
         found = solve_contacts(B, b, system.friction[changing], bilateral, np.zeros((count, c), dtype=bool))
-        if not found.settled.all():
-            state = int(np.argmin(found.settled))
+        if not found.converged.all():
+            state = int(np.argmin(found.converged))
             where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
             names = ", ".join(f'"{system.contacts[k].name}"' for k in changing)
             raise InputError(

@@ -139,7 +139,7 @@ def joint_middles(
     system: ConstraintSystem, rows: Linearisation | ForceGeometry, q: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Middles of all joints (N, joints, 3), the arms from them to body origins and to loop joints, and the poses."""
-    m, places = system.mechanism, rows.loop_poses
+    m, ends = system.mechanism, rows.loop_poses
     poses = body_poses(m, q)
     origins = poses[..., :3, 3]
     sockets = np.empty(origins.shape)
@@ -148,7 +148,7 @@ def joint_middles(
         local = parent.pose.matrix @ np.array([*body.pose.translation, 1.0])
         sockets[:, k] = local[:3] if parent.body < 0 else (poses[:, parent.body] @ local)[:, :3]
     pins = _pins(system, rows, poses)
-    travel = times(places.rotation_a, places.travel)
+    travel = times(ends.rotation_a, ends.travel)
     middles = np.concatenate([0.5 * (origins + sockets), pins - 0.5 * travel], axis=1)
     return middles, 0.5 * (origins - sockets), 0.5 * travel, poses
 

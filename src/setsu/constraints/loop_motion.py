@@ -83,10 +83,10 @@ def loop_poses(t: LoopTables, poses: Floats) -> LoopPoses:
         wrench, free = wrench.copy(), free.copy()
         _fill_universal(t, R, error, wrench, free)
     if t.varying_rows.size:
-        from setsu.constraints.varying_rows import varying_places
+        from setsu.constraints.varying_rows import varying_positions
 
         wrench, which = np.array(wrench), t.varying_loops
-        error[..., t.varying_rows], wrench[..., t.varying_rows, :] = varying_places(
+        error[..., t.varying_rows], wrench[..., t.varying_rows, :] = varying_positions(
             t.varying_kind, t.varying_numbers, t.varying_code, p[..., which, :], R[..., which, :, :]
         )
     if t.spherical_loops.size:

@@ -225,11 +225,11 @@ class _Judge:
     def _columns(self, q: Floats) -> tuple[Floats, list[Floats]]:
         """Wrenches of the loop rows (S, k, 6), and the motion (S, path, 6) of b against a at each loop's joint."""
         system, t = self.system, self.system.loops
-        poses, directions = native_function(system.mechanism, "world_places").fast(q)
+        poses, directions = native_function(system.mechanism, "world_poses").fast(q)
         world = np.broadcast_to(np.eye(4), (len(q), 1, 4, 4))
         poses = np.concatenate([poses, world], axis=1)
-        places = loop_poses(t, poses)
-        pins = poses[:, t.body_b][..., :3, 3] + places.arm_b
+        ends = loop_poses(t, poses)
+        pins = poses[:, t.body_b][..., :3, 3] + ends.arm_b
         columns: list[Floats] = [np.zeros(0)] * len(self.signs)
         for loops in self.alike:
             paths = np.array([self.paths[loop] for loop in loops])
@@ -240,7 +240,7 @@ class _Judge:
             found = signs[..., None] * np.concatenate([linear, turn], axis=-1)
             for k, loop in enumerate(loops):
                 columns[loop] = found[:, k]
-        return system.loop_row_wrenches(places), columns
+        return system.loop_row_wrenches(ends), columns
 
     def _levers(self) -> Floats:
         """The longest lever of each loop (m): its travel per turn of a joint, or the mechanism's length."""

@@ -124,8 +124,8 @@ class BoundKernels(NamedTuple):
     """Handles of kernels bound to a state's arrays, and the arrays of their results; b without springs from `rates`."""
 
     poses: Handle
-    places: Handle
-    places_and_mass: Handle
+    world: Handle
+    world_and_mass: Handle
     rates: Handle
     mass: Handle
     bias: Handle
@@ -285,20 +285,18 @@ def bound_kernels(
     m = system.mechanism
     b = np.zeros(m.nv)
     poses = native_function(m, "body_poses", specialised=specialised).bind([state.q], [state.poses])
-    places = native_function(m, "world_places", specialised=specialised).bind(
-        [state.q], [state.poses, state.directions]
-    )
+    world = native_function(m, "world_poses", specialised=specialised).bind([state.q], [state.poses, state.directions])
     rates = native_function(m, "world_rates", specialised=specialised).bind(
         [state.q, state.v], [state.velocities, state.accelerations, b]
     )
-    M, places_and_mass, mass = np.zeros((0, 0)), places, places
+    M, world_and_mass, mass = np.zeros((0, 0)), world, world
     if not packed:
         M = np.zeros((m.nv, m.nv))
-        places_and_mass = native_function(m, "world_places_and_mass", specialised=specialised).bind(
+        world_and_mass = native_function(m, "world_poses_and_mass", specialised=specialised).bind(
             [state.q], [state.poses, state.directions, M]
         )
         mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
     name = "bias_torque springs" if m.has_force_elements else "bias_torque"
     bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
-    bound = (poses, places, places_and_mass, rates, mass, bias)
+    bound = (poses, world, world_and_mass, rates, mass, bias)
     return BoundKernels(*(kernel.handle for kernel in bound), M=M, b=b), bound

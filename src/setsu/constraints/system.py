@@ -258,7 +258,7 @@ class ConstraintSystem:
         From the directions (l, a, o) of every velocity (world_state.py): J = [l + a x (x - o); a] where it moves the
         body. The world's, the last one, is zero.
         """
-        poses, directions = native_function(self.mechanism, "world_places").fast(q)
+        poses, directions = native_function(self.mechanism, "world_poses").fast(q)
         poses = np.concatenate([poses, np.broadcast_to(np.eye(4), (*poses.shape[:-3], 1, 4, 4))], axis=-3)
         linear, a, o = (directions[..., None, k : k + 3, :] for k in (0, 3, 6))
         x, y, z = np.moveaxis(poses[..., :3, 3][..., [*self._involved, -1], :, None] - o, -2, 0)

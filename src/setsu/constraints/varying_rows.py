@@ -11,7 +11,7 @@ Symbols, in axes of A (loop_motion.py): p origin of B in A, R rotation of B, v =
                f and n x f hold the velocity of the point of contact; they have no position error
 
 Written once, as compiled code of one row at one state: steps call `varying_row` and `varying_change`, states in any
-number call `varying_places` and `varying_rates`. Rolling on a plane: z > 0 of A; on a ball about A: n = ±p/|p|.
+number call `varying_positions` and `varying_rates`. Rolling on a plane: z > 0 of A; on a ball about A: n = ±p/|p|.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from setsu.native.control_flow import inline, jit
 
 __all__ = [
     "varying_change",
-    "varying_places",
+    "varying_positions",
     "varying_rates",
     "varying_row",
 ]
@@ -144,7 +144,7 @@ def _turn(R, i, k):
 
 
 @jit
-def _fill_places(kind, numbers, code, p, R, error, wrench, scratch):
+def _fill_positions(kind, numbers, code, p, R, error, wrench, scratch):
     for i in range(p.shape[0]):
         for k in range(p.shape[1]):
             place = (p[i, k, 0], p[i, k, 1], p[i, k, 2])
@@ -166,13 +166,13 @@ def _fill_rates(kind, numbers, code, p, R, motion, change, scratch):
             )  # fmt: skip
 
 
-def varying_places(kind: Ints, numbers: Floats, code: Ints, p: Floats, R: Floats) -> tuple[Floats, Floats]:
+def varying_positions(kind: Ints, numbers: Floats, code: Ints, p: Floats, R: Floats) -> tuple[Floats, Floats]:
     """Return errors (..., k) and wrenches (..., k, 6), axes of A, of rows at p (..., k, 3), R (..., k, 3, 3)."""
     shape = p.shape[:-1]
     n = math.prod(shape[:-1])
     error, wrench = np.zeros((n, shape[-1])), np.zeros((n, shape[-1], 6))
     places = np.ascontiguousarray(p.reshape(n, -1, 3)), np.ascontiguousarray(R.reshape(n, -1, 3, 3))
-    _fill_places(kind, numbers, code, *places, error, wrench, np.zeros(16))
+    _fill_positions(kind, numbers, code, *places, error, wrench, np.zeros(16))
     return error.reshape(shape), wrench.reshape(*shape, 6)
 
 

@@ -113,7 +113,7 @@ def make_held_rows(system: ConstraintSystem, bearings: bool, stops: bool) -> tup
     if k:
         rates = [state.velocities, state.accelerations, np.zeros(m.nv)]
         kept = [
-            native_function(m, "world_places").bind([state.q], [state.poses, state.directions]),
+            native_function(m, "world_poses").bind([state.q], [state.poses, state.directions]),
             native_function(m, "world_rates").bind([state.q, state.v], rates),
         ]
         handles = [kernel.handle for kernel in kept]

@@ -393,8 +393,8 @@ def _take(
     moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, held, depth)
     moved = moved and problem.counts[ROUNDS_LEFT] > 0
     if moved:
-        more, settled = _move_out(scene, tree, problem, motion)
-        rounds, good = rounds + more, good and settled
+        more, converged = _move_out(scene, tree, problem, motion)
+        rounds, good = rounds + more, good and converged
         if not try_step(tree, motion, h, False):
             return BAD_NUMBERS
         depth = _deepest_point(scene, problem, motion, held, h)

@@ -93,27 +93,27 @@ def solve(tree: Tree, problem: Problem, h):
         if speed > 2.0 * c.kinetic_friction * 9.81 * h and speed > 1e-9:
             c.bounces = _SLIDING
             c.kept[1], c.kept[2] = c.before[1] / speed, c.before[2] / speed  # (5)
-    rounds, settled = 0, False
-    while rounds < _ROUNDS and not settled:
+    rounds, converged = 0, False
+    while rounds < _ROUNDS and not converged:
         rounds += 1
-        settled = _solve_modes(tree, problem, eps)
+        converged = _solve_modes(tree, problem, eps)
         for index in range(count):
             c = problem.contacts[index]
             f = c.impulse
             if c.bounces != _DROPPED and f[0] <= 0.0:
-                c.bounces, settled = _DROPPED, False  # (3)
+                c.bounces, converged = _DROPPED, False  # (3)
             elif c.bounces == _STUCK:
                 tangential = math.sqrt(f[1] * f[1] + f[2] * f[2])
                 if tangential > c.static_friction * f[0] * (1.0 + 1e-9):
-                    c.bounces, settled = _SLIDING, False  # (4)
+                    c.bounces, converged = _SLIDING, False  # (4)
                     c.kept[1], c.kept[2] = -f[1] / tangential, -f[2] / tangential
-        if settled:
+        if converged:
             for index in range(count):
                 c = problem.contacts[index]
                 if c.bounces == _DROPPED and c.velocity[0] < -1e-9 and rounds < _ROUNDS // 2:
-                    c.bounces, settled = _STUCK, False
+                    c.bounces, converged = _STUCK, False
     for index in range(count):
         c = problem.contacts[index]
         c.slides = 1 if c.bounces == _SLIDING else 0
         c.bounces = 0
-    return 0.0, rounds, settled
+    return 0.0, rounds, converged

@@ -32,7 +32,7 @@ __all__ = ["across", "bearing_factors", "bearing_friction", "bearing_limits", "r
 Floats = NDArray[np.float64]
 
 _REPEATS = 200
-_SETTLED = 1e-14
+_CONVERGED = 1e-14
 
 
 def bearing_factors(joints: Sequence[Joint]) -> tuple[Floats, Floats, Floats]:
@@ -73,19 +73,19 @@ def settle_friction(
 ) -> Floats:
     """Return the friction that repeats itself: friction_of(friction) = friction (2); InputError when it grows."""
     friction, last = np.zeros(shape), np.full(shape[:-1], np.inf)
-    settled = np.zeros(shape[:-1], dtype=bool)
+    converged = np.zeros(shape[:-1], dtype=bool)
     for count in range(_REPEATS):
         following = friction_of(friction)
         change = np.abs(following - friction).max(axis=-1, initial=0.0)
         size = np.maximum(1.0, np.abs(following).max(axis=-1, initial=0.0))
-        # A row that has settled stays as it is: the others of a batch must not change its bits.
-        friction = np.where(settled[..., None], friction, following)
+        # A row that has converged stays as it is: the others of a batch must not change its bits.
+        friction = np.where(converged[..., None], friction, following)
         stuck = (change >= last) & (count > 20)
         # Near the end rounding keeps the change from falling further.
-        settled |= (change <= _SETTLED * size) | (stuck & (change <= 1e-11 * size))
-        if settled.all():
+        converged |= (change <= _CONVERGED * size) | (stuck & (change <= 1e-11 * size))
+        if converged.all():
             return friction
-        if (stuck & ~settled).any():
+        if (stuck & ~converged).any():
             break
         last = change
     raise InputError(

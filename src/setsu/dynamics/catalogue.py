@@ -26,7 +26,7 @@ from setsu.kernels.nodal_central import nodal_central, nodal_weighted
 from setsu.kernels.nodal_newmark import nodal_newmark
 from setsu.kernels.program import Kernel
 from setsu.kernels.regressor import regressor
-from setsu.kernels.world_state import world_places, world_places_and_mass, world_rates
+from setsu.kernels.world_state import world_poses, world_poses_and_mass, world_rates
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
 from setsu.native.inverse_dynamics_program import inverse_dynamics_program
@@ -103,8 +103,8 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "element_power": element_power,
     "loop_kinematics": loop_kinematics,
     "motion_columns": motion_columns,
-    "world_places": world_places,
-    "world_places_and_mass": world_places_and_mass,
+    "world_poses": world_poses,
+    "world_poses_and_mass": world_poses_and_mass,
     "world_rates": world_rates,
 }
 

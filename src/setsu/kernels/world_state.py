@@ -9,7 +9,7 @@
 | M | mass matrix (composite_body.py) | |
 | tau | bias torque, springs between points not counted (newton_euler_link.py) | |
 
-`world_places` gives what depends on coordinates alone, with the mass matrix or without; `world_rates` the rest.
+`world_poses` gives what depends on coordinates alone, with the mass matrix or without; `world_rates` the rest.
 
 A point r of a body moves by  l + a x (r - o)  for unit velocity with directions (l, a, o).                     (1)
 
@@ -60,7 +60,7 @@ from setsu.kernels.world_motion import (
     start_frame,
 )
 
-__all__ = ["world_places", "world_places_and_mass", "world_rates"]
+__all__ = ["world_poses", "world_poses_and_mass", "world_rates"]
 
 
 def _give_directions(link: Any) -> None:
@@ -73,48 +73,48 @@ def _give_directions_from(link: Any, origin: Vector) -> None:
     )
 
 
-_PLACES = (Array("poses", "body", 16), Array("directions", "dof", 9))
+_POSES = (Array("poses", "body", 16), Array("directions", "dof", 9))
 
 
-def world_places() -> Kernel:
+def world_poses() -> Kernel:
     """Poses (16) per body and directions (9, nv)."""
     return Kernel(
-        name="world_places",
+        name="world_poses",
         inputs=(Array("q", "q"),),
-        outputs=_PLACES,
+        outputs=_POSES,
         phases=(start_pose, Loop("links", (outward_pose, give_pose, _give_directions))),
         link_fields={"R": 9, "x": 3},
     )
 
 
-def _start_place(world: Any) -> None:
-    world.place = ZERO
+def _start_position(world: Any) -> None:
+    world.position = ZERO
 
 
-def _outward_place(link: Any) -> None:
-    """Rotation of the link, its origin relative to the tree's first link as composite bodies need it, its place."""
+def _outward_position(link: Any) -> None:
+    """Rotation of the link, its origin relative to the tree's first link as composite bodies need it, its position."""
     R, p = joint_pose(link)
     d = rotate(link.parent.R, p)
     link.x = add(link.parent.x, scale(d, link.carried))
-    link.place = add(link.parent.place, d)
+    link.position = add(link.parent.position, d)
     link.R = multiply(link.parent.R, R)
 
 
-def _give_place(link: Any) -> None:
-    R, x = multiply(link.R, transpose(link.axes)), link.place
+def _give_pose_at_position(link: Any) -> None:
+    R, x = multiply(link.R, transpose(link.axes)), link.position
     link.poses = (*R[0:3], x[0], *R[3:6], x[1], *R[6:9], x[2], 0.0, 0.0, 0.0, 1.0)
-    _give_directions_from(link, link.place)
+    _give_directions_from(link, link.position)
 
 
-def world_places_and_mass() -> Kernel:
+def world_poses_and_mass() -> Kernel:
     """The same and the mass matrix, in one sweep."""
-    steps = (_outward_place, _give_place, outward_columns, inertia_about_reference)
+    steps = (_outward_position, _give_pose_at_position, outward_columns, inertia_about_reference)
     return Kernel(
-        name="world_places_and_mass",
+        name="world_poses_and_mass",
         inputs=(Array("q", "q"),),
-        outputs=(*_PLACES, Array("M", "matrix")),
-        phases=(start_frame, _start_place, start_body, Loop("links", steps), *MASS_MATRIX),
-        link_fields={**FRAME_FIELDS, **BODY_FIELDS, "place": 3},
+        outputs=(*_POSES, Array("M", "matrix")),
+        phases=(start_frame, _start_position, start_body, Loop("links", steps), *MASS_MATRIX),
+        link_fields={**FRAME_FIELDS, **BODY_FIELDS, "position": 3},
         dof_fields={"S": 6, "F": 6},
         regrouped=True,
     )

@@ -50,7 +50,7 @@ class ContactSpace:
     held: Floats
 
     def forces(self, a: Floats) -> ContactSolution:
-        """Return forces and modes (1) for accelerations a (nv,) without contacts; see whether they are settled."""
+        """Return forces and modes (1) for accelerations a (nv,) without contacts; see whether they are converged."""
         return self._solved(self.response(MassMetric(self.M, self.held)), self.J @ a + self.bias, self.slides)
 
     def impulses(self, metric: MassMetric, velocity: Floats) -> ContactSolution:

@@ -102,7 +102,7 @@ def make_held_step(mechanism: Mechanism, w: StepMap) -> tuple[HeldStep, Any]:
         given = [w.q[START], w.vectors[V_START], w.vectors[RATE]]
         rates = [state.velocities, state.accelerations, np.zeros(m.nv)]
         kept = [
-            native_function(m, "world_places").bind([state.q], [state.poses, state.directions]),
+            native_function(m, "world_poses").bind([state.q], [state.poses, state.directions]),
             native_function(m, "world_rates").bind([state.q, state.v], rates),
             native_function(m, "motion_columns").bind(given, columns),
         ]

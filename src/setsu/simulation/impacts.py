@@ -88,13 +88,13 @@ def strike(
     c = len(J)
     friction = np.concatenate([system.friction[which], np.zeros(len(ends))])
     bilateral = np.concatenate([system.bilateral[which], np.zeros(len(ends), dtype=bool)])
-    impulse, settled = np.zeros((c, 3)), True
+    impulse, converged = np.zeros((c, 3)), True
     if c:
         found = solve_contacts(
             B.reshape(1, c, 3, c, 3), b.reshape(1, c, 3), friction, bilateral, np.zeros((1, c), dtype=bool)
         )
-        impulse, settled = found.force[0], bool(found.settled[0])
-    if not settled:
+        impulse, converged = found.force[0], bool(found.converged[0])
+    if not converged:
         motion.modes[:], rest.held = modes, tuple(sorted(set(ends)))
         names = ", ".join([*(motion.contact_names[k] for k in which), *(rest.names[i] for i in ends)])
         raise InputError(

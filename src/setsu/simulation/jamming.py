@@ -130,7 +130,7 @@ def _with_finite_forces(
     """Return the state with modes for which finite forces exist; raises the jam where there are none."""
     before = list(motion.modes)
     found = space.forces(_acceleration_without_contacts(motion, t, q, v))
-    if not found.settled[0]:
+    if not found.converged[0]:
         raise jam
     for place, k in enumerate(space.which):
         motion.modes[k] = _mode_of(motion, space, found, place, q)
@@ -175,7 +175,7 @@ def _struck(
     impulse, none = found.force[0], np.zeros(len(held))
     y = metric.force(np.einsum("kin,ki->n", space.J, impulse), none)
     jump = metric.acceleration(y, none)
-    if not found.settled[0] or _size(space.J @ jump) <= 1e3 * _MOMENT * _size(space.velocity):
+    if not found.converged[0] or _size(space.J @ jump) <= 1e3 * _MOMENT * _size(space.velocity):
         raise jam
     _set_modes(motion, space, impulse[:, 0] != 0.0, q, v + jump)
     energy = float(motion.energy(q, v))

@@ -29,11 +29,11 @@ def constrained() -> setsu.ConstrainedDynamics:
 
 def rolling() -> None:
     """Rows of a wheel on a plane, whose directions vary."""
-    from setsu.constraints.varying_rows import HEIGHT, varying_places, varying_rates
+    from setsu.constraints.varying_rows import HEIGHT, varying_positions, varying_rates
 
     kind, code, numbers = np.array([HEIGHT]), np.zeros(1, dtype=np.int64), np.ones((1, 16))
     p, R = np.ones((1, 3)), np.eye(3)[None]
-    varying_places(kind, numbers, code, p, R)
+    varying_positions(kind, numbers, code, p, R)
     varying_rates(kind, numbers, code, p, R, np.ones((1, 6)))
 
 

@@ -47,7 +47,7 @@ def assert_laws(B, b, K, force, moving):
 def test_contacts_at_rest_always_find_their_modes(c, nv, K):
     B, b, moving = coupled(60, c, nv, 0.0, 1)
     found = solve_contacts(B, b, np.full(c, K), np.zeros(c, dtype=bool), moving)
-    assert found.settled.all()
+    assert found.converged.all()
     for state in range(len(b)):
         assert_laws(B[state], b[state], K, found.force[state], moving[state])
 
@@ -59,7 +59,7 @@ def test_sliding_contacts_find_their_modes_unless_none_of_all_modes_is_consisten
     found = solve_contacts(B, b, np.full(c, K), np.zeros(c, dtype=bool), moving)
     jammed = 0
     for state in range(len(b)):
-        if found.settled[state]:
+        if found.converged[state]:
             assert_laws(B[state], b[state], K, found.force[state], moving[state])
             continue
         assert found.impossible[state]
@@ -77,8 +77,8 @@ def test_sliding_contacts_find_their_modes_unless_none_of_all_modes_is_consisten
 def test_contacts_of_which_half_slide_find_their_modes_or_the_proof_that_there_are_none(c, nv, K, count):
     B, b, moving = coupled(count, c, nv, 0.5, 11)
     found = solve_contacts(B, b, np.full(c, K), np.zeros(c, dtype=bool), moving)
-    assert (found.settled ^ found.impossible).all()
-    for state in np.flatnonzero(found.settled):
+    assert (found.converged ^ found.impossible).all()
+    for state in np.flatnonzero(found.converged):
         assert_laws(B[state], b[state], K, found.force[state], moving[state])
     assert not found.impossible[~moving.any(axis=1)].any()
 
@@ -122,12 +122,12 @@ def test_no_mode_is_consistent_where_the_search_says_so():
     B, b, _ = coupled(600, c, 6, 0.0, 4)
     moving = np.tile([True, False], (len(b), 1))
     found = solve_contacts(B, b, np.full(c, K), np.zeros(c, dtype=bool), moving)
-    assert (found.settled ^ found.impossible).all()
+    assert (found.converged ^ found.impossible).all()
     none = np.flatnonzero(found.impossible)
     assert len(none) >= 3
     for state in none:
         assert consistent_modes(B[state], b[state], K) == []
-    for state in np.flatnonzero(found.settled)[:10]:
+    for state in np.flatnonzero(found.converged)[:10]:
         assert consistent_modes(B[state], b[state], K)
 
 
@@ -136,7 +136,7 @@ def test_bilateral_contacts_find_the_side_they_push_to():
     c, K = 4, 0.2
     B, b, moving = coupled(60, c, 12, 0.5, 5)
     found = solve_contacts(B, b, np.full(c, K), np.ones(c, dtype=bool), moving)
-    assert found.settled.all()
+    assert found.converged.all()
     x = np.einsum("nkilj,nlj->nki", B, found.force) + b
     np.testing.assert_allclose(x[..., 0], 0.0, atol=1e-8)
     assert (found.force[..., 0] < 0.0).any()
