@@ -88,7 +88,6 @@ class ConeProblem(NamedTuple):
     slide: Floats  # (n, 2, 3) how tangential changes follow the normal one (cone_newton.py)
     cone: Floats  # (n, 3) λ̂ of interior_point.py
     dual: Floats  # (n, 3) û
-    raised: Floats  # (n,) m/s: added to the normal velocity (cone_descent.py)
     scaling: Floats  # (n, 8, 3) scaling of a round (interior_point.py)
     cone_change: Floats  # (n, 3)
     dual_change: Floats  # (n, 3)
@@ -149,7 +148,6 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Workspa
             slide=floats(n, 2, 3),
             cone=floats(n, 3),
             dual=floats(n, 3),
-            raised=floats(n),
             scaling=floats(n, 8, 3),
             cone_change=floats(n, 3),
             dual_change=floats(n, 3),

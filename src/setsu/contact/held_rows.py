@@ -66,7 +66,7 @@ YIELDING = 2e-10
 
 
 class _Kernels(NamedTuple):
-    places: Handle  # of the kernels that fill poses and motion of the bodies
+    world: Handle  # of the kernels that fill poses and motion of the bodies
     rates: Handle
 
 

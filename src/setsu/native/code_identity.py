@@ -94,6 +94,7 @@ def source_identity(functions: Iterable[Inline]) -> Sources:
         described = ";".join(f"{name}={_describe(value)}" for name, value in sorted(values.items()))
         digest.update(f"{found.name}\n{_canonical(node)}\n{described}\n".encode())
         files.add(package_file(found.function.__code__.co_filename))
+        files.update(package_file(str(value.__file__)) for value in values.values() if _is_ours(value))
         names.setdefault(found.function.__module__, set()).update(values.keys() & found.function.__globals__.keys())
     listed = {module: tuple(sorted(found)) for module, found in sorted(names.items())}
     return Sources(digest.hexdigest(), tuple(sorted(files)), listed)
@@ -196,13 +197,27 @@ def _closure(functions: Iterable[Inline], names: Any) -> list[Inline]:
 
 
 def _frozen(function: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """Names that a function refers to, and what stands there: in its module, or in the function around it."""
+    """Names that a function refers to, and what stands there: in its module, or in the function around it.
+
+    Of modules of this package also the attributes that it may refer to, as "module.attribute".
+    """
     around = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     for name in sorted(names):
         if name in around:
-            yield name, around[name].cell_contents
+            value = around[name].cell_contents
         elif name in function.__globals__:
-            yield name, function.__globals__[name]
+            value = function.__globals__[name]
+        else:
+            continue
+        yield name, value
+        if _is_ours(value):
+            for attribute in sorted(_names_in(function.__code__)):
+                if hasattr(value, attribute):
+                    yield f"{name}.{attribute}", getattr(value, attribute)
+
+
+def _is_ours(value: Any) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "setsu"
 
 
 def _describe(value: Any) -> str:

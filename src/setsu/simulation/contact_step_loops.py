@@ -46,7 +46,7 @@ Handle = NDArray[np.int64]
 
 
 class _Kernels(NamedTuple):
-    places: Handle  # as compiled_rows.py wants them
+    world: Handle  # as compiled_rows.py wants them
     rates: Handle
     motion: Handle  # motion_columns at START, V_START, RATE
 

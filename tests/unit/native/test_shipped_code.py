@@ -129,3 +129,16 @@ def edit(path: Path, before: str, after: str) -> None:
     text = path.read_text()
     assert before in text, f"{path.name} no longer holds the line this test edits"
     path.write_text(text.replace(before, after, 1))
+
+
+def test_what_is_called_through_its_module_is_part_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`solver.solve(...)` in a compiled function: an edit of that function makes code stale, shipped or kept."""
+    from setsu.contact import newton_solver
+    from setsu.native.code_identity import code_identity, source_identity
+    from setsu.simulation.contact_machine import run_contact
+
+    assert {"contact/newton_solver.py", "contact/sugihara_solver.py"} <= set(source_identity([run_contact]).files)
+    kept, shipped = code_identity(run_contact), source_identity([run_contact]).identity
+    monkeypatch.setattr(newton_solver, "solve", newton_solver.set_trial)
+    assert code_identity(run_contact) != kept
+    assert source_identity([run_contact]).identity != shipped
