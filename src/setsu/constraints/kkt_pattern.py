@@ -16,7 +16,8 @@ Source: Vanderbei 1995 (quasidefinite matrices); George and Liu 1981, ch. 5 (fil
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -366,5 +367,5 @@ def _ints(values: list[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def _starts(lists: list[list[int]]) -> Ints:
+def _starts(lists: Sequence[Sequence[Any]]) -> Ints:
     return np.cumsum([0, *map(len, lists)]).astype(np.int64)

@@ -212,8 +212,8 @@ def _inward(tree: Tree, d, which):
     p = tree.parent[d]
     if p >= 0:
         P = tree.push[p]
-        store_from(P, 0, load_from(P, 0) + (load_from(q, 0) - load_from(f, 0) * spread(e)))
-        store_from(P, 4, load_from(P, 4) + (load_from(q, 4) - load_from(f, 4) * spread(e)))
+        store_from(P, 0, load_from(P, 0) + (load_from(q, 0) - load_from(f, 0) * spread(e)))  # type: ignore[arg-type]
+        store_from(P, 4, load_from(P, 4) + (load_from(q, 4) - load_from(f, 4) * spread(e)))  # type: ignore[arg-type]
 
 
 @inline

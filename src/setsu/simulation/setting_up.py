@@ -125,7 +125,7 @@ def make_blocks(
         method = make_method(EXPLICIT[settings.integrator])
         keep = frozenset(settings.record or (() if batched else ("acceleration", "ledger")))
         size = 1 if len(mechanisms) > 1 else _BLOCK
-        code = Unrolling(mechanisms[0])
+        code = Unrolling(each[0])
         return [
             TreeBlock(each[k], arrays.rows(k, min(k + size, count)), k, method, settings.step, keep, code)
             for k in range(0, count, size)
