@@ -19,7 +19,7 @@ from setsu.warming import FIRST_CALLS
 PACKAGE = Path(setsu.__file__).parent
 every_family = pytest.mark.parametrize("family", FIRST_CALLS)
 # Whose sources ask for them (native/lanes.py); elsewhere nothing is to be vectorised.
-VECTORS = ("tree", "loop", "derivatives", "contact_derivatives")
+VECTORS = ("tree", "loop", "contact", "derivatives", "contact_derivatives")
 
 
 @every_family
