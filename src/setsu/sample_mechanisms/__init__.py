@@ -7,6 +7,7 @@ from setsu.sample_mechanisms.closed_link_manipulators import six_joint_parallelo
 from setsu.sample_mechanisms.delta_robot import delta_robot
 from setsu.sample_mechanisms.excavator_boom import excavator_boom
 from setsu.sample_mechanisms.floating_box import floating_box
+from setsu.sample_mechanisms.flyball_governor import flyball_governor
 from setsu.sample_mechanisms.hoap1_like import hoap1_like
 from setsu.sample_mechanisms.jansen_leg import jansen_leg
 from setsu.sample_mechanisms.large_trees import binary_tree, chain
@@ -28,6 +29,7 @@ __all__ = [
     "excavator_boom",
     "five_bar",
     "floating_box",
+    "flyball_governor",
     "four_bar",
     "hoap1_like",
     "iiwa",
