@@ -6,6 +6,7 @@
 | Bricard's linkage | at rest, rods along a cube's edges | one row is redundant in every position |
 | slider-crank in space | crank upright at 6 rad/s | ball joint, universal joint, short periods |
 | open chain | Bricard's rods without the joint that closes them, at rest | nothing is closed: what a step costs alone |
+| stiff governor | shaft at 2π rad/s | damped within 0.1 ms where coupling rods would close loops |
 
 The reference of the first and the third comes without any constrained dynamics: with one degree of freedom the motion
 follows from a scalar equation (see loops_reference).
@@ -23,7 +24,7 @@ import setsu
 from setsu.benchmarks.engines import NotMeasuredError
 from setsu.benchmarks.loops_reference import crank_reference, four_bar_reference, refined_reference, world_points
 from setsu.mechanism import Joint, Mechanism, MechanismBuilder, Prismatic, Revolute, Spherical, Universal
-from setsu.sample_mechanisms import bricard, n_four_bar, spatial_slider_crank
+from setsu.sample_mechanisms import bricard, flyball_governor, n_four_bar, spatial_slider_crank
 from setsu.spatial import placement
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Problem",
     "bricard_problem",
     "four_bar_problem",
+    "governor_problem",
     "loop_offsets",
     "motion_of_states",
     "open_chain_problem",
@@ -71,7 +73,7 @@ class Problem:
     """A mechanism, its start, and the points whose motion is compared.
 
     `tree` is the same mechanism cut at joints that other engines can close by points, with its own start and points;
-    `reference(duration)` returns points (T, n, 3) and an estimate of their own error (m).
+    `reference(duration)` returns points (T, n, 3) and an estimate of their own error (m). conserves: its energy stays.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Problem:
     tree_velocity: Floats
     tree_points: Points
     reference: Callable[[float], tuple[Floats, float]]
+    conserves: bool = True
 
 
 def four_bar_problem(n: int = 2) -> Problem:
@@ -145,6 +148,19 @@ def slider_crank_problem() -> Problem:
     return Problem(
         "slider-crank", m, v, points, tree, tree_v, points,
         lambda duration: crank_reference(tree, tree_v, points, duration, SAMPLING),
+    )  # fmt: skip
+
+
+def governor_problem() -> Problem:
+    """IFToMM's stiff flyball governor, of which the library compares the slider's height."""
+    m = flyball_governor()
+    v = np.zeros(m.nv)
+    v[0] = 2.0 * np.pi
+    points: Points = (("slider", (0.0, 0.0, 0.0)),)
+    # Explicit steps, short enough for the dampers.
+    return Problem(
+        "stiff governor", m, v, points, m, v, points,
+        lambda duration: refined_reference(m, v, points, duration, SAMPLING, 2e-5), conserves=False,
     )  # fmt: skip
 
 

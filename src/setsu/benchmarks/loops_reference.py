@@ -80,16 +80,16 @@ def crank_reference(m: Mechanism, v: Floats, points: Points, duration: float, sa
 
 
 def refined_reference(
-    m: Mechanism, v: Floats, points: Points, duration: float, sampling: float
+    m: Mechanism, v: Floats, points: Points, duration: float, sampling: float, step: float = REFINED_STEP
 ) -> tuple[Floats, float]:
-    """The simulation itself with a small step and order 8."""
+    """The simulation itself with a small step (s) and order 8."""
 
     def moved(step: float) -> Floats:
         every = round(sampling / step)
         rec = setsu.simulate(m, m.neutral(), v, duration, step, integrator="rk8", record_every=every)
         return world_points(m, points, setsu.body_poses(m, rec.q))
 
-    fine, coarse = moved(REFINED_STEP), moved(2.0 * REFINED_STEP)
+    fine, coarse = moved(step), moved(2.0 * step)
     return fine, _largest_distance(fine, coarse)
 
 

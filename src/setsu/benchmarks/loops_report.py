@@ -35,6 +35,8 @@ WANTED = (
     ("Bricard", 1e-2, 1e-5, 1e-10),
     ("slider-crank", 1e-3, 1e-6, 1e-10),
 )
+# The stiff governor with radau at 1 ms: position error (m), microseconds a step.
+STIFF = ("stiff governor", 2e-12, 300.0)
 LINEAR_GROWTH = 1.2
 """Largest exponent of the cost against the number of loops that still counts as linear."""
 MARKERS = "os^Dvx+*"
@@ -51,6 +53,11 @@ def _accuracy_goals(study: LoopStudy) -> Iterator[Goal]:
             if (row.problem, row.engine, row.step) == (problem, OURS, step) and row.duration >= 10.0:
                 wanted = {"rkn4": rk4, "rk8": rk8}[row.way]
                 yield Goal(f"{problem}, {row.way}, {step:g} s: position error (m)", wanted, row.position_error, True)
+    problem, error, microseconds = STIFF
+    for row in study.rows:
+        if (row.problem, row.engine) == (problem, OURS) and row.duration >= 10.0:
+            yield Goal(f"{problem}, {row.way}, {row.step:g} s: position error (m)", error, row.position_error, True)
+            yield Goal(f"{problem}, {row.way}, {row.step:g} s: µs a step", microseconds, row.microseconds, True)
     found = observed_orders(study)
     for integrator, order in found.items():
         yield Goal(f"slider-crank, order of {integrator}", ORDERS[integrator] - 0.3, order)
@@ -154,7 +161,7 @@ def _problem_table(problem: str, rows: list[LoopRow]) -> Group:
         loop = "–" if row.constraint_error is None else f"{row.constraint_error:.0e}"
         table.add_row(
             row.engine, row.way, f"{row.step:g}", f"{row.position_error:.1e}", f"{row.final_error:.1e}",
-            f"{row.energy_error:.0e}", loop,
+            "–" if row.energy_error is None else f"{row.energy_error:.0e}", loop,
             f"{row.microseconds:,.3g} µs" if row.microseconds < 1000 else f"{row.microseconds / 1000:.3g} ms",
         )  # fmt: skip
     first = rows[0]

@@ -21,10 +21,12 @@ from setsu.dynamics import integrate
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 
-__all__ = ["ConstraintReport", "constraint_report", "degrees_of_freedom", "independent_coordinates"]
+__all__ = ["ConstraintReport", "constraint_report", "degrees_of_freedom", "independent_coordinates", "weakest_row"]
 
 # Further open than this (m or rad), the rows at hand say nothing about the closed mechanism.
 _OPEN = 1e-3
+# Smallest singular value of scaled rows, in parts of the largest, below which a configuration is called nearly singular.
+_NEARLY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,19 @@ def independent_coordinates(
     dependent = [order[k] for k in _independent_rows(G.T[order], float(tolerance))]
     names = coordinate_names(m)
     return tuple(names[k] for k in range(m.nv) if k not in dependent)
+
+
+def weakest_row(m: Mechanism, q: Floats) -> str | None:
+    """Return the row that depends on others most nearly at a configuration (nq,), if it is nearly singular."""
+    system = constraint_system(m)
+    judged = redundancy(system)
+    held = _scaled_rows(system, q)[0][judged.kept[judged.live]]
+    if 0 in held.shape:
+        return None
+    vectors, s, _ = np.linalg.svd(held, full_matrices=False)
+    if s[-1] > _NEARLY * s[0]:
+        return None
+    return system.names[int(np.flatnonzero(judged.kept)[np.argmax(np.abs(vectors[:, -1]))])]
 
 
 def _generic(m: Mechanism) -> Floats:

@@ -26,7 +26,7 @@ def flyball_governor(stiffness: float = 8e5, damping: float = 4e4) -> Mechanism:
 
     Springs ac and bd with dampers (N/m, N s/m) along their lines tie the middle of each rod to the slider's sides,
     0.5 m long at rest. At q = 0 the rods point 30 degrees below the horizontal, the slider stands at half the height,
-    and the springs are at rest; rods rise with their joints. Four degrees of freedom.
+    and the springs are at rest; rods rise with their joints. Frames ball_ac, ball_bd. Four degrees of freedom.
 
     >>> flyball_governor().joint_names
     ('shaft', 'slider', 'rod_ac', 'rod_bd')
@@ -49,20 +49,23 @@ def flyball_governor(stiffness: float = 8e5, damping: float = 4e4) -> Mechanism:
         mass=block,
         inertia=box_inertia(block, _SLIDER, _SLIDER, _SLIDER),
     )
+    heavy = mass + _BALL
+    center = (0.5 * mass + _BALL) * _LENGTH / heavy
+    lengthwise, across = np.diag(box_inertia(mass, _LENGTH, _WIDTH, _WIDTH))[:2]
+    across = across + mass * (center - 0.5 * _LENGTH) ** 2 + _BALL * (_LENGTH - center) ** 2
     for name, side in (("ac", 1.0), ("bd", -1.0)):
         along = np.array([side * 0.5 * math.sqrt(3.0), 0.0, -0.5])
-        lengthwise, across = np.diag(box_inertia(mass, _LENGTH, _WIDTH, _WIDTH))[:2]
         rod = f"rod_{name}"
         builder.add_body(
             rod,
             "shaft",
             Revolute((0, -side, 0), rod),
             placement((side * edge, 0, _LENGTH)),
-            mass=mass,
-            center_of_mass=0.5 * _LENGTH * along,
+            mass=heavy,
+            center_of_mass=center * along,
             inertia=across * np.eye(3) + (lengthwise - across) * np.outer(along, along),
         )
-        builder.add_body(f"ball_{name}", rod, placement=placement(_LENGTH * along), mass=_BALL)
+        builder.add_body(f"ball_{name}", rod, placement=placement(_LENGTH * along))
         middle = 0.5 * _LENGTH * along
         builder.add_spring(name, "slider", (side * edge, 0, 0), rod, middle, stiffness, 0.5 * _LENGTH, damping)
     return builder.build()

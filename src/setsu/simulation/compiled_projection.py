@@ -18,6 +18,7 @@ import math
 
 from setsu.constraints.compiled_factor import factor, nearest
 from setsu.constraints.compiled_rows import fill_errors, fill_positions, fill_positions_and_mass, fill_rows
+from setsu.constraints.sparse_factor import hold_rows
 from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.compiled_friction import tangents
 from setsu.simulation.motion_space import FREE, MASSLESS, NEEDS_DENSE, STICK, UNSUITABLE
@@ -26,6 +27,7 @@ from setsu.simulation.sparse_motion import HANDED_OVER, sparse_factors, sparse_p
 __all__ = [
     "SMALLEST_PIVOT",
     "active_rows",
+    "along_motion",
     "gather",
     "held_rows_and_mass",
     "mass",
@@ -170,6 +172,25 @@ def _hold_velocities(t, s, F, w, k):
     nearest(F, w.error, w.increment)
     for d in range(nv):
         s.v[d] -= w.increment[d]
+
+
+@inline
+def along_motion(s, x, F, w, c, u, vector):
+    """Take out of a vector (nv,) what moves the active rows, by the factors of the last evaluation.
+
+    It is what a projection takes out of errors: beside a change point rounding fills them with it.
+    """
+    k = w.size[0]
+    if k > 0 and x.sparse[0] and x.sparse_ready[0]:
+        hold_rows(c, s, u, vector, w.zero)
+    elif k > 0:
+        for i in range(k):
+            w.error[i] = 0.0
+            for d in range(len(vector)):
+                w.error[i] += F.G[i, d] * vector[d]
+        nearest(F, w.error, w.increment)
+        for d in range(len(vector)):
+            vector[d] -= w.increment[d]
 
 
 @inline

@@ -10,6 +10,7 @@ is decided in Python (transitions.py). Of the adaptive method:
     err = h |e5|² / sqrt((|e5|² + 0.01 |e3|²) n),  |.| weighted by tolerance (1 + |y|)            (1)
     accept when err < 1; next step h · min(6, max(1/3, 0.9 err^(-1/8)))                          (2)
 
+where e5 and e3 are taken along the motion that the constraints leave: the rest of them the projection takes away.
 Source: Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, ch. II.10.
 """
 
@@ -25,7 +26,7 @@ from setsu.constraints.compiled_rows import fill_rows
 from setsu.native.control_flow import inline, jit
 from setsu.simulation.clock import MOVED, READY, WANTS, Ask, asks_now, begins_step, counts_step, drive, takes_order
 from setsu.simulation.compiled_motion import broken, energy, evaluate, remember_sliding
-from setsu.simulation.compiled_projection import project, smooth_stage
+from setsu.simulation.compiled_projection import along_motion, project, smooth_stage
 from setsu.simulation.implicit import ENDED, FAILS, begin_implicit, take_slope, wanted_state
 from setsu.simulation.motion_space import BROKEN, JAMMED
 from setsu.simulation.sampling import samples
@@ -82,6 +83,7 @@ class Course(NamedTuple):
     adaptive: Ints  # 1: the length of steps follows the error
     tolerance: Floats
     proposed: Floats  # s, next step of the adaptive method
+    errors: Floats  # (2, 2 nv) differences to the methods of lower order, over h
     q: Floats  # (1, nq) state of the world where the simulator reads it, and (1, nv)
     v: Floats
     drive_velocity: Ints  # (n,) velocities of driven joints, and places of their rows among the multipliers
@@ -133,6 +135,7 @@ def make_course(
         adaptive=number(int(adaptive)),
         tolerance=np.array([tolerance]),
         proposed=np.array([step]),
+        errors=np.zeros((2, 2 * state[1].shape[1])),
         q=state[0],
         v=state[1],
         drive_velocity=np.zeros(drives, dtype=np.int64),
@@ -160,30 +163,35 @@ def _back(g, y):
 
 
 @inline
-def _error(method, e, g, y, h):
-    """Error of an adaptive step in units of the tolerance (1)."""
+def _error(method, e, g, y, h, s, x, F, w, net, u):
+    """Error of an adaptive step in units of the tolerance (1), by the factors of its last stage."""
     nv = y.v.shape[1]
+    for k in range(2 * nv):
+        e.errors[0, k] = e.errors[1, k] = 0.0
+        for i in range(len(method.b)):
+            e.errors[0, k] += method.error[0, i] * g.slopes[i, 0, k]
+            e.errors[1, k] += method.error[1, i] * g.slopes[i, 0, k]
+    if e.held[0] == 1:
+        for i in range(2):
+            along_motion(s, x, F, w, net, u, e.errors[i, :nv])
+            along_motion(s, x, F, w, net, u, e.errors[i, nv:])
     e5, e3 = 0.0, 0.0
     for k in range(2 * nv):
         scale = e.tolerance[0]
         if k >= nv:
             scale *= 1.0 + max(abs(g.v0[0, k - nv]), abs(y.v[0, k - nv]))
-        fifth, third = 0.0, 0.0
-        for i in range(len(method.b)):
-            fifth += method.error[0, i] * g.slopes[i, 0, k]
-            third += method.error[1, i] * g.slopes[i, 0, k]
-        e5 += (fifth / scale) ** 2
-        e3 += (third / scale) ** 2
+        e5 += (e.errors[0, k] / scale) ** 2
+        e3 += (e.errors[1, k] / scale) ** 2
     return 0.0 if e5 == 0.0 else h * e5 / math.sqrt((e5 + 0.01 * e3) * 2 * nv)
 
 
 @inline
-def _accepts_length(method, c, e, g, y):
+def _accepts_length(method, c, e, g, y, s, x, F, w, net, u):
     """Whether the error of an adaptive step is small enough; otherwise c.h is shorter."""
     if e.adaptive[0] == 0 or e.locating[0] > 0:
         return True
     h = c.h[0]
-    error = _error(method, e, g, y, h)
+    error = _error(method, e, g, y, h, s, x, F, w, net, u)
     if not error < math.inf:
         advised = h / 3.0
     elif error == 0.0:
@@ -201,7 +209,7 @@ def _accepts_length(method, c, e, g, y):
 
 
 @inline
-def _end(method, b, c, e, g, y, t, s, kernels, w):
+def _end(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u):
     """Take the state to the end of the step; -1, a status, or _TOO_LONG."""
     h = c.h[0]
     # An implicit method has left it there.
@@ -212,7 +220,7 @@ def _end(method, b, c, e, g, y, t, s, kernels, w):
             return DIVERGENCE
         c.h[0], e.whole[0] = h / 3.0, 0
         return _TOO_LONG
-    if not _accepts_length(method, c, e, g, y):
+    if not _accepts_length(method, c, e, g, y, s, x, F, w, net, u):
         return _TOO_LONG
     if e.held[0] == 1 and c.ledger[0] == 1:
         if w.stores_energy[0]:
@@ -324,11 +332,11 @@ def _begin(method, b, c, e, g, y):
 
 
 @inline
-def _go(method, b, c, e, g, y, t, s, kernels, w, stage):
+def _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, stage):
     """Take the world to a stage of the present step, or to its end; -1 or a status. `_hold` brings it home."""
     ends = stage >= len(method.b)
     if ends:
-        status = _end(method, b, c, e, g, y, t, s, kernels, w)
+        status = _end(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u)
         if status == _TOO_LONG:
             if c.h[0] < _SHORTEST * c.step[0]:
                 return STEP_TOO_SHORT
@@ -427,7 +435,7 @@ def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
                     # Stages may stand beside the constraints; the end of the step tells whether that matters.
                     status = -1
             if status < 0 and stage >= 0 and len(b.c) > 0:
-                found = take_slope(method, b, g, y, c.h[0])
+                found = take_slope(method, b, g, y, c.h[0], e.held[0], s, x, F, w, net, u)
                 following = len(method.b) if found == ENDED else 1
                 status = NO_SOLUTION if found == FAILS else -1
             elif status < 0 and stage >= 0:
@@ -458,13 +466,13 @@ def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
                 if len(b.c) > 0:
                     begin_implicit(b, g, y, c.h[0], True)
         if following > 0 and status < 0:
-            status = _go(method, b, c, e, g, y, t, s, kernels, w, following)
+            status = _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, following)
         if status == NO_SOLUTION and 0.5 * c.h[0] > _SHORTEST_IMPLICIT * c.step[0]:
             # The equations of an implicit step may have a solution for a shorter one.
             _back(g, y)
             c.h[0], e.whole[0] = 0.5 * c.h[0], 0
             begin_implicit(b, g, y, c.h[0], True)
-            status, following = _go(method, b, c, e, g, y, t, s, kernels, w, 1), 1
+            status, following = _go(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u, 1), 1
         if following > 0 and status < 0:
             if len(e.drive_velocity) > 0:
                 return _NEED_MOTION

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.constraints.freedom import weakest_row
 from setsu.errors import InputError
 from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism
@@ -29,7 +30,7 @@ from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import JamError
 from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop, initially_open
-from setsu.simulation.implicit import make_implicit
+from setsu.simulation.implicit import forget_steps, make_implicit
 from setsu.simulation.jamming import resolve_jam
 from setsu.simulation.motion import Evaluation
 from setsu.simulation.motion_space import NEEDS_DENSE
@@ -249,6 +250,7 @@ class ConstrainedWorld(Block):
         self.rows.t[0] = self.rows.start[0] = t
         e.guard[0] = float(state.guards.min(initial=np.inf))
         e.factored[0] = 0
+        forget_steps(self._implicit)
         self.clock.phase[0], self.clock.stage[0], self.clock.answered[0] = READY, -1, 0
         self._show()
 
@@ -311,9 +313,12 @@ class ConstrainedWorld(Block):
                     f"(largest |v| {speed:.3g}); try a shorter step or radau"
                 )
             if status == NO_SOLUTION:
+                weak = weakest_row(self.motion.mechanism, q)
+                where = f": {weak} is singular there, or nearly so" if weak else ""
+                way_out = "rk8, which steps over such configurations" if weak else "another integrator"
                 raise Failure(
-                    f"at t = {t:.9g} s the equations of an implicit step have no solution, however short it is; try "
-                    "another integrator"
+                    f"at t = {t:.9g} s the equations of an implicit step have no solution, however short it is{where}; "
+                    f"try {way_out}"
                 )
             if status == STEP_TOO_SHORT:
                 raise Failure(

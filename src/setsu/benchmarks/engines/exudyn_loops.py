@@ -44,6 +44,7 @@ def run(problem: Problem, way: str, step: float, duration: float) -> Motion:
     system = container.AddSystem()
     bodies = _add_bodies(system, m, problem)
     _add_joints(system, m, bodies)
+    _add_springs(system, m, bodies)
     kinds = exudyn.OutputVariableType
 
     def sensor(body: int, kind: object, point: np.ndarray) -> int:
@@ -119,6 +120,20 @@ def _add_joints(system: Any, m: Mechanism, bodies: dict[str, int]) -> None:
         carrier = m.frame(loop.body_a).body
         place = (np.eye(4) if carrier < 0 else poses[carrier]) @ loop.pose_a.matrix
         _add_joint(system, loop.joint, [bodies[loop.body_a], bodies[loop.body_b]], place[:3, 3])
+
+
+def _add_springs(system: Any, m: Mechanism, bodies: dict[str, int]) -> None:
+    """Add springs between bodies, at points given from their centers of mass."""
+    centers = {"world": (0.0, 0.0, 0.0)} | {body.name: body.center_of_mass for body in m.moving}
+    for spring in m.springs:
+        system.CreateSpringDamper(
+            itemNumbers=[bodies[spring.body_a], bodies[spring.body_b]],
+            localPosition0=np.subtract(spring.point_a, centers[spring.body_a]),
+            localPosition1=np.subtract(spring.point_b, centers[spring.body_b]),
+            referenceLength=spring.rest_length,
+            stiffness=spring.stiffness,
+            damping=spring.damping,
+        )
 
 
 def _add_joint(system: Any, joint: Joint, pair: list[int], position: np.ndarray) -> None:

@@ -1,6 +1,6 @@
 """Closed loops in MuJoCo: `connect` equalities at points, default solver, its own steps.
 
-A revolute joint is closed by two points on its axis, a ball joint by one. Equalities are soft; they are set as stiff as
+A revolute joint is closed by two points on its axis, a ball joint by one. Springs are tendons. Equalities are soft; they are set as stiff as
 MuJoCo allows at a step: a time constant of two steps and the highest impedance.
 """
 
@@ -101,16 +101,26 @@ def _mjcf(m: Mechanism, way: str, step: float) -> str:
                 f'<connect body1="{loop.body_a}"{second} anchor="{_text(anchor)}" solref="{2.0 * step!r} 1" '
                 'solimp="0.9999 0.9999 0.001"/>'
             )
+    sites: dict[str, str] = {}
+    tendons = ""
+    for spring in m.springs:
+        for end, body, point in (("a", spring.body_a, spring.point_a), ("b", spring.body_b, spring.point_b)):
+            sites[body] = sites.get(body, "") + f'<site name="{spring.name}_{end}" pos="{_text(point)}"/>'
+        tendons += (
+            f'<spatial stiffness="{spring.stiffness!r}" damping="{spring.damping!r}" '
+            f'springlength="{spring.rest_length!r}"><site site="{spring.name}_a"/><site site="{spring.name}_b"/></spatial>'
+        )
     return (
         f'<mujoco><compiler angle="radian" inertiafromgeom="false" boundmass="0" boundinertia="0"/>'
         f'<option timestep="{step!r}" integrator="{way}" gravity="{_text(m.gravity)}"/>'
-        f"<worldbody>{''.join(_body(body, children) for body in children['world'])}</worldbody>"
+        f"<worldbody>{sites.get('world', '')}"
+        f"{''.join(_body(body, children, sites) for body in children['world'])}</worldbody><tendon>{tendons}</tendon>"
         f"<equality>{''.join(connects)}</equality></mujoco>"
     )
 
 
-def _body(body: Body, children: dict[str, list[Body]]) -> str:
-    """A body with its joints, inertia and children; frames are parallel to their parents' in these mechanisms."""
+def _body(body: Body, children: dict[str, list[Body]], sites: dict[str, str]) -> str:
+    """A body with its joints, inertia, sites and children; frames are parallel to their parents' in these mechanisms."""
     if isinstance(body.joint, Universal):
         axes, kind = (body.joint.axis, body.joint.second_axis), "hinge"
     else:
@@ -126,7 +136,8 @@ def _body(body: Body, children: dict[str, list[Body]]) -> str:
         f'<body name="{body.name}" pos="{_text(body.pose.translation)}">{joints}'
         f'<inertial pos="{_text(body.center_of_mass)}" mass="{body.mass!r}" '
         f'fullinertia="{_text((xx, yy, zz, xy, xz, yz))}"/>'
-        f"{''.join(_body(child, children) for child in children.get(body.name, ()))}</body>"
+        f"{sites.get(body.name, '')}"
+        f"{''.join(_body(child, children, sites) for child in children.get(body.name, ()))}</body>"
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.benchmarks.engines import NotMeasuredError
 from setsu.benchmarks.loops_problems import SAMPLING, Motion, Problem, loop_offsets, motion_of_states
 from setsu.mechanism import Joint, Mechanism, Prismatic, Revolute, Universal
 
@@ -45,6 +46,8 @@ def version() -> str:
 def run(problem: Problem, way: str, step: float, duration: float) -> Motion:
     """Simulate a problem."""
     m = problem.tree
+    if m.springs:
+        raise NotMeasuredError("springs between bodies are no part of it")
     solve = _solver(m, WAYS[way] / step)
     # All joints of these trees have as many coordinates as velocities: q is a plain vector.
     q, v = m.neutral(), problem.tree_velocity.copy()
