@@ -42,8 +42,8 @@ def slopes(t: float, y: np.ndarray) -> list[float]:
     by_alpha = (across_line * 0.5 * sine + along_line * 0.5 * cosine) / length
     by_s = -along_line / length
     force = k * (length - 0.5) + c * (by_alpha * rate + by_s * s_rate)
-    inertia_slope = 2.0 * sine * (
-        (across - lengthwise) * cosine + 0.5 * rod * (edge + 0.5 * cosine) + ball * (edge + cosine)
+    inertia_slope = (
+        2.0 * sine * ((across - lengthwise) * cosine + 0.5 * rod * (edge + 0.5 * cosine) + ball * (edge + cosine))
     )
     potential_slope = g * (0.5 * rod + ball) * cosine
     hinge = across + 0.25 * rod + ball
@@ -69,8 +69,8 @@ def test_the_governor_follows_lagranges_equations(integrator: str, reference: np
     m = flyball_governor()
     step = 1e-3 if integrator == "radau" else 5e-5
     run = setsu.simulate(m, m.neutral(), START, 1.0, step, integrator=integrator, record_every=round(0.1 / step))
-    # Radau's own error at this step, some thirty times the damper's time constant, is below; so is the reference's.
-    assert np.abs(run.q[:, :3] - reference).max() < 2e-12
+    # Radau at ten time constants of the dampers; the shaft turns by 6 rad.
+    assert (np.abs(run.q[:, :3] - reference).max(axis=0) < [4e-12, 2e-12, 2e-12]).all()
     assert np.abs(run.q[:, 3] - run.q[:, 2]).max() < 1e-14
 
 

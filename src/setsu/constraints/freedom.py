@@ -25,7 +25,7 @@ __all__ = ["ConstraintReport", "constraint_report", "degrees_of_freedom", "indep
 
 # Further open than this (m or rad), the rows at hand say nothing about the closed mechanism.
 _OPEN = 1e-3
-# Smallest singular value of scaled rows, in parts of the largest, below which a configuration is called nearly singular.
+# Smallest singular value of scaled rows, in parts of the largest, at which a configuration is called nearly singular.
 _NEARLY = 1e-2
 
 

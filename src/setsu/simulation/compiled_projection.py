@@ -30,6 +30,7 @@ __all__ = [
     "along_motion",
     "gather",
     "held_rows_and_mass",
+    "hold_fading_rows",
     "mass",
     "project",
     "smooth_stage",
@@ -41,6 +42,8 @@ SMALLEST_PIVOT = 1e-6
 _FADING = 1e-4
 """The same for loops alone, which pass change points: rounding, over the pivot, moves positions and, over its square,
 velocities by more than an integrator leaves beside such a row in the few steps of the passage."""
+_DIRECTION = 1e-9
+"""The same for directions, which are known long after forces are not."""
 _STRONG = 0.01
 """The same for states that stay beside the constraints."""
 _SMALLEST_ERROR = 1e-15
@@ -172,6 +175,13 @@ def _hold_velocities(t, s, F, w, k):
     nearest(F, w.error, w.increment)
     for d in range(nv):
         s.v[d] -= w.increment[d]
+
+
+@inline
+def hold_fading_rows(kernels, F, w):
+    """Factor rows that the last evaluation has left out as fading, for `along_motion`."""
+    if w.passing[0] > 0:
+        factor(F, kernels.M, w.size[0], w.size[0], _DIRECTION)
 
 
 @inline

@@ -5,13 +5,7 @@
 
 An event is a guard that has become negative. Its time is found by taking the step again, shorter, until the guard is
 zero (regula falsi, Illinois): no interpolation, so that the event is as accurate as the step itself. What then changes
-is decided in Python (transitions.py). Of the adaptive method:
-
-    err = h |e5|² / sqrt((|e5|² + 0.01 |e3|²) n),  |.| weighted by tolerance (1 + |y|)            (1)
-    accept when err < 1; next step h · min(6, max(1/3, 0.9 err^(-1/8)))                          (2)
-
-where e5 and e3 are taken along the motion that the constraints leave: the rest of them the projection takes away.
-Source: Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, ch. II.10.
+is decided in Python (transitions.py). The length of adaptive steps follows their error: step_errors.py.
 """
 
 from __future__ import annotations
@@ -26,7 +20,7 @@ from setsu.constraints.compiled_rows import fill_rows
 from setsu.native.control_flow import inline, jit
 from setsu.simulation.clock import MOVED, READY, WANTS, Ask, asks_now, begins_step, counts_step, drive, takes_order
 from setsu.simulation.compiled_motion import broken, energy, evaluate, remember_sliding
-from setsu.simulation.compiled_projection import along_motion, project, smooth_stage
+from setsu.simulation.compiled_projection import project, smooth_stage
 from setsu.simulation.implicit import ENDED, FAILS, begin_implicit, take_slope, wanted_state
 from setsu.simulation.motion_space import BROKEN, JAMMED
 from setsu.simulation.sampling import samples
@@ -39,6 +33,7 @@ from setsu.simulation.stages import (
     separate_rows,
     within_reach,
 )
+from setsu.simulation.step_errors import accepts_length
 
 __all__ = ["DIVERGENCE", "NO_SOLUTION", "STEP_TOO_SHORT", "Course", "Records", "make_course", "run_constrained"]
 
@@ -83,6 +78,7 @@ class Course(NamedTuple):
     adaptive: Ints  # 1: the length of steps follows the error
     tolerance: Floats
     proposed: Floats  # s, next step of the adaptive method
+    fades: Ints  # 1: a state of the step is close to a change point
     errors: Floats  # (2, 2 nv) differences to the methods of lower order, over h
     q: Floats  # (1, nq) state of the world where the simulator reads it, and (1, nv)
     v: Floats
@@ -135,6 +131,7 @@ def make_course(
         adaptive=number(int(adaptive)),
         tolerance=np.array([tolerance]),
         proposed=np.array([step]),
+        fades=number(),
         errors=np.zeros((2, 2 * state[1].shape[1])),
         q=state[0],
         v=state[1],
@@ -163,52 +160,6 @@ def _back(g, y):
 
 
 @inline
-def _error(method, e, g, y, h, s, x, F, w, net, u):
-    """Error of an adaptive step in units of the tolerance (1), by the factors of its last stage."""
-    nv = y.v.shape[1]
-    for k in range(2 * nv):
-        e.errors[0, k] = e.errors[1, k] = 0.0
-        for i in range(len(method.b)):
-            e.errors[0, k] += method.error[0, i] * g.slopes[i, 0, k]
-            e.errors[1, k] += method.error[1, i] * g.slopes[i, 0, k]
-    if e.held[0] == 1:
-        for i in range(2):
-            along_motion(s, x, F, w, net, u, e.errors[i, :nv])
-            along_motion(s, x, F, w, net, u, e.errors[i, nv:])
-    e5, e3 = 0.0, 0.0
-    for k in range(2 * nv):
-        scale = e.tolerance[0]
-        if k >= nv:
-            scale *= 1.0 + max(abs(g.v0[0, k - nv]), abs(y.v[0, k - nv]))
-        e5 += (e.errors[0, k] / scale) ** 2
-        e3 += (e.errors[1, k] / scale) ** 2
-    return 0.0 if e5 == 0.0 else h * e5 / math.sqrt((e5 + 0.01 * e3) * 2 * nv)
-
-
-@inline
-def _accepts_length(method, c, e, g, y, s, x, F, w, net, u):
-    """Whether the error of an adaptive step is small enough; otherwise c.h is shorter."""
-    if e.adaptive[0] == 0 or e.locating[0] > 0:
-        return True
-    h = c.h[0]
-    error = _error(method, e, g, y, h, s, x, F, w, net, u)
-    if not error < math.inf:
-        advised = h / 3.0
-    elif error == 0.0:
-        advised = 6.0 * h
-    else:
-        # error^(-1/8) by three square roots: the same bits everywhere.
-        advised = h * min(6.0, max(1.0 / 3.0, 0.9 / math.sqrt(math.sqrt(math.sqrt(error)))))
-    if error < 1.0:
-        # A step cut short by the end of an interval says little about how long the next may be.
-        e.proposed[0] = max(advised, e.proposed[0]) if h < e.proposed[0] else advised
-        return True
-    c.h[0] = advised
-    e.whole[0] = 0
-    return False
-
-
-@inline
 def _end(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u):
     """Take the state to the end of the step; -1, a status, or _TOO_LONG."""
     h = c.h[0]
@@ -220,7 +171,7 @@ def _end(method, b, c, e, g, y, t, s, kernels, x, F, w, net, u):
             return DIVERGENCE
         c.h[0], e.whole[0] = h / 3.0, 0
         return _TOO_LONG
-    if not _accepts_length(method, c, e, g, y, s, x, F, w, net, u):
+    if not accepts_length(method, c, e, g, y, s, kernels, x, F, w, net, u):
         return _TOO_LONG
     if e.held[0] == 1 and c.ledger[0] == 1:
         if w.stores_energy[0]:
@@ -410,6 +361,7 @@ def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
                 _record(c, e, y, d, r, t, s, w)
                 if c.used[0] == len(r.q):
                     return _RECORDS_FULL
+            e.fades[0] = w.passing[0] > 0
             if _begin(method, b, c, e, g, y):
                 following = 1
             elif c.due[0] == 0:
@@ -435,10 +387,11 @@ def _run(method, b, c, e, y, d, p, g, r, t, s, kernels, x, F, w, net, u):
                     # Stages may stand beside the constraints; the end of the step tells whether that matters.
                     status = -1
             if status < 0 and stage >= 0 and len(b.c) > 0:
-                found = take_slope(method, b, g, y, c.h[0], e.held[0], s, x, F, w, net, u)
+                found = take_slope(method, b, g, y, c.h[0], e.held[0], s, kernels, x, F, w, net, u)
                 following = len(method.b) if found == ENDED else 1
                 status = NO_SOLUTION if found == FAILS else -1
             elif status < 0 and stage >= 0:
+                e.fades[0] |= w.passing[0] > 0
                 keep_slope(method, g, y, stage)
                 following = stage + 1
             elif status < 0:

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.native.control_flow import inline
-from setsu.simulation.compiled_projection import along_motion
+from setsu.simulation.compiled_projection import along_motion, hold_fading_rows
 from setsu.simulation.stages import chart_rates, move_rows
 
 __all__ = [
@@ -204,7 +204,7 @@ def wanted_state(b, g, y, h):
 
 
 @inline
-def take_slope(method, b, g, y, h, held, s, x, F, w, c, u):
+def take_slope(method, b, g, y, h, held, s, kernels, x, F, w, c, u):
     """Take the slope of the state just evaluated; GOES_ON, ENDED with the end of the step in the rows, or FAILS.
 
     held: whether states are projected onto the constraints, whose factors are those of the last evaluation.
@@ -229,16 +229,17 @@ def take_slope(method, b, g, y, h, held, s, x, F, w, c, u):
     if k < 2:
         return GOES_ON
     b.place[0] = 0
-    return _correct(b, g, y, h, held, s, x, F, w, c, u)
+    return _correct(b, g, y, h, held, s, kernels, x, F, w, c, u)
 
 
 @inline
-def _correct(b, g, y, h, held, s, x, F, w, c, u):
+def _correct(b, g, y, h, held, s, kernels, x, F, w, c, u):
     """One round of (2); afterwards as take_slope."""
     nv = y.v.shape[1]
     last = b.size[0]
     _take_correction(b, h)
     if held == 1:
+        hold_fading_rows(kernels, F, w)
         for i in range(3):
             along_motion(s, x, F, w, c, u, b.rhs[i, :nv])
             along_motion(s, x, F, w, c, u, b.rhs[i, nv:])
@@ -273,7 +274,7 @@ def _correct(b, g, y, h, held, s, x, F, w, c, u):
         return FAILS
     _predict(b, g, h, 0.0)
     # The J of an earlier step does not do any more; beside a change point a new one would say nothing.
-    renewed = b.kind[0] == _OLD and w.redundant[0] == 0.0
+    renewed = b.kind[0] == _OLD and w.passing[0] == 0
     if renewed:
         b.kind[0] = _NONE
     _begin_rounds(b, h, 0 if renewed else 1)

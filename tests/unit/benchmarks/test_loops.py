@@ -20,6 +20,7 @@ from setsu.benchmarks.loops_problems import (
     SAMPLING,
     bricard_problem,
     four_bar_problem,
+    governor_problem,
     motion_of_states,
     slider_crank_problem,
 )
@@ -43,7 +44,7 @@ STUDY = LoopStudy(
         ROW,
         replace(ROW, way="rk8", position_error=2e-9),
         replace(ROW, engine="Pinocchio", way="RK4, gain 0.2/h", position_error=1e-3, microseconds=100.0),
-        replace(ROW, engine="Exudyn", way="generalised alpha", constraint_error=None),
+        replace(ROW, engine="Exudyn", way="generalised alpha", constraint_error=None, energy_error=None),
     ),
     (*(OrderPoint("rkn4", h, 1e3 * h**4) for h in (1e-2, 5e-3)), OrderPoint("rk8", 1e-2, 1e-14)),
     tuple(GrowthPoint("Setsu", n, 20.0 * n**2) for n in (1, 10, 100)),
@@ -79,6 +80,24 @@ def test_peers_follow_the_reference(engine: str, way: str, tolerance: float, mak
     assert motion.constraint_error < tolerance  # not rounding: peers relax their loops
 
 
+@pytest.mark.parametrize(
+    ("engine", "way", "tolerance"), [("mujoco_loops", "RK4", 1e-12), ("exudyn_loops", "generalised alpha", 1e-7)]
+)
+def test_peers_follow_the_governor(engine: str, way: str, tolerance: float) -> None:
+    """At a step short enough for explicit ones; the second order of generalised alpha leaves 3e-8 m."""
+    problem = governor_problem()
+    points, own_error = problem.reference(0.1)
+    assert own_error < 1e-13
+    motion = import_module(f"setsu.benchmarks.engines.{engine}").run(problem, way, 1e-4, 0.1)
+    assert np.abs(motion.points - points).max() < tolerance
+
+
+def test_pinocchio_leaves_springs_between_bodies_out() -> None:
+    engine = import_module("setsu.benchmarks.engines.pinocchio_loops")
+    with pytest.raises(NotMeasuredError, match="springs"):
+        engine.run(governor_problem(), "RK4, gain 0.2/h", 1e-3, 0.1)
+
+
 def test_a_motion_that_runs_away_is_said_to() -> None:
     problem = bricard_problem()
     q = np.zeros((3, 5))
@@ -101,6 +120,15 @@ def test_goals_compare_accuracy_and_speed() -> None:
         "slider-crank, order of rkn4": True,
         "Bricard, 0.01 s, time of an rk4 step: Pinocchio / ours": False,
         "exponent of cost against number of loops": False,
+    }
+
+
+def test_goals_of_the_stiff_governor() -> None:
+    row = replace(ROW, problem="stiff governor", way="radau", step=1e-3, position_error=1e-12, energy_error=None)
+    met = {goal.what: goal.met for goal in loop_goals(replace(STUDY, rows=(row,), orders=(), growth=()))}
+    assert met == {
+        "stiff governor, radau, 0.001 s: position error (m)": True,
+        "stiff governor, radau, 0.001 s: µs a step": False,
     }
 
 

@@ -1,7 +1,7 @@
 """Closed loops in MuJoCo: `connect` equalities at points, default solver, its own steps.
 
-A revolute joint is closed by two points on its axis, a ball joint by one. Springs are tendons. Equalities are soft; they are set as stiff as
-MuJoCo allows at a step: a time constant of two steps and the highest impedance.
+A revolute joint is closed by two points on its axis, a ball joint by one; springs are tendons. Equalities are soft;
+they are set as stiff as MuJoCo allows at a step: a time constant of two steps and the highest impedance.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def _mjcf(m: Mechanism, way: str, step: float) -> str:
             sites[body] = sites.get(body, "") + f'<site name="{spring.name}_{end}" pos="{_text(point)}"/>'
         tendons += (
             f'<spatial stiffness="{spring.stiffness!r}" damping="{spring.damping!r}" '
-            f'springlength="{spring.rest_length!r}"><site site="{spring.name}_a"/><site site="{spring.name}_b"/></spatial>'
+            f'springlength="{spring.rest_length!r}">'
+            f'<site site="{spring.name}_a"/><site site="{spring.name}_b"/></spatial>'
         )
     return (
         f'<mujoco><compiler angle="radian" inertiafromgeom="false" boundmass="0" boundinertia="0"/>'
@@ -120,7 +121,7 @@ def _mjcf(m: Mechanism, way: str, step: float) -> str:
 
 
 def _body(body: Body, children: dict[str, list[Body]], sites: dict[str, str]) -> str:
-    """A body with its joints, inertia, sites and children; frames are parallel to their parents' in these mechanisms."""
+    """A body with joints, inertia, sites and children; frames are parallel to their parents' in these mechanisms."""
     if isinstance(body.joint, Universal):
         axes, kind = (body.joint.axis, body.joint.second_axis), "hinge"
     else:
