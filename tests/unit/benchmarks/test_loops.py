@@ -80,6 +80,8 @@ def test_peers_follow_the_reference(engine: str, way: str, tolerance: float, mak
     assert motion.constraint_error < tolerance  # not rounding: peers relax their loops
 
 
+# Exudyn's names of settings that all versions from 1.8 on know.
+@pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
 @pytest.mark.parametrize(
     ("engine", "way", "tolerance"), [("mujoco_loops", "RK4", 1e-12), ("exudyn_loops", "generalised alpha", 1e-7)]
 )
