@@ -1,6 +1,6 @@
 """Make the shipped code anew, after compiled functions or their workspaces were edited: one command, some minutes.
 
-    python -m setsu.warming.refresh          families that are stale
+    python -m setsu.warming.refresh          families that are stale, or whose workspaces have changed
     python -m setsu.warming.refresh all      all
 
 Each family is made in a process of its own with an empty cache: the first call of the family (first_calls.py) shows
@@ -22,6 +22,10 @@ from setsu.warming.first_calls import FIRST_CALLS, OWN, run_family
 __all__ = ["main"]
 
 _MAKE = "import sys; from setsu.warming.refresh import make; make(sys.argv[1])"
+_LOOK = """import sys
+from setsu.warming.first_calls import run_family
+run_family(sys.argv[1])
+sys.exit("numba" in sys.modules)"""
 
 
 def main(words: list[str]) -> int:
@@ -30,7 +34,7 @@ def main(words: list[str]) -> int:
         print(__doc__)
         return 2
     known = families()
-    wanted = [name for name in FIRST_CALLS if words or name not in known or is_stale(known[name])]
+    wanted = [name for name in FIRST_CALLS if words or name not in known or is_stale(known[name]) or _falls_back(name)]
     for family in known.values():
         if family.name not in wanted:
             # Sources edited without effect on code: the quick look at their bytes is to succeed again.
@@ -55,6 +59,13 @@ def main(words: list[str]) -> int:
             time.sleep(0.1)
     print(f"failed: {', '.join(failed)}" if failed else f"done in {time.monotonic() - start:.0f} s", flush=True)
     return 1 if failed else 0
+
+
+def _falls_back(name: str) -> bool:
+    """Whether the first call of a family compiles although its sources are known: its workspaces have changed."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "SETSU_CACHE_DIR": cache}
+        return subprocess.run([sys.executable, "-c", _LOOK, name], env=environment).returncode != 0
 
 
 def make(name: str) -> None:
