@@ -22,7 +22,7 @@ from setsu.native import processor
 
 TESTS = Path(__file__).resolve().parents[1]
 CORE = ("identities", "determinism/test_arguments.py", "unit/contact", "unit/simulation")
-EVERY = 80
+EVERY = 160
 
 
 @pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v2"])
