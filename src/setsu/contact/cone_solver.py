@@ -41,6 +41,7 @@ from setsu.contact.cone_problem import (
     CONVERGED,
     DAMPING,
     EPS,
+    HARD,
     MOST,
     MOST_ROUNDS,
     RESIDUAL,
@@ -175,12 +176,12 @@ def _solve_convex(p: ConeProblem, used, eps, damping, L, V):
 
 
 @inline
-def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most):
+def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
     """Find the impulses from a start in `impulse`; return (natural map / L, rounds, converged).
 
     eps: compliance of the problem, damping: that which rounds work with (1/kg). accuracy: what Newton's method aims at,
-    tolerance: what counts as converged, both in parts of L. most: rounds. `impulse`, `velocity` and `x` are those of
-    the result.
+    tolerance: what counts as converged, both in parts of L. most: rounds. hard: without the first stage, which has
+    failed already. `impulse`, `velocity` and `x` are those of the result.
     """
     L = V = 0.0
     smooth = True
@@ -201,6 +202,9 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most):
     reserve = _CONVEX_ROUNDS if most > 2 * _CONVEX_ROUNDS else 0
     best, rounds, tried = keep_best(p, eps, math.inf), 0, False
     for kind, source, allowed, factor, shortest in _STAGES:
+        if hard and not tried:
+            tried = True
+            continue
         left = _SMOOTH_ROUNDS if smooth and not tried else int(allowed)
         left, more = min(left, most - reserve - rounds), 0
         goal, enough = _above_rounding(p, accuracy * L), _above_rounding(p, tolerance * L)
@@ -242,5 +246,6 @@ def solve_entry(p: ConeProblem):
     if x[TASK] == ROUND:
         good = solve_round(p, order_nodes(p), True)
     else:
-        x[RESIDUAL], x[ROUNDS], good = solve_cones(p, x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], int(x[MOST]))
+        most, hard = int(x[MOST]), x[TASK] == HARD
+        x[RESIDUAL], x[ROUNDS], good = solve_cones(p, x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], most, hard)
     x[CONVERGED] = 1.0 if good else 0.0

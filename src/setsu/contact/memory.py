@@ -56,9 +56,11 @@ def recall(scene: Scene, problem: Problem, first):
         c.slides, c.steps = p.slides[known], p.steps[known]
         for k in range(3):
             c.impulse[k], c.couple[k] = p.impulse[known, k], p.couple[known, k]
-            c.former[k] = c.curvature[k] = p.bend[known, k]
-            if c.steps > 1:
-                c.curvature[k] += p.bend[known, k] - p.former[known, k]
+            bend, former = p.bend[known, k], p.former[known, k]
+            c.former[k] = c.curvature[k] = bend
+            # Zero along the face means that the contact slid: no line leads from there to the next bend.
+            if c.steps > 1 and (k == 0 or (bend != 0.0 and former != 0.0)):
+                c.curvature[k] += bend - former
 
 
 @inline

@@ -172,17 +172,23 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: H
         bx, by, bz = point_in_world(motion.poses_next, p.body, p.position)
         dx, dy, dz = bx - ax, by - ay, bz - az
         closed = c.impulse[0] > 0.0
-        sticks = closed and p.radius == 0.0 and is_sliding(c.velocity) == 0
         jumps = plain or tree.jumps[tree.reference[p.body]] == 1
         set_velocity(problem, index, TWIST, c.slope)
         for k in range(3):
-            if k > 0 and not sticks:
-                c.curvature[k] = c.bend[k] = 0.0
-                continue
             moved = (c.axes[k, 0] * dx + c.axes[k, 1] * dy + c.axes[k, 2] * dz) / h
             end = c.velocity[k] - c.shift[k]
             c.curvature[k] = moved - (end if jumps else 0.5 * (c.before[k] + end))
             c.bend[k] = moved - (c.slope[k] if jumps else 0.5 * (c.before[k] + c.slope[k]))
+        # A contact that slides no faster than its way bends may do so only because others were not told of the bend:
+        # letting such ones go would make the passes go to and fro.
+        v, bent = c.velocity, 4.0 * (c.bend[1] * c.bend[1] + c.bend[2] * c.bend[2])
+        sticks = is_sliding(v) == 0 or v[1] * v[1] + v[2] * v[2] <= bent
+        sticks = sticks and closed and p.radius == 0.0
+        for k in range(3):
+            if k > 0 and not sticks:
+                c.curvature[k] = c.bend[k] = 0.0
+                continue
+            end = c.velocity[k] - c.shift[k]
             ahead = h * (end + c.curvature[k] - c.surface[k])
             if k == 0:
                 ahead += max(-RECOVERY_DEPTH * motion.recovery_share[0], c.gap)
