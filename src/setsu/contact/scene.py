@@ -275,7 +275,7 @@ class Problem(NamedTuple):
     bucket: Ints  # the first of `kept` with this remainder of `shapes`, -1: none
     bodies: Ints  # (n,) moving body at each position among the contact bodies
     contact_index: Ints  # (n,) position of each body there, -1: not in contact
-    remembered: Ints  # points that touched something in the step before
+    remembered: Ints  # points that touched something in the step before, or were near it
     vectors: Floats  # (7, d), d = max(6 n, nv)
     stiffness: Floats  # (n, 6, 6) of each body's contacts
     root: Floats  # (n, 6, size) X: twist of the body = X x

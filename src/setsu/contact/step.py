@@ -182,17 +182,15 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: H
         # A contact that slides no faster than its way bends may do so only because others were not told of the bend:
         # letting such ones go would make the passes go to and fro.
         v, bent = c.velocity, 4.0 * (c.bend[1] * c.bend[1] + c.bend[2] * c.bend[2])
-        sticks = is_sliding(v) == 0 or v[1] * v[1] + v[2] * v[2] <= bent
-        sticks = sticks and closed and p.radius == 0.0
+        slow = is_sliding(v) == 0 or v[1] * v[1] + v[2] * v[2] <= bent
         for k in range(3):
-            if k > 0 and not sticks:
+            if k > 0 and not (slow and p.radius == 0.0):
                 c.curvature[k] = c.bend[k] = 0.0
                 continue
-            end = c.velocity[k] - c.shift[k]
-            ahead = h * (end + c.curvature[k] - c.surface[k])
+            ahead = h * (c.velocity[k] - c.shift[k] + c.curvature[k] - c.surface[k])
             if k == 0:
                 ahead += max(-RECOVERY_DEPTH * motion.recovery_share[0], c.gap)
-            worst = max(worst, abs(ahead) if closed else -ahead)
+            worst = max(worst, abs(ahead) if closed else (-ahead if k == 0 else 0.0))
     return worst
 
 
