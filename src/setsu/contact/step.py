@@ -48,7 +48,6 @@ from setsu.contact.flight import (
     set_end_velocity,
     set_targets,
     try_step,
-    turn_further,
 )
 from setsu.contact.free_motion import (
     ACCELERATION,
@@ -103,6 +102,7 @@ from setsu.contact.scene import (
     Scene,
 )
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias, take_next, weight_energy
+from setsu.contact.turns import find_turns
 from setsu.native.control_flow import inline, run_bound
 
 __all__ = ["DEFAULT", "SUGIHARA2002", "accept", "begin", "take_step"]
@@ -120,8 +120,7 @@ _RECOVERY = 0.2  # How much of a point's depth one step takes back.
 _PASSES = 8
 _HALVINGS = 8  # How often a displacement that needs more energy than there is gets shortened.
 _SLOWER, _FASTER, _LEAST = 0.7, 1.002, 1e-4  # How the way out of a compliant contact follows what there is energy for.
-# rad: steps that turn more find their turn by iteration, to how much of it, at most so often.
-_TURNING, _TURNED, _TURNS, _TURNS_OF_TREES = 1e-4, 1e-14, 20, 3
+_TURNING = 1e-4  # rad: steps that turn more find their turn by iteration.
 _NOTICED = 1e-14  # m: energy that would lift everything by less is rounding.
 
 
@@ -262,12 +261,8 @@ def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState
         set_targets(tree, problem, motion, h)
     if not try_step(tree, motion, h, not plain):
         return False
-    if not plain and far > _TURNING:
-        for _ in range(_TURNS if len(tree.roots) == len(tree.reference) else _TURNS_OF_TREES):
-            if turn_further(tree, motion, h) <= _TURNED:
-                break
-            if not try_step(tree, motion, h, True):
-                return False
+    if not plain and far > _TURNING and find_turns(tree, motion, h):
+        return try_step(tree, motion, h, True)
     return True
 
 
@@ -468,6 +463,7 @@ def begin(tree: Tree, motion: StepState, held: HeldRows):
     _copy_poses(motion.poses, motion.poses_next)
     set_inertias(tree, motion.poses, motion.columns, NOW)
     set_inertias(tree, motion.poses, motion.columns, NEXT)
+    tree.current[0] = 0
     note_momenta(tree, motion, motion.vectors[V])
     motion.energies[KINETIC] = kinetic_energy(tree, motion.vectors[V], NOW)
     if motion.elastic[0] == 0:
