@@ -50,7 +50,7 @@ Ints = NDArray[np.int64]
 CONTACTS, NODES, SIZE, ROWS = range(4)
 # Entries of ConeProblem.numbers. Given: compliance of the problem and that which rounds work with (1/kg), what Newton's
 # method aims at and what counts as converged (parts of the scale of impulses). Returned: natural map in these parts,
-# rounds, 1 where it converged. Given: IMPULSES, HARD or ROUND, rounds at most.
+# rounds, 1 where it converged, in EPS the compliance used. Given: IMPULSES, HARD or ROUND, rounds at most.
 EPS, DAMPING, ACCURACY, TOLERANCE, RESIDUAL, ROUNDS, CONVERGED, TASK, MOST = range(9)
 # Rounds that a step may take: of many trees, and of a few, whose rounds are cheap.
 MOST_ROUNDS, MOST_ROUNDS_OF_FEW = 200, 2000

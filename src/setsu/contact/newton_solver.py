@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 
 from setsu.contact.cone_laws import follow_normal, law_blocks, law_error
-from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem, set_velocities, solve_island
+from setsu.contact.cone_problem import CONTACTS, EPS, ROWS, ConeProblem, set_velocities, solve_island
 from setsu.contact.islands import find_islands, gather, has_pairs, set_roots, take_couples
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
@@ -184,7 +184,7 @@ def _solve_islands(tree: Tree, problem: Problem, most, hard):
         for i in range(last - first):
             eps += _COMPLIANCE / (p.scale[i] * (last - first))
         worst, more, converged = solve_island(p, eps, eps, _ACCURACY, _TOLERANCE, most, hard)
-        if converged and _gives_way(p, eps):
+        if converged and p.numbers[EPS] == eps and _gives_way(p, eps):
             worst, further = _harden(p, eps, worst, most - more)
             more += further
         residual, rounds, good = max(residual, worst), max(rounds, more), good and converged
@@ -225,10 +225,11 @@ def solve(tree: Tree, problem: Problem):
                 c.start[k] = c.impulse[k]
                 largest = max(largest, c.scale * abs(c.free[k] + c.shift[k]))
         forget_solution(problem)
+        eps, goal = _COMPLIANCE * unit, _ACCURACY * largest
         for allowed, shortest in _TRIES:
-            worst, more = _newton(tree, problem, _COMPLIANCE * unit, _ACCURACY * largest, allowed, shortest)
+            worst, more = _newton(tree, problem, eps, goal, min(allowed, most - rounds), shortest)
             rounds += more
-            if worst <= _ACCURACY * largest:
+            if worst <= goal:
                 return worst / largest, rounds, True
         for index in range(count):
             c = problem.contacts[index]
