@@ -54,8 +54,8 @@ CONTACTS, NODES, SIZE, ROWS = range(4)
 EPS, DAMPING, ACCURACY, TOLERANCE, RESIDUAL, ROUNDS, CONVERGED, TASK, MOST = range(9)
 # Rounds that a step may take: of many trees, and of a few, whose rounds are cheap.
 MOST_ROUNDS, MOST_ROUNDS_OF_FEW = 200, 2000
-# What is asked for: impulses, impulses where full Newton steps have failed already, or `change` and `slope` of one round
-# from given C and e.
+# What is asked for: impulses, impulses where full Newton steps have failed already, or `change` and `slope` of one
+# round from given C and e.
 IMPULSES, HARD, ROUND = 0.0, 1.0, 2.0
 # No second node: the contact is with the environment.
 NONE = -1

@@ -261,7 +261,5 @@ def solve_entry(p: ConeProblem):
         good = solve_round(p, order_nodes(p), True)
     else:
         most, hard = int(x[MOST]), x[TASK] == HARD
-        x[RESIDUAL], x[ROUNDS], good, x[EPS] = solve_cones(
-            p, x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], most, hard
-        )
+        x[RESIDUAL], x[ROUNDS], good, x[EPS] = solve_cones(p, x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], most, hard)
     x[CONVERGED] = 1.0 if good else 0.0
