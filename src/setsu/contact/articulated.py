@@ -27,6 +27,7 @@ import math
 
 from setsu.contact.tree import NOW, Tree
 from setsu.native.control_flow import inline
+from setsu.native.lanes import lane, load_from, spread, store_from, total
 
 __all__ = [
     "FREE_FACTOR",
@@ -43,19 +44,19 @@ __all__ = [
 
 # Rows of Tree.factors.
 FREE_FACTOR, STIFF_FACTOR = 0, 1
-# Entry of a row of them: 1 / D.
-INVERSE = 12
+# Where the parts of a row of them begin: u / D, w, 1 / D.
+_W, INVERSE = 8, 16
+
+# Rows of six numbers stand in eight, of which the last two are zero: two vectors of four lanes each.
 
 
 @inline
 def _put_inertia(b, A):
     """A = the inertia matrix of a body with moments b (10,)."""
     m, x, y, z = b[0], b[1], b[2], b[3]
+    _clear(A)
     for i in range(3):
-        for j in range(3):
-            A[i, j] = 0.0
         A[i, i] = m
-        A[i, 3 + i] = A[3 + i, i] = 0.0
     A[0, 4], A[0, 5], A[1, 3], A[1, 5], A[2, 3], A[2, 4] = z, -y, -z, x, y, -x
     A[4, 0], A[5, 0], A[3, 1], A[5, 1], A[3, 2], A[4, 2] = z, -y, -z, x, y, -x
     A[3, 3], A[4, 4], A[5, 5] = b[7] + b[9], b[4] + b[9], b[4] + b[7]
@@ -66,20 +67,29 @@ def _put_inertia(b, A):
 
 @inline
 def _clear(A):
+    zero = spread(0.0)
     for i in range(6):
-        for j in range(6):
-            A[i, j] = 0.0
+        store_from(A[i], 0, zero)
+        store_from(A[i], 4, zero)
 
 
 @inline
-def _dot(a, s0, s1, s2, s3, s4, s5):
-    """a · s, in pairs: a processor does not wait for one sum to begin the next."""
-    return (a[0] * s0 + a[1] * s1) + ((a[2] * s2 + a[3] * s3) + (a[4] * s4 + a[5] * s5))
+def _dot(a, s):
+    """a · s of two rows; lane by lane, then in pairs."""
+    return total(load_from(a, 0) * load_from(s, 0) + load_from(a, 4) * load_from(s, 4))
+
+
+@inline
+def _mix(A, s, k):
+    """Four entries from k on of Aᵀ s, in pairs: a processor does not wait for one sum to begin the next."""
+    a = spread(s[0]) * load_from(A[0], k) + spread(s[1]) * load_from(A[1], k)
+    b = spread(s[2]) * load_from(A[2], k) + spread(s[3]) * load_from(A[3], k)
+    return a + (b + (spread(s[4]) * load_from(A[4], k) + spread(s[5]) * load_from(A[5], k)))
 
 
 @inline
 def factor_free(tree: Tree):
-    """Articulated inertias without contacts (1), (2); False when a joint moves no mass."""
+    """Articulated inertias without contacts (1), (2), which are symmetric; False when a joint moves no mass."""
     for d in range(len(tree.parent)):
         body = tree.carries[d]
         if body >= 0:
@@ -88,16 +98,12 @@ def factor_free(tree: Tree):
             _clear(tree.free[d])
     for d in range(len(tree.parent) - 1, -1, -1):
         A, s, f = tree.free[d], tree.axes[NOW, d], tree.factors[FREE_FACTOR, d]
-        s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
-        for i in range(6):
-            f[6 + i] = _dot(A[i], s0, s1, s2, s3, s4, s5)
-        D = tree.joint_inertia[1, d] + _dot(f[6:], s0, s1, s2, s3, s4, s5)
+        w, rest = _mix(A, s, 0), _mix(A, s, 4)
+        D = tree.joint_inertia[1, d] + total(w * load_from(s, 0) + rest * load_from(s, 4))
         if not D > 0.0:
             return False
         inverse = 1.0 / D
-        f[INVERSE] = inverse
-        for i in range(6):
-            f[i] = f[6 + i] * inverse
+        _keep_factor(f, w * spread(inverse), rest * spread(inverse), w, rest, inverse)
         p = tree.parent[d]
         if p >= 0:
             _pass_on(A, f, tree.free[p])
@@ -105,17 +111,22 @@ def factor_free(tree: Tree):
 
 
 @inline
+def _keep_factor(f, u, u_rest, w, w_rest, inverse):
+    store_from(f, 0, u)
+    store_from(f, 4, u_rest)
+    store_from(f, _W, w)
+    store_from(f, _W + 4, w_rest)
+    f[INVERSE] = inverse
+
+
+@inline
 def _pass_on(A, f, P):
     """P += A - u wᵀ / D (1)."""
-    w0, w1, w2, w3, w4, w5 = f[6], f[7], f[8], f[9], f[10], f[11]
+    w, rest = load_from(f, _W), load_from(f, _W + 4)
     for i in range(6):
-        u = f[i]
-        P[i, 0] += A[i, 0] - u * w0
-        P[i, 1] += A[i, 1] - u * w1
-        P[i, 2] += A[i, 2] - u * w2
-        P[i, 3] += A[i, 3] - u * w3
-        P[i, 4] += A[i, 4] - u * w4
-        P[i, 5] += A[i, 5] - u * w5
+        u = spread(f[i])
+        store_from(P[i], 0, load_from(P[i], 0) + (load_from(A[i], 0) - u * w))
+        store_from(P[i], 4, load_from(P[i], 4) + (load_from(A[i], 4) - u * rest))
 
 
 @inline
@@ -148,7 +159,7 @@ def set_active(tree: Tree, bodies, n):
 
 @inline
 def factor_stiff(tree: Tree, stiffness, bodies, contact_index, n):
-    """Articulated inertias with the stiffness (n, 6, 6) of bodies in contact; False when a pivot is too small.
+    """Articulated inertias with the stiffness (n, 6, 8) of bodies in contact; False when a pivot is too small.
 
     bodies (n,): which they are; contact_index: position of a body among them, -1: not in contact. Bodies beyond
     those of the mechanism stand for joints at their stops: their stiffness acts on the joint alone.
@@ -162,34 +173,30 @@ def factor_stiff(tree: Tree, stiffness, bodies, contact_index, n):
         if h >= 0:
             S = stiffness[h]
             for i in range(6):
-                for j in range(6):
-                    A[i, j] = B[i, j] + S[i, j]
+                store_from(A[i], 0, load_from(B[i], 0) + load_from(S[i], 0))
+                store_from(A[i], 4, load_from(B[i], 4) + load_from(S[i], 4))
         else:
             for i in range(6):
-                for j in range(6):
-                    A[i, j] = B[i, j]
+                store_from(A[i], 0, load_from(B[i], 0))
+                store_from(A[i], 4, load_from(B[i], 4))
     for k in range(n):
         if bodies[k] >= len(tree.masses):
             tree.stop[tree.last[bodies[k]]] = stiffness[k, 0, 0]
     for k in range(tree.n_active[0] - 1, -1, -1):
         d = tree.active[0, k]
         A, s, f = tree.stiff[d], tree.axes[NOW, d], tree.factors[STIFF_FACTOR, d]
-        s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
+        w, rest = _mix(A, s, 0), _mix(A, s, 4)
         D, size = tree.joint_inertia[1, d] + tree.stop[d], 0.0
-        w0 = w1 = w2 = w3 = w4 = w5 = 0.0
         for i in range(6):
-            a0, a1, a2, a3, a4, a5, t = A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5], s[i]
-            u = (a0 * s0 + a1 * s1) + ((a2 * s2 + a3 * s3) + (a4 * s4 + a5 * s5))
+            u = _dot(A[i], s)
             f[i] = u
-            w0, w1, w2, w3, w4, w5 = w0 + a0 * t, w1 + a1 * t, w2 + a2 * t, w3 + a3 * t, w4 + a4 * t, w5 + a5 * t
-            D += u * t
-            size += abs(u * t)
+            D += u * s[i]
+            size += abs(u * s[i])
         if not abs(D) > 1e-9 * size:
             return False
         inverse = 1.0 / D
-        f[6], f[7], f[8], f[9], f[10], f[11], f[INVERSE] = w0, w1, w2, w3, w4, w5, inverse
-        for i in range(6):
-            f[i] *= inverse
+        u, u_rest = load_from(f, 0) * spread(inverse), load_from(f, 4) * spread(inverse)
+        _keep_factor(f, u, u_rest, w, rest, inverse)
         p = tree.parent[d]
         if p >= 0:
             _pass_on(A, f, tree.stiff[p])
@@ -200,18 +207,13 @@ def factor_stiff(tree: Tree, stiffness, bodies, contact_index, n):
 def _inward(tree: Tree, d, which):
     """(3) for velocity d, whose joint impulse becomes e."""
     f, s, q = tree.factors[which, d], tree.axes[NOW, d], tree.push[d]
-    q0, q1, q2, q3, q4, q5 = q[0], q[1], q[2], q[3], q[4], q[5]
-    e = tree.pull[d] + _dot(s, q0, q1, q2, q3, q4, q5)
+    e = tree.pull[d] + _dot(s, q)
     tree.pull[d] = e
     p = tree.parent[d]
     if p >= 0:
         P = tree.push[p]
-        P[0] += q0 - f[0] * e
-        P[1] += q1 - f[1] * e
-        P[2] += q2 - f[2] * e
-        P[3] += q3 - f[3] * e
-        P[4] += q4 - f[4] * e
-        P[5] += q5 - f[5] * e
+        store_from(P, 0, load_from(P, 0) + (load_from(q, 0) - load_from(f, 0) * spread(e)))  # type: ignore[arg-type]
+        store_from(P, 4, load_from(P, 4) + (load_from(q, 4) - load_from(f, 4) * spread(e)))  # type: ignore[arg-type]
 
 
 @inline
@@ -221,33 +223,33 @@ def _outward(tree: Tree, d, which):
     p = tree.parent[d]
     e = tree.pull[d]
     if p >= 0:
-        b = tree.twists[p]
-        b0, b1, b2, b3, b4, b5 = b[0], b[1], b[2], b[3], b[4], b[5]
-        v = (e - _dot(f[6:], b0, b1, b2, b3, b4, b5)) * f[INVERSE]
-        y[0], y[1], y[2] = b0 + s[0] * v, b1 + s[1] * v, b2 + s[2] * v
-        y[3], y[4], y[5] = b3 + s[3] * v, b4 + s[4] * v, b5 + s[5] * v
+        b, rest = load_from(tree.twists[p], 0), load_from(tree.twists[p], 4)
+        v = (e - total(load_from(f, _W) * b + load_from(f, _W + 4) * rest)) * f[INVERSE]
+        store_from(y, 0, b + load_from(s, 0) * spread(v))
+        store_from(y, 4, rest + load_from(s, 4) * spread(v))
     else:
         v = e * f[INVERSE]
-        for i in range(6):
-            y[i] = s[i] * v
+        store_from(y, 0, load_from(s, 0) * spread(v))
+        store_from(y, 4, load_from(s, 4) * spread(v))
     tree.change[d] = v
 
 
 @inline
 def sweep(tree: Tree, wrenches, bodies, contact_index, n, which):
     """Twists of all active velocities for the wrench impulses (6 n,) on the n bodies in contact (3), (4)."""
+    zero = spread(0.0)
     for k in range(tree.n_active[0]):
         d = tree.active[0, k]
         q = tree.push[d]
         tree.pull[d] = 0.0
         body = tree.carries[d]
         h = 6 * contact_index[body] if body >= 0 else -1
+        store_from(q, 4, zero)
         if h >= 0:
-            for i in range(6):
-                q[i] = wrenches[h + i]
+            store_from(q, 0, load_from(wrenches, h))
+            q[4], q[5] = wrenches[h + 4], wrenches[h + 5]
         else:
-            for i in range(6):
-                q[i] = 0.0
+            store_from(q, 0, zero)
     for k in range(n):
         if bodies[k] >= len(tree.masses):
             tree.pull[tree.last[bodies[k]]] = wrenches[6 * k]
@@ -269,9 +271,10 @@ def sweep_all(tree: Tree):
 @inline
 def free_sweep(tree: Tree):
     """Change of all velocities for the joint impulses in `pull` (3), (4)."""
+    zero = spread(0.0)
     for d in range(len(tree.parent)):
-        for i in range(6):
-            tree.push[d, i] = 0.0
+        store_from(tree.push[d], 0, zero)
+        store_from(tree.push[d], 4, zero)
     for d in range(len(tree.parent) - 1, -1, -1):
         _inward(tree, d, FREE_FACTOR)
     for d in range(len(tree.parent)):
@@ -280,48 +283,30 @@ def free_sweep(tree: Tree):
 
 @inline
 def set_responses(tree: Tree):
-    """Λ of the active velocities (5)."""
+    """Λ of the active velocities (5), which are symmetric."""
     for k in range(tree.n_active[0]):
         d = tree.active[0, k]
         f, s, L = tree.factors[FREE_FACTOR, d], tree.axes[NOW, d], tree.response[d]
-        s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
+        a, rest = load_from(s, 0), load_from(s, 4)
         p = tree.parent[d]
         if p < 0:
             for i in range(6):
-                c = f[INVERSE] * s[i]
-                L[i, 0], L[i, 1], L[i, 2], L[i, 3], L[i, 4], L[i, 5] = c * s0, c * s1, c * s2, c * s3, c * s4, c * s5
+                c = spread(f[INVERSE] * s[i])
+                store_from(L[i], 0, c * a)
+                store_from(L[i], 4, c * rest)
             tree.joint_response[d] = f[INVERSE]
             continue
         P = tree.response[p]
-        f0, f1, f2, f3, f4, f5 = f[0], f[1], f[2], f[3], f[4], f[5]
-        t0 = _dot(P[0], f0, f1, f2, f3, f4, f5)
-        t1 = _dot(P[1], f0, f1, f2, f3, f4, f5)
-        t2 = _dot(P[2], f0, f1, f2, f3, f4, f5)
-        t3 = _dot(P[3], f0, f1, f2, f3, f4, f5)
-        t4 = _dot(P[4], f0, f1, f2, f3, f4, f5)
-        t5 = _dot(P[5], f0, f1, f2, f3, f4, f5)
+        t, u = _mix(P, f, 0), _mix(P, f, 4)
         # Half of the last term with each of the other two.
-        c = 0.5 * (_dot(f, t0, t1, t2, t3, t4, t5) + f[INVERSE])
+        c = 0.5 * (total(load_from(f, 0) * t + load_from(f, 4) * u) + f[INVERSE])
         tree.joint_response[d] = 2.0 * c
-        t0, t1, t2, t3, t4, t5 = t0 - c * s0, t1 - c * s1, t2 - c * s2, t3 - c * s3, t4 - c * s4, t5 - c * s5
-        _update(L, P, s, 0, t0, t0, t1, t2, t3, t4, t5)
-        _update(L, P, s, 1, t1, t0, t1, t2, t3, t4, t5)
-        _update(L, P, s, 2, t2, t0, t1, t2, t3, t4, t5)
-        _update(L, P, s, 3, t3, t0, t1, t2, t3, t4, t5)
-        _update(L, P, s, 4, t4, t0, t1, t2, t3, t4, t5)
-        _update(L, P, s, 5, t5, t0, t1, t2, t3, t4, t5)
-
-
-@inline
-def _update(L, P, s, i, t, t0, t1, t2, t3, t4, t5):
-    """Row i of L = P - s tᵀ - t sᵀ."""
-    a = s[i]
-    L[i, 0] = P[i, 0] - a * t0 - t * s[0]
-    L[i, 1] = P[i, 1] - a * t1 - t * s[1]
-    L[i, 2] = P[i, 2] - a * t2 - t * s[2]
-    L[i, 3] = P[i, 3] - a * t3 - t * s[3]
-    L[i, 4] = P[i, 4] - a * t4 - t * s[4]
-    L[i, 5] = P[i, 5] - a * t5 - t * s[5]
+        t, u = t - spread(c) * a, u - spread(c) * rest
+        for i in range(6):
+            # Row i of L = P - s tᵀ - t sᵀ.
+            b, r = spread(s[i]), spread(lane(t, i) if i < 4 else lane(u, i - 4))
+            store_from(L[i], 0, load_from(P[i], 0) - b * t - r * a)
+            store_from(L[i], 4, load_from(P[i], 4) - b * u - r * rest)
 
 
 @inline
@@ -338,7 +323,8 @@ def set_root(tree: Tree, d, joint, X):
         pull, k = 1.0 if joint else 0.0, d
         while k >= 0:
             f = tree.factors[FREE_FACTOR, k]
-            e = pull + _dot(tree.axes[NOW, k], p0, p1, p2, p3, p4, p5)
+            s = tree.axes[NOW, k]
+            e = pull + ((s[0] * p0 + s[1] * p1) + ((s[2] * p2 + s[3] * p3) + (s[4] * p4 + s[5] * p5)))
             X[i, tree.place[k]] = e * math.sqrt(f[INVERSE])
             p0, p1, p2 = p0 - f[0] * e, p1 - f[1] * e, p2 - f[2] * e
             p3, p4, p5 = p3 - f[3] * e, p4 - f[4] * e, p5 - f[5] * e

@@ -50,12 +50,13 @@ Ints = NDArray[np.int64]
 CONTACTS, NODES, SIZE, ROWS = range(4)
 # Entries of ConeProblem.numbers. Given: compliance of the problem and that which rounds work with (1/kg), what Newton's
 # method aims at and what counts as converged (parts of the scale of impulses). Returned: natural map in these parts,
-# rounds, 1 where it converged. Given: IMPULSES or ROUND, rounds at most.
+# rounds, 1 where it converged, in EPS the compliance used. Given: IMPULSES, HARD or ROUND, rounds at most.
 EPS, DAMPING, ACCURACY, TOLERANCE, RESIDUAL, ROUNDS, CONVERGED, TASK, MOST = range(9)
 # Rounds that a step may take: of many trees, and of a few, whose rounds are cheap.
 MOST_ROUNDS, MOST_ROUNDS_OF_FEW = 200, 2000
-# What is asked for: impulses, or `change` and `slope` of one round from given C and e.
-IMPULSES, ROUND = 0.0, 1.0
+# What is asked for: impulses, impulses where full Newton steps have failed already, or `change` and `slope` of one
+# round from given C and e.
+IMPULSES, HARD, ROUND = 0.0, 1.0, 2.0
 # No second node: the contact is with the environment.
 NONE = -1
 
@@ -174,10 +175,15 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Workspa
 
 
 @inline
-def solve_island(p: ConeProblem, eps, damping, accuracy, tolerance, most):
-    """Find the impulses (cone_solver.py) in `most` rounds; return (natural map / scale, rounds, converged)."""
+def solve_island(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
+    """Find the impulses (cone_solver.py) in `most` rounds; return (natural map / scale, rounds, converged).
+
+    hard: full Newton steps have failed already.
+    """
     x = p.numbers
     x[EPS], x[DAMPING], x[ACCURACY], x[TOLERANCE], x[TASK] = eps, damping, accuracy, tolerance, IMPULSES
+    if hard:
+        x[TASK] = HARD
     x[MOST] = most
     run_on_workspace(p.code[0], p)
     return x[RESIDUAL], int(x[ROUNDS]), x[CONVERGED] == 1.0
@@ -249,4 +255,4 @@ def solve_one_round(p: ConeProblem):
 @jit
 def solve_given(p: ConeProblem, eps, damping, accuracy, tolerance, most):
     """`solve_island` for Python."""
-    return solve_island(p, eps, damping, accuracy, tolerance, most)
+    return solve_island(p, eps, damping, accuracy, tolerance, most, False)

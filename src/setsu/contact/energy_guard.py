@@ -68,6 +68,7 @@ def set_energies(tree: Tree, motion: StepState, held: HeldRows):
     e = motion.energies
     e[AXES_NEXT] = axes_energy(held, motion.q_next, motion.vectors[V_NEXT])
     e[KINETIC_NEXT] = kinetic_energy(tree, motion.vectors[V_NEXT], NEXT)
+    tree.current[0] = 1
     if motion.elastic[0] == 1:
         return run_bound(motion.kernels[POTENTIAL_ENERGY]) < 0
     e[POTENTIAL_NEXT] = weight_energy(tree, motion.poses_next, NEXT)
@@ -159,6 +160,7 @@ def guard_energy(tree: Tree, motion: StepState):
         gain = energy_gain(motion)
     if gain > 0.0 and e[KINETIC_NEXT] > 0.0:
         scale = math.sqrt(max(0.0, 1.0 - gain / e[KINETIC_NEXT]))  # (4)
+        tree.current[0] = 0
         for d in range(a.shape[1]):
             a[V_NEXT, d] *= scale
         e[KINETIC_NEXT] *= scale * scale

@@ -56,19 +56,19 @@ from setsu.contact.free_motion import (
 )
 from setsu.contact.scene import N_CONTACTS, STOP, TURNING, Problem
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias
-from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
     "find_jumps",
+    "first_moment",
     "note_momenta",
     "place_middle",
     "rebound",
     "set_displacement",
     "set_end_velocity",
+    "set_pull",
     "set_targets",
     "try_step",
-    "turn_further",
 ]
 
 # Part of the inner kinetic energy that (8) may take or give.
@@ -188,7 +188,7 @@ def try_step(tree: Tree, motion: StepState, h, exact):
         r = tree.roots[k]
         if r.exact == 0 or r.free == 0:
             continue
-        x, y, z = _moment(tree, r.body, NEXT)
+        x, y, z = first_moment(tree, r.body, NEXT)
         T, f = motion.poses_next[r.body], h / r.mass
         jumps = tree.jumps[r.body] == 1
         shift = r.shift
@@ -207,7 +207,7 @@ def try_step(tree: Tree, motion: StepState, h, exact):
 
 
 @inline
-def _moment(tree: Tree, root, when):
+def first_moment(tree: Tree, root, when):
     """First moment of a tree about its reference point O."""
     x = y = z = 0.0
     body = root
@@ -236,7 +236,7 @@ def _momentum(tree: Tree, r, out):
         body = tree.sibling[body]
     if r.free == 0:
         return 0.0, 0.0, 0.0
-    x, y, z = _moment(tree, r.body, NEXT)
+    x, y, z = first_moment(tree, r.body, NEXT)
     x, y, z = x / mass, y / mass, z / mass
     out[3] -= y * out[2] - z * out[1]
     out[4] -= z * out[0] - x * out[2]
@@ -249,14 +249,15 @@ def note_momenta(tree: Tree, motion: StepState, v):
     """Keep c, P and L of the trees on free joints at a state whose poses and inertias are those of the step's end."""
     if len(tree.roots) == 0:
         return
-    kinetic_energy(tree, v, NEXT)
+    if tree.current[0] == 0:
+        kinetic_energy(tree, v, NEXT)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
         if r.exact == 0:
             continue
         x, y, z = _momentum(tree, r, r.momentum)
         if r.free == 0:
-            r.center[0], r.center[1], r.center[2] = _moment(tree, r.body, NEXT)
+            r.center[0], r.center[1], r.center[2] = first_moment(tree, r.body, NEXT)
             continue
         T = motion.poses_next[r.body]
         r.center[0], r.center[1], r.center[2] = T[0, 3] + x, T[1, 3] + y, T[2, 3] + z
@@ -271,7 +272,7 @@ def set_targets(tree: Tree, problem: Problem, motion: StepState, h):
         if r.exact == 0:
             continue
         T, o, w = motion.poses[r.body], r.velocity, r.turning
-        x, y, z = _moment(tree, r.body, NOW)
+        x, y, z = first_moment(tree, r.body, NOW)
         about = r.shift
         for i, arm in enumerate((x, y, z)):
             about[i] = T[i, 3] + (arm / r.mass if r.free == 1 else 0.0)
@@ -283,7 +284,7 @@ def set_targets(tree: Tree, problem: Problem, motion: StepState, h):
             # Weight turns the tree about the joint, whose force is unknown: the linear momentum is not used.
             for i in range(3):
                 r.pull[i] = 0.0
-            _set_pull(r, g, h * x, h * y, h * z)
+            set_pull(r, g, h * x, h * y, h * z)
             continue
         fx, fy, fz = h * a[APPLIED, o], h * a[APPLIED, o + 1], h * a[APPLIED, o + 2]
         fx, fy, fz = (
@@ -310,7 +311,7 @@ def set_targets(tree: Tree, problem: Problem, motion: StepState, h):
 
 
 @inline
-def _set_pull(r, g, x, y, z):
+def set_pull(r, g, x, y, z):
     """Let weight at the first moment x y z, times a time (kg m s), change the angular momentum about a joint."""
     px, py, pz = y * g[2] - z * g[1], z * g[0] - x * g[2], x * g[1] - y * g[0]
     r.target[3] += px - r.pull[0]
@@ -370,36 +371,6 @@ def set_end_velocity(tree: Tree, motion: StepState, h, plain):
 
 
 @inline
-def turn_further(tree: Tree, motion: StepState, h):
-    """Set the turns of free joints from the velocities at both ends (4); return by how much they change (rad)."""
-    a, change = motion.vectors, 0.0
-    set_end_velocity(tree, motion, h, False)
-    for k in range(len(tree.roots)):
-        r = tree.roots[k]
-        if r.exact == 0:
-            continue
-        o, before = r.turning - 3, 0.0
-        if tree.jumps[r.body] == 0:
-            before = 0.5
-        x, y, z = (
-            h * (before * motion.start[0, o + 3] + (1.0 - before) * a[V_END, o + 3]),
-            h * (before * motion.start[0, o + 4] + (1.0 - before) * a[V_END, o + 4]),
-            h * (before * motion.start[0, o + 5] + (1.0 - before) * a[V_END, o + 5]),
-        )
-        d = a[DISPLACEMENT]
-        change = max(change, abs(x - d[o + 3]), abs(y - d[o + 4]), abs(z - d[o + 5]))
-        d[o + 3], d[o + 4], d[o + 5] = x, y, z
-        if r.free == 0:
-            # Weight acts where it does the work that the step's turn asks for (9).
-            half, c = 0.5 * math.sqrt(x * x + y * y + z * z), r.center
-            cosine, sine = cos_sin(half)
-            f = 0.5 * h * (sine / (cosine * half) if half > 1e-9 else 1.0)
-            u, v, w = _moment(tree, r.body, NEXT)
-            _set_pull(r, tree.gravity, f * (c[0] + u), f * (c[1] + v), f * (c[2] + w))
-    return change
-
-
-@inline
 def _correct(tree: Tree, motion: StepState, r):
     """Give a tree the momentum of (5) by a motion of its base; note the rigid motion that has it."""
     x, y, z = _momentum(tree, r, r.found)
@@ -420,6 +391,8 @@ def _correct(tree: Tree, motion: StepState, r):
     determinant = a * A + d * D + e * E
     inverse = 1.0 / determinant if determinant > 1e-12 * (a + b + c) ** 3 else 0.0
     A, B, C, D, E, F = inverse * A, inverse * B, inverse * C, inverse * D, inverse * E, inverse * F
+    for i, entry in enumerate((A, B, C, D, E, F)):
+        r.inverse[i] = entry
     goal, rigid = r.target, r.rigid
     rigid[3] = A * goal[3] + D * goal[4] + E * goal[5]
     rigid[4] = D * goal[3] + B * goal[4] + F * goal[5]
@@ -458,6 +431,7 @@ def keep_energy(tree: Tree, motion: StepState, gain):
     if not abs(gain) < _SMALL * inner:
         return False
     scale = math.sqrt(1.0 - gain / inner)
+    tree.current[0] = 0
     for k in range(len(tree.roots)):
         # What the base does beyond the rigid motion is scaled as the joints are.
         r = tree.roots[k]

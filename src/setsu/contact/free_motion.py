@@ -32,8 +32,10 @@ from setsu.contact.articulated import factor_free, free_sweep
 from setsu.contact.factor import factorise, force_to_x, x_to_velocity
 from setsu.contact.held_rows import YIELDING, HeldRows, add_axes, check_axes, hold_rows, set_axes_sticking
 from setsu.contact.scene import Scene
-from setsu.contact.tree import NOW, Tree
+from setsu.contact.tree import NOW, ROW, Tree
+from setsu.contact.world_bias import set_bias
 from setsu.native.control_flow import inline, run_bound
+from setsu.native.lanes import LANES, load_from, spread, store_from
 
 __all__ = [
     "BAD_NUMBERS",
@@ -93,7 +95,7 @@ class StepState(NamedTuple):
     energies: Floats  # (8,) kinetic and potential, of the state and of the next; given, and work (energy_guard.py);
     # of free axes of loops, of the state and of the next
     free_joints: Ints  # (n, 2) body and first velocity of each free joint
-    body_twists: Floats  # (2, nv, 6) beyond each velocity, at the beginning and at the end without contacts (tree.py)
+    body_twists: Floats  # (2, nv, ROW) beyond each velocity, at the beginning and at the end without contacts (tree.py)
     elastic: Ints  # (1,) whether springs keep energy
     recovery_share: Floats  # (1,) how fast contacts take depth back: a share of RECOVERY_DEPTH (impulses.py)
     weight: Floats  # (1,) of everything (N)
@@ -149,7 +151,9 @@ def _set_load(tree: Tree, motion: StepState, h):
 def _free_change(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h, dense, again):
     """V_FREE - V into V_FREE's place; again: the factors are known."""
     a, x = motion.vectors, motion.vectors[CHANGE]
-    if run_bound(motion.kernels[BIAS_TORQUE]) >= 0:
+    if motion.elastic[0] == 0:
+        set_bias(tree, a[V_MIDDLE], a[DAMPING], a[BIAS])
+    elif run_bound(motion.kernels[BIAS_TORQUE]) >= 0:
         return BAD_NUMBERS
     _set_load(tree, motion, h)
     if dense:
@@ -212,8 +216,10 @@ def free_velocity(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h
         hold_rows(held, motion.H, scene.parent, a[ROOT], a[CHANGE], a[V_FREE])
     if not dense:
         for d in range(a.shape[1]):
-            p, s, now, free = tree.parent[d], tree.axes[NOW, d], motion.body_twists[0, d], motion.body_twists[1, d]
-            for i in range(6):
-                now[i] = s[i] * a[V, d] + (motion.body_twists[0, p, i] if p >= 0 else 0.0)
-                free[i] = s[i] * a[V_FREE, d] + (motion.body_twists[1, p, i] if p >= 0 else 0.0)
+            p, s = tree.parent[d], tree.axes[NOW, d]
+            for when in range(2):
+                rate, y = spread(a[V if when == 0 else V_FREE, d]), motion.body_twists[when]
+                for k in range(0, ROW, LANES):
+                    own = load_from(s, k) * rate
+                    store_from(y[d], k, own + load_from(y[p], k) if p >= 0 else own)
     return FINE

@@ -19,8 +19,9 @@ from setsu.contact.cone_problem import solve_one_round
 from setsu.contact.islands import gather, has_pairs, set_roots
 from setsu.contact.problem import add_wrench, set_velocity
 from setsu.contact.scene import DENSE, LOAD, N_BODIES, N_CONTACTS, SOLUTION, Problem
-from setsu.contact.tree import Tree
+from setsu.contact.tree import ROW, Tree
 from setsu.native.control_flow import inline
+from setsu.native.lanes import LANES, spread, store_from
 
 __all__ = ["linear_step"]
 
@@ -74,8 +75,8 @@ def linear_step(tree: Tree, problem: Problem):
     for k in range(n):
         for i in range(6):
             vectors[LOAD, 6 * k + i] = 0.0
-            for j in range(6):
-                problem.stiffness[k, i, j] = 0.0
+            for j in range(0, ROW, LANES):
+                store_from(problem.stiffness[k, i], j, spread(0.0))
     for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         add_wrench(problem, index, c.rest[0], c.rest[1], c.rest[2], LOAD)

@@ -1,7 +1,9 @@
 """What contact points remember from one step to the next: impulses, sliding, and how their ways curved.
 
 A point may touch several faces at once and remembers each. The curve of a contact's way is foreseen from the two steps
-before by a straight line: where that is right to a nanometre, the step need not be solved again (step.py).
+before by a straight line: where that is right to a nanometre, the step need not be solved again (step.py). Contacts
+that are open but near are foreseen too: all points of a tree at rest bend alike where one of its limbs still moves, and
+those that did not know would press, let go and press again.
 Contacts between bodies are found anew in every step: each begins with the impulse of the nearest one before, no
 two with the same.
 """
@@ -56,9 +58,11 @@ def recall(scene: Scene, problem: Problem, first):
         c.slides, c.steps = p.slides[known], p.steps[known]
         for k in range(3):
             c.impulse[k], c.couple[k] = p.impulse[known, k], p.couple[known, k]
-            c.former[k] = c.curvature[k] = p.bend[known, k]
-            if c.steps > 1:
-                c.curvature[k] += p.bend[known, k] - p.former[known, k]
+            bend, former = p.bend[known, k], p.former[known, k]
+            c.former[k] = c.curvature[k] = bend
+            # Zero along the face means that the contact slid: no line leads from there to the next bend.
+            if c.steps > 1 and (k == 0 or (bend != 0.0 and former != 0.0)):
+                c.curvature[k] += bend - former
 
 
 @inline
@@ -86,27 +90,29 @@ def keep_impulses(scene: Scene, problem: Problem):
 
 @inline
 def remember(scene: Scene, problem: Problem):
-    """Keep what closed contacts did, and forget the rest."""
+    """Keep what contacts did, closed ones first where a point has more of them than it can remember."""
     for n in range(problem.counts[POINTS_KEPT]):
         p = scene.points[problem.remembered[n]]
         p.face[0] = p.face[1] = p.face[2] = -1
     count = 0
-    for index in range(problem.counts[N_CONTACTS]):
-        c = problem.contacts[index]
-        if c.point < 0 or not c.impulse[0] > 0.0:
-            continue
-        p = scene.points[c.point]
-        free = 0
-        while free < 2 and p.face[free] >= 0:
-            free += 1
-        if free == 0:
-            problem.remembered[count] = c.point
-            count += 1
-        p.face[free], p.slides[free], p.steps[free] = c.face, is_sliding(c.velocity), c.steps + 1
-        for k in range(3):
-            p.impulse[free, k], p.couple[free, k] = c.impulse[k], c.couple[k]
-            p.former[free, k] = c.former[k]
-            p.bend[free, k] = c.bend[k]
+    for closed in (True, False):
+        for index in range(problem.counts[N_CONTACTS]):
+            c = problem.contacts[index]
+            if c.point < 0 or (c.impulse[0] > 0.0) != closed:
+                continue
+            p, free = scene.points[c.point], 0
+            while free < 3 and p.face[free] >= 0:
+                free += 1
+            if free == 3:
+                continue
+            if free == 0:
+                problem.remembered[count] = c.point
+                count += 1
+            p.face[free], p.slides[free], p.steps[free] = c.face, is_sliding(c.velocity), c.steps + 1
+            for k in range(3):
+                p.impulse[free, k], p.couple[free, k] = c.impulse[k], c.couple[k]
+                p.former[free, k] = c.former[k]
+                p.bend[free, k] = c.bend[k]
     problem.counts[POINTS_KEPT] = count
     _remember_pairs(problem)
     remember_stops(scene, problem)

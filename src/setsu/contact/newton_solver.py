@@ -26,8 +26,10 @@ Accuracy: Newton's method aims at |F| below 1e-10 of the largest impulse; conver
 
 from __future__ import annotations
 
+import math
+
 from setsu.contact.cone_laws import follow_normal, law_blocks, law_error
-from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem, set_velocities, solve_island
+from setsu.contact.cone_problem import CONTACTS, EPS, ROWS, ConeProblem, set_velocities, solve_island
 from setsu.contact.islands import find_islands, gather, has_pairs, set_roots, take_couples
 from setsu.contact.linear_step import linear_step
 from setsu.contact.problem import set_twists, set_velocity
@@ -41,17 +43,18 @@ _ACCURACY, _TOLERANCE = 1e-10, 1e-8
 _COMPLIANCE = 5e-7
 # Of the largest speed of an island: what its compliance may let in; else how much of the compliance remains, how often.
 _GIVEN_WAY, _HARDER, _HARDER_TIMES = 1e-4, 0.01, 3
-# Newton steps on all trees at once; full ones: |F| may climb before it falls.
-_BOLD = 6
+# Newton's method on all trees at once: rounds, shortest step. Full steps first: |F| may climb before it falls.
+_TRIES = ((4, 1.0), (10, 0.01))
+_SHORTER, _DECREASE = 0.4, 0.1
 # Contact.certified: its island is to be solved.
 _UNKNOWN = -1.0
 
 
 @inline
 def _residual(tree: Tree, problem: Problem, eps):
-    """Velocities and F for the trial impulses; return its largest entry (N s)."""
+    """Velocities and F for the trial impulses; return its largest entry (N s) and the sum of squares."""
     set_twists(tree, problem)
-    worst = 0.0
+    worst = total = 0.0
     for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         set_velocity(problem, index, TWIST, c.velocity)
@@ -59,7 +62,8 @@ def _residual(tree: Tree, problem: Problem, eps):
             c.velocity[k] += c.shift[k] + eps * c.trial[k]
         f0, f1, f2 = law_error(c.trial, c.velocity, c.scale, c.friction)
         worst = max(worst, abs(f0), abs(f1), abs(f2))
-    return worst
+        total += f0 * f0 + f1 * f1 + f2 * f2
+    return worst, total
 
 
 @inline
@@ -81,10 +85,18 @@ def take_trial(problem: Problem):
 
 
 @inline
-def _newton(tree: Tree, problem: Problem, eps, goal, most):
-    """Full Newton steps on all trees at once from `impulse` until |F| <= goal (N s); return (|F|, rounds)."""
+def _newton(tree: Tree, problem: Problem, eps, goal, most, shortest):
+    """Newton's method on all trees at once from `start` until |F| <= goal (N s); return (|F|, rounds).
+
+    shortest: how short the steps of its line search may get, 1: full ones.
+    """
+    for index in range(problem.counts[N_CONTACTS]):
+        c = problem.contacts[index]
+        for k in range(3):
+            c.change[k], c.impulse[k] = 0.0, c.start[k]
     set_trial(problem, 0.0)
-    worst, rounds = _residual(tree, problem, eps), 0
+    worst, total = _residual(tree, problem, eps)
+    rounds = 0
     while worst > goal and rounds < most:
         rounds += 1
         for index in range(problem.counts[N_CONTACTS]):
@@ -95,8 +107,14 @@ def _newton(tree: Tree, problem: Problem, eps, goal, most):
         for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
             follow_normal(c.ratio, c.slide, c.slope, c.change)
-        set_trial(problem, 1.0)
-        worst = _residual(tree, problem, eps)
+        length, now = 1.0, math.inf
+        while True:
+            set_trial(problem, length)
+            worst, now = _residual(tree, problem, eps)
+            if now < (1.0 - _DECREASE * length) * total or length <= shortest:
+                break
+            length *= _SHORTER
+        total = now
         take_trial(problem)
     return worst, rounds
 
@@ -117,7 +135,7 @@ def _harden(p: ConeProblem, eps, residual, most):
     rounds = 0
     for _ in range(_HARDER_TIMES):
         harder = _HARDER * eps
-        worst, more, converged = solve_island(p, harder, harder, _ACCURACY, _TOLERANCE, most - rounds)
+        worst, more, converged = solve_island(p, harder, harder, _ACCURACY, _TOLERANCE, most - rounds, False)
         rounds += more
         if not converged:
             for row in range(p.counts[ROWS]):
@@ -147,8 +165,11 @@ def _known(problem: Problem, first, last):
 
 
 @inline
-def _solve_islands(tree: Tree, problem: Problem, most):
-    """Island by island; return (largest residual, most rounds, whether all converged). most: rounds for each."""
+def _solve_islands(tree: Tree, problem: Problem, most, hard):
+    """Island by island; return (largest residual, most rounds, whether all converged).
+
+    most: rounds for each. hard: full Newton steps have failed already.
+    """
     p = problem.cones
     residual, rounds, good = 0.0, 0, True
     set_roots(tree, problem)
@@ -162,8 +183,8 @@ def _solve_islands(tree: Tree, problem: Problem, most):
         eps = 0.0
         for i in range(last - first):
             eps += _COMPLIANCE / (p.scale[i] * (last - first))
-        worst, more, converged = solve_island(p, eps, eps, _ACCURACY, _TOLERANCE, most)
-        if converged and _gives_way(p, eps):
+        worst, more, converged = solve_island(p, eps, eps, _ACCURACY, _TOLERANCE, most, hard)
+        if converged and p.numbers[EPS] == eps and _gives_way(p, eps):
             worst, further = _harden(p, eps, worst, most - more)
             more += further
         residual, rounds, good = max(residual, worst), max(rounds, more), good and converged
@@ -201,15 +222,18 @@ def solve(tree: Tree, problem: Problem):
             c = problem.contacts[index]
             unit += 1.0 / (c.scale * count)
             for k in range(3):
-                c.change[k], c.start[k] = 0.0, c.impulse[k]
+                c.start[k] = c.impulse[k]
                 largest = max(largest, c.scale * abs(c.free[k] + c.shift[k]))
         forget_solution(problem)
-        worst, rounds = _newton(tree, problem, _COMPLIANCE * unit, _ACCURACY * largest, min(_BOLD, most))
-        if worst <= _ACCURACY * largest:
-            return worst / largest, rounds, True
+        eps, goal = _COMPLIANCE * unit, _ACCURACY * largest
+        for allowed, shortest in _TRIES:
+            worst, more = _newton(tree, problem, eps, goal, min(allowed, most - rounds), shortest)
+            rounds += more
+            if worst <= goal:
+                return worst / largest, rounds, True
         for index in range(count):
             c = problem.contacts[index]
             for k in range(3):
                 c.impulse[k] = c.start[k]
-    residual, more, good = _solve_islands(tree, problem, most - rounds)
+    residual, more, good = _solve_islands(tree, problem, most - rounds, rounds > 0)
     return residual, rounds + more, good

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from setsu.contact.cone_problem import MOST_ROUNDS, MOST_ROUNDS_OF_FEW, make_cone_problem
 from setsu.contact.environment import Environment
 from setsu.contact.ground import MATERIAL, material_value
-from setsu.contact.tree import number_trees
+from setsu.contact.tree import ROW, number_trees
 from setsu.mechanism import Mechanism
 
 __all__ = [
@@ -275,9 +275,9 @@ class Problem(NamedTuple):
     bucket: Ints  # the first of `kept` with this remainder of `shapes`, -1: none
     bodies: Ints  # (n,) moving body at each position among the contact bodies
     contact_index: Ints  # (n,) position of each body there, -1: not in contact
-    remembered: Ints  # points that touched something in the step before
+    remembered: Ints  # points that touched something in the step before, or were near it
     vectors: Floats  # (7, d), d = max(6 n, nv)
-    stiffness: Floats  # (n, 6, 6) of each body's contacts
+    stiffness: Floats  # (n, 6, ROW) of each body's contacts
     root: Floats  # (n, 6, size) X: twist of the body = X x
     cones: NestedWorkspace  # of a ConeProblem: the island at hand
     own: Floats  # (n, 6, 6) X Xᵀ: twist of the body for unit wrench impulses on it
@@ -388,7 +388,7 @@ def make_problem(
         contact_index=np.full(n, -1, dtype=np.int64),
         remembered=np.zeros(max(1, n_points), dtype=np.int64),
         vectors=np.zeros((7, max(6 * n, m))),
-        stiffness=np.zeros((n, 6, 6)),
+        stiffness=np.zeros((n, 6, ROW)),
         root=np.zeros((n, 6, largest)),
         cones=make_cone_problem((2 if turning else 1) * n_contacts, len(sizes), largest + room, m + room),
         own=np.zeros((d, 6, 6)),

@@ -48,7 +48,6 @@ from setsu.contact.flight import (
     set_end_velocity,
     set_targets,
     try_step,
-    turn_further,
 )
 from setsu.contact.free_motion import (
     ACCELERATION,
@@ -103,6 +102,7 @@ from setsu.contact.scene import (
     Scene,
 )
 from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias, take_next, weight_energy
+from setsu.contact.turns import find_turns
 from setsu.native.control_flow import inline, run_bound
 
 __all__ = ["DEFAULT", "SUGIHARA2002", "accept", "begin", "take_step"]
@@ -120,8 +120,7 @@ _RECOVERY = 0.2  # How much of a point's depth one step takes back.
 _PASSES = 8
 _HALVINGS = 8  # How often a displacement that needs more energy than there is gets shortened.
 _SLOWER, _FASTER, _LEAST = 0.7, 1.002, 1e-4  # How the way out of a compliant contact follows what there is energy for.
-# rad: steps that turn more find their turn by iteration, to how much of it, at most so often.
-_TURNING, _TURNED, _TURNS, _TURNS_OF_TREES = 1e-4, 1e-14, 20, 3
+_TURNING = 1e-4  # rad: steps that turn more find their turn by iteration.
 _NOTICED = 1e-14  # m: energy that would lift everything by less is rounding.
 
 
@@ -172,21 +171,25 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: H
         bx, by, bz = point_in_world(motion.poses_next, p.body, p.position)
         dx, dy, dz = bx - ax, by - ay, bz - az
         closed = c.impulse[0] > 0.0
-        sticks = closed and p.radius == 0.0 and is_sliding(c.velocity) == 0
         jumps = plain or tree.jumps[tree.reference[p.body]] == 1
         set_velocity(problem, index, TWIST, c.slope)
         for k in range(3):
-            if k > 0 and not sticks:
-                c.curvature[k] = c.bend[k] = 0.0
-                continue
             moved = (c.axes[k, 0] * dx + c.axes[k, 1] * dy + c.axes[k, 2] * dz) / h
             end = c.velocity[k] - c.shift[k]
             c.curvature[k] = moved - (end if jumps else 0.5 * (c.before[k] + end))
             c.bend[k] = moved - (c.slope[k] if jumps else 0.5 * (c.before[k] + c.slope[k]))
-            ahead = h * (end + c.curvature[k] - c.surface[k])
+        # A contact that slides no faster than its way bends may do so only because others were not told of the bend:
+        # letting such ones go would make the passes go to and fro.
+        v, bent = c.velocity, 4.0 * (c.bend[1] * c.bend[1] + c.bend[2] * c.bend[2])
+        slow = is_sliding(v) == 0 or v[1] * v[1] + v[2] * v[2] <= bent
+        for k in range(3):
+            if k > 0 and not (slow and p.radius == 0.0):
+                c.curvature[k] = c.bend[k] = 0.0
+                continue
+            ahead = h * (c.velocity[k] - c.shift[k] + c.curvature[k] - c.surface[k])
             if k == 0:
                 ahead += max(-RECOVERY_DEPTH * motion.recovery_share[0], c.gap)
-            worst = max(worst, abs(ahead) if closed else -ahead)
+            worst = max(worst, abs(ahead) if closed else (-ahead if k == 0 else 0.0))
     return worst
 
 
@@ -258,12 +261,8 @@ def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState
         set_targets(tree, problem, motion, h)
     if not try_step(tree, motion, h, not plain):
         return False
-    if not plain and far > _TURNING:
-        for _ in range(_TURNS if len(tree.roots) == len(tree.reference) else _TURNS_OF_TREES):
-            if turn_further(tree, motion, h) <= _TURNED:
-                break
-            if not try_step(tree, motion, h, True):
-                return False
+    if not plain and far > _TURNING and find_turns(tree, motion, h):
+        return try_step(tree, motion, h, True)
     return True
 
 
@@ -464,6 +463,7 @@ def begin(tree: Tree, motion: StepState, held: HeldRows):
     _copy_poses(motion.poses, motion.poses_next)
     set_inertias(tree, motion.poses, motion.columns, NOW)
     set_inertias(tree, motion.poses, motion.columns, NEXT)
+    tree.current[0] = 0
     note_momenta(tree, motion, motion.vectors[V])
     motion.energies[KINETIC] = kinetic_energy(tree, motion.vectors[V], NOW)
     if motion.elastic[0] == 0:

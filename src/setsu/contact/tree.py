@@ -29,6 +29,7 @@ from setsu.native.control_flow import inline
 __all__ = [
     "NEXT",
     "NOW",
+    "ROW",
     "Tree",
     "kinetic_energy",
     "make_tree",
@@ -56,6 +57,7 @@ _ROOT = np.dtype(
         ("momentum", "f8", 6),  # linear, and angular about the centre (the joint), at the beginning of the step
         ("target", "f8", 6),  # the same at its end
         ("found", "f8", 6),
+        ("inverse", "f8", 6),  # of its inertia about the centre (the joint), world axes: xx yy zz xy xz yz
         ("shift", "f8", 3),
         (
             "rigid",
@@ -66,6 +68,8 @@ _ROOT = np.dtype(
     ]
 )
 
+# Room of six numbers: two vectors of four lanes, the last two of them zero.
+ROW = 8
 # Which state: that of the step's beginning, that of its end.
 NOW, NEXT = 0, 1
 
@@ -74,6 +78,7 @@ class Tree(NamedTuple):
     """The tree of velocities, what its bodies weigh, and work arrays of articulated.py."""
 
     parent: Ints  # (nv,) velocity before this one on the way to the world
+    above: Ints  # (nv,) the same, beyond the velocities of its own joint
     carries: Ints  # (nv,) body whose last velocity this is, -1: none
     last: Ints  # last velocity of each body of the scene: of the mechanism, then the joints with stops
     dof_body: Ints  # (nv,) body of each velocity's joint
@@ -89,19 +94,21 @@ class Tree(NamedTuple):
     jumps: Ints  # (n_bodies,) 1 at the reference body of trees in which a contact closes in this step
     sticks: Ints  # (nv,) dry friction: 0 sticking, else the direction of sliding
     total_mass: Floats  # (1,)
-    axes: Floats  # (2, nv, 6) s
+    axes: Floats  # (2, nv, ROW) s
     inertias: Floats  # (2, n_bodies, 10) m, h, Σ
     joint_inertia: Floats  # (2, nv) armature; the same with implicit springs and dampers
-    free: Floats  # (nv, 6, 6) articulated inertias
-    stiff: Floats  # (nv, 6, 6) the same with contacts
-    start: Floats  # (nv, 6, 6) what `stiff` begins with
-    response: Floats  # (nv, 6, 6) twist of a body for unit wrench impulses
+    free: Floats  # (nv, 6, ROW) articulated inertias
+    stiff: Floats  # (nv, 6, ROW) the same with contacts
+    start: Floats  # (nv, 6, ROW) what `stiff` begins with
+    response: Floats  # (nv, 6, ROW) twist of a body for unit wrench impulses
     joint_response: Floats  # (nv,) joint velocity for unit joint impulses
     stop: Floats  # (nv,) stiffness of joints at their stops
-    factors: Floats  # (2, nv, 13) u / D, w, 1 / D of both
-    push: Floats  # (nv, 6) wrench impulses on the way inward
+    factors: Floats  # (2, nv, 2 ROW + 1) u / D, w, 1 / D of both
+    push: Floats  # (nv, ROW) wrench impulses on the way inward
     pull: Floats  # (nv,) joint impulses
-    twists: Floats  # (nv, 6)
+    twists: Floats  # (nv, ROW)
+    accelerations: Floats  # (nv, ROW)
+    current: Ints  # (1,) 1: `twists` are those of the velocities that the step ends with
     change: Floats  # (nv,) of the velocities
     active: Ints  # (2, nv) velocities that move bodies in contact, in order; whether one is among them
     n_active: Ints  # (1,) how many are
@@ -122,6 +129,10 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         while t.dof_parent[dof] >= 0:
             dof = t.dof_parent[dof]
         reference[body] = dof_body[dof]
+    above = np.array(t.dof_parent, dtype=np.int64)
+    for dof in range(nv):
+        while above[dof] >= 0 and t.dof_link[above[dof]] == t.dof_link[dof]:
+            above[dof] = t.dof_parent[above[dof]]
     root, place, size = number_trees(t.dof_parent)
     masses = np.zeros((m.n_bodies, 10))
     for body, link in enumerate(t.body_link):
@@ -132,6 +143,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
     roots, root_of = _free_roots(m, reference)
     return Tree(
         parent=np.ascontiguousarray(t.dof_parent, dtype=np.int64),
+        above=above,
         carries=carries,
         last=np.concatenate([last, stopped]).astype(np.int64),
         dof_body=dof_body,
@@ -147,19 +159,21 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         jumps=np.zeros(m.n_bodies, dtype=np.int64),
         sticks=np.zeros(nv, dtype=np.int64),
         total_mass=np.array([m.total_mass]),
-        axes=np.zeros((2, nv, 6)),
+        axes=np.zeros((2, nv, ROW)),
         inertias=np.zeros((2, m.n_bodies, 10)),
         joint_inertia=np.array([t.armature, t.armature]),
-        free=np.zeros((nv, 6, 6)),
-        stiff=np.zeros((nv, 6, 6)),
-        start=np.zeros((nv, 6, 6)),
-        response=np.zeros((nv, 6, 6)),
+        free=np.zeros((nv, 6, ROW)),
+        stiff=np.zeros((nv, 6, ROW)),
+        start=np.zeros((nv, 6, ROW)),
+        response=np.zeros((nv, 6, ROW)),
         joint_response=np.zeros(nv),
         stop=np.zeros(nv),
-        factors=np.zeros((2, nv, 13)),
-        push=np.zeros((nv, 6)),
+        factors=np.zeros((2, nv, 2 * ROW + 1)),
+        push=np.zeros((nv, ROW)),
         pull=np.zeros(nv),
-        twists=np.zeros((nv, 6)),
+        twists=np.zeros((nv, ROW)),
+        accelerations=np.zeros((nv, ROW)),
+        current=np.zeros(1, dtype=np.int64),
         change=np.zeros(nv),
         active=np.zeros((2, nv), dtype=np.int64),
         n_active=np.zeros(1, dtype=np.int64),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from setsu.contact import free_motion as stepping
 from setsu.contact.convex_tables import ConvexShapes
 from setsu.contact.free_motion import StepState
+from setsu.contact.tree import ROW
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Free, Mechanism
 from setsu.native.workspace import Workspace
@@ -74,7 +75,7 @@ def make_motion(m: Mechanism, servo: ServoRun | None) -> StepState:
         kernels=np.zeros((6, 7), dtype=np.int64),
         energies=np.zeros(8),
         free_joints=np.array(free, dtype=np.int64).reshape(-1, 2),
-        body_twists=np.zeros((2, nv, 6)),
+        body_twists=np.zeros((2, nv, ROW)),
         elastic=np.array([m.has_force_elements or bool(m.tables.stiffness.any())], dtype=np.int64),
         recovery_share=np.ones(1),
         weight=np.array([m.total_mass * float(np.linalg.norm(m.gravity))]),

@@ -413,7 +413,8 @@ def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: S
         rubbing = math.sqrt(c.impulse[1] * c.impulse[1] + c.impulse[2] * c.impulse[2])
         limit = w.friction[k] * c.impulse[0]
         w.slides[k] = 1 if w.place[k] >= 0 and rubbing >= limit * (1.0 - _AT_LIMIT) else 0
-        slow = math.sqrt(v[1] * v[1] + v[2] * v[2]) <= _STICKING
+        # A contact that slid has no bend along its face (contact/step.py).
+        slow = math.sqrt(v[1] * v[1] + v[2] * v[2]) <= _STICKING or c.bend[1] != 0.0 or c.bend[2] != 0.0
         w.bends[k] = 1 if w.place[k] >= 0 and w.radius[k] == 0.0 and w.stop[k] < 0 and slow else 0
     w.counts[SLOWED] = 0
     for d in range(len(w.parent)):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import setsu
-from setsu.contact import articulated, tree
+from setsu.contact import articulated, tree, world_bias
 from setsu.native.control_flow import jit
 from setsu.native.workspace import Workspace
 
@@ -45,6 +45,11 @@ def _respond(workspace, wrenches, bodies, contact_index, n, stiffness):
 def _respond_freely(workspace, wrenches, bodies, contact_index, n):
     articulated.sweep(workspace, wrenches, bodies, contact_index, n, articulated.FREE_FACTOR)
     articulated.sweep_all(workspace)
+
+
+@jit
+def _bias(workspace, v, damping, bias):
+    world_bias.set_bias(workspace, v, damping, bias)
 
 
 def _case(seed: int) -> _Case:
@@ -88,6 +93,16 @@ def test_energies_are_those_of_the_mechanism() -> None:
     assert potential == pytest.approx(setsu.potential_energy(c.mechanism, c.q), rel=1e-12)
 
 
+def test_the_bias_in_world_axes_is_that_of_the_mechanism() -> None:
+    c = _case(4)
+    _prepare(c.workspace, c.poses, _columns(c.mechanism, c.q), c.v)
+    bias, zero = np.zeros(c.mechanism.nv), np.zeros(c.mechanism.nv)
+    _bias(c.workspace, c.v, c.mechanism.damping, bias)
+    expected = setsu.inverse_dynamics(c.mechanism, c.q, c.v, zero)
+    dry = c.mechanism.coulomb * np.sign(c.v)
+    np.testing.assert_allclose(bias, expected - dry, rtol=1e-11, atol=1e-11 * np.abs(expected).max())
+
+
 def test_sweeps_solve_with_the_mass_matrix_and_the_stiffness_of_contacts() -> None:
     c, r = _case(2), np.random.default_rng(3)
     m = c.mechanism
@@ -96,15 +111,15 @@ def test_sweeps_solve_with_the_mass_matrix_and_the_stiffness_of_contacts() -> No
     bodies = np.array([6, 12, 16, m.n_bodies + 1])
     contact_index = np.full(m.n_bodies + 2, -1)
     contact_index[bodies] = range(4)
-    stiffness = r.normal(size=(4, 6, 6)) + 30.0 * np.eye(6)
-    stiffness[3] = 0.0
+    stiffness = np.zeros((4, 6, tree.ROW))
+    stiffness[:3, :, :6] = r.normal(size=(3, 6, 6)) + 30.0 * np.eye(6)
     stiffness[3, 0, 0] = 5.0
     w = r.normal(size=24)
     w[19:] = 0.0
     J = np.concatenate([_jacobian(c, body) for body in bodies])
     S = np.zeros((24, 24))
     for k in range(4):
-        S[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = stiffness[k]
+        S[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = stiffness[k, :, :6]
 
     assert _respond(c.workspace, w, bodies, contact_index, 4, stiffness)
     exact = np.linalg.solve(c.mass_matrix + J.T @ S @ J, J.T @ w)
@@ -113,7 +128,8 @@ def test_sweeps_solve_with_the_mass_matrix_and_the_stiffness_of_contacts() -> No
 
     for k, body in enumerate(bodies[:3]):
         block = _jacobian(c, body) @ np.linalg.solve(c.mass_matrix, _jacobian(c, body).T)
-        np.testing.assert_allclose(c.tree.response[c.tree.last[body]], block, rtol=1e-9, atol=1e-9, err_msg=str(k))
+        found = c.tree.response[c.tree.last[body], :, :6]
+        np.testing.assert_allclose(found, block, rtol=1e-9, atol=1e-9, err_msg=str(k))
     joint = c.tree.last[bodies[3]]
     assert c.tree.joint_response[joint] == pytest.approx(np.linalg.inv(c.mass_matrix)[joint, joint], rel=1e-9)
 

@@ -1,0 +1,97 @@
+"""Bias torque of a tree from the axes and inertias that the step has in world axes (tree.py).
+
+| symbol | meaning | unit |
+|---|---|---|
+| s_d, v_d | motion of the bodies beyond for unit velocity d, at O; the velocity | |
+| y, a | twist and spatial acceleration of the bodies beyond a velocity, at O, without accelerations of joints | |
+| I, f | inertia of a body about O, force and moment that it needs | |
+| g, D | gravity, damping of the joints | |
+
+    y_d = y_parent + s_d v_d                                                  (1)
+    a_d = a_parent + y_above x s_d v_d,  a_world = (-g, 0)                    (2)  above: beyond the joint of d
+    f = I a + y x* I y                                                        (3)
+    b_d = s_d · Σ f of the bodies beyond + D_d v_d                            (4)
+
+The axes of a joint are at rest in the body beyond it, whatever primitive joint it is (mechanism/tables.py), which gives
+(2). Source: Featherstone 2008, ch. 5. Cost O(N), a fraction of the kernel's that begins with the coordinates: here
+sines, cosines and changes of axes are done. Springs are not among it.
+"""
+
+from __future__ import annotations
+
+from setsu.contact.tree import NOW, Tree
+from setsu.native.control_flow import inline
+from setsu.native.lanes import load_from, spread, store_from, total
+
+__all__ = ["set_bias"]
+
+
+@inline
+def set_bias(tree: Tree, v, damping, bias):
+    """bias (nv,) of velocities v (nv,) and joints with `damping` (nv,) (1)-(4)."""
+    zero, g = spread(0.0), tree.gravity
+    for d in range(len(tree.parent)):
+        p, y, a = tree.parent[d], tree.twists[d], tree.accelerations[d]
+        s, rate = tree.axes[NOW, d], spread(v[d])
+        own, rest = load_from(s, 0) * rate, load_from(s, 4) * rate
+        if p < 0:
+            store_from(y, 0, own)
+            store_from(y, 4, rest)
+            store_from(a, 0, zero)
+            store_from(a, 4, zero)
+            a[0], a[1], a[2] = -g[0], -g[1], -g[2]
+        else:
+            store_from(y, 0, load_from(tree.twists[p], 0) + own)
+            store_from(y, 4, load_from(tree.twists[p], 4) + rest)
+            store_from(a, 0, load_from(tree.accelerations[p], 0))
+            store_from(a, 4, load_from(tree.accelerations[p], 4))
+        if tree.above[d] >= 0:
+            u, r = tree.twists[tree.above[d]], v[d]
+            lx, ly, lz, wx, wy, wz = s[0] * r, s[1] * r, s[2] * r, s[3] * r, s[4] * r, s[5] * r
+            a[0] += u[4] * lz - u[5] * ly + u[1] * wz - u[2] * wy
+            a[1] += u[5] * lx - u[3] * lz + u[2] * wx - u[0] * wz
+            a[2] += u[3] * ly - u[4] * lx + u[0] * wy - u[1] * wx
+            a[3] += u[4] * wz - u[5] * wy
+            a[4] += u[5] * wx - u[3] * wz
+            a[5] += u[3] * wy - u[4] * wx
+        f = tree.push[d]
+        store_from(f, 4, zero)
+        body = tree.carries[d]
+        if body >= 0:
+            _need(tree.inertias[NOW, body], y, a, f)
+        else:
+            store_from(f, 0, zero)
+    for d in range(len(tree.parent) - 1, -1, -1):
+        f, s, p = tree.push[d], tree.axes[NOW, d], tree.parent[d]
+        x, rest = load_from(f, 0), load_from(f, 4)
+        bias[d] = total(x * load_from(s, 0) + rest * load_from(s, 4)) + damping[d] * v[d]
+        if p >= 0:
+            store_from(tree.push[p], 0, load_from(tree.push[p], 0) + x)
+            store_from(tree.push[p], 4, load_from(tree.push[p], 4) + rest)
+
+
+@inline
+def _apply(b, x, y, z, u, v, w):
+    """I (x, y, z, u, v, w) of a body with moments b (10,)."""
+    return (
+        b[0] * x + v * b[3] - w * b[2],
+        b[0] * y + w * b[1] - u * b[3],
+        b[0] * z + u * b[2] - v * b[1],
+        b[2] * z - b[3] * y + (b[7] + b[9]) * u - b[5] * v - b[6] * w,
+        b[3] * x - b[1] * z - b[5] * u + (b[4] + b[9]) * v - b[8] * w,
+        b[1] * y - b[2] * x - b[6] * u - b[8] * v + (b[4] + b[7]) * w,
+    )
+
+
+@inline
+def _need(b, y, a, f):
+    """(3)."""
+    vx, vy, vz, wx, wy, wz = y[0], y[1], y[2], y[3], y[4], y[5]
+    f0, f1, f2, f3, f4, f5 = _apply(b, a[0], a[1], a[2], a[3], a[4], a[5])
+    p0, p1, p2, l0, l1, l2 = _apply(b, vx, vy, vz, wx, wy, wz)
+    f[0] = f0 + (wy * p2 - wz * p1)
+    f[1] = f1 + (wz * p0 - wx * p2)
+    f[2] = f2 + (wx * p1 - wy * p0)
+    f[3] = f3 + (wy * l2 - wz * l1) + (vy * p2 - vz * p1)
+    f[4] = f4 + (wz * l0 - wx * l2) + (vz * p0 - vx * p2)
+    f[5] = f5 + (wx * l1 - wy * l0) + (vx * p1 - vy * p0)
