@@ -81,6 +81,8 @@ _STAGES = (
     (_NEWTON, _GIVEN, 10.0, 10.0, 0.01, 10.0),
     (_NEWTON, _GIVEN, 10.0, 10.0, 0.01, 100.0),
 )
+# How many of them newton_solver.py goes through before, where it can.
+_TRIED = 2
 # Rounds of the first where nothing rubs.
 _SMOOTH_ROUNDS = 16
 # Many starts: how many, Newton steps from each, how short they may get, narrowest scatter in parts of L; natural
@@ -187,8 +189,8 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
     """Find the impulses from a start in `impulse`; return (natural map / L, rounds, converged, compliance).
 
     eps: compliance of the problem, damping: that which rounds work with (1/kg). accuracy: what Newton's method aims at,
-    tolerance: what counts as converged, both in parts of L. most: rounds. hard: without the first stage, which has
-    failed already. `impulse`, `velocity` and `x` are those of the result.
+    tolerance: what counts as converged, both in parts of L. most: rounds. hard: without the first stages, which
+    have failed already. `impulse`, `velocity` and `x` are those of the result.
     """
     L = V = 0.0
     smooth = True
@@ -208,9 +210,10 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
     copy_impulses(p, p.impulse, p.given)
     reserve = _CONVEX_ROUNDS if most > 2 * _CONVEX_ROUNDS else 0
     best, rounds, tried = keep_best(p, eps, math.inf), 0, False
+    skipped = _TRIED if hard else 0
     for kind, source, allowed, factor, shortest, softer in _STAGES:
-        if hard and not tried:
-            tried = True
+        if skipped > 0:
+            skipped, tried = skipped - 1, True
             continue
         left = _SMOOTH_ROUNDS if smooth and not tried else int(allowed)
         left, more = min(left, most - reserve - rounds), 0

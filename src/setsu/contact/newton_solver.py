@@ -43,15 +43,16 @@ _ACCURACY, _TOLERANCE = 1e-10, 1e-8
 _COMPLIANCE = 5e-7
 # Of the largest speed of an island: what its compliance may let in; else how much of the compliance remains, how often.
 _GIVEN_WAY, _HARDER, _HARDER_TIMES = 1e-4, 0.01, 3
-# Newton's method on all trees at once: rounds, shortest step. Full steps first: |F| may climb before it falls.
-_TRIES = ((4, 1.0), (10, 0.01))
+# Newton's method on all trees at once: rounds, shortest step, factor of ρ. Full steps first: |F| may climb before it
+# falls.
+_TRIES = ((4, 1.0, 1.0), (10, 0.01, 1.0), (12, 0.01, 10.0))
 _SHORTER, _DECREASE = 0.4, 0.1
 # Contact.certified: its island is to be solved.
 _UNKNOWN = -1.0
 
 
 @inline
-def _residual(tree: Tree, problem: Problem, eps):
+def _residual(tree: Tree, problem: Problem, eps, factor):
     """Velocities and F for the trial impulses; return its largest entry (N s) and the sum of squares."""
     set_twists(tree, problem)
     worst = total = 0.0
@@ -60,7 +61,7 @@ def _residual(tree: Tree, problem: Problem, eps):
         set_velocity(problem, index, TWIST, c.velocity)
         for k in range(3):
             c.velocity[k] += c.shift[k] + eps * c.trial[k]
-        f0, f1, f2 = law_error(c.trial, c.velocity, c.scale, c.friction)
+        f0, f1, f2 = law_error(c.trial, c.velocity, factor * c.scale, c.friction)
         worst = max(worst, abs(f0), abs(f1), abs(f2))
         total += f0 * f0 + f1 * f1 + f2 * f2
     return worst, total
@@ -85,23 +86,23 @@ def take_trial(problem: Problem):
 
 
 @inline
-def _newton(tree: Tree, problem: Problem, eps, goal, most, shortest):
+def _newton(tree: Tree, problem: Problem, eps, goal, most, shortest, factor):
     """Newton's method on all trees at once from `start` until |F| <= goal (N s); return (|F|, rounds).
 
-    shortest: how short the steps of its line search may get, 1: full ones.
+    shortest: how short the steps of its line search may get, 1: full ones. factor: of ρ.
     """
     for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         for k in range(3):
             c.change[k], c.impulse[k] = 0.0, c.start[k]
     set_trial(problem, 0.0)
-    worst, total = _residual(tree, problem, eps)
+    worst, total = _residual(tree, problem, eps, factor)
     rounds = 0
     while worst > goal and rounds < most:
         rounds += 1
         for index in range(problem.counts[N_CONTACTS]):
             c = problem.contacts[index]
-            law_blocks(c.impulse, c.velocity, c.scale, c.friction, eps, c.ratio, c.rest, c.slide)
+            law_blocks(c.impulse, c.velocity, factor * c.scale, c.friction, eps, c.ratio, c.rest, c.slide)
         if not linear_step(tree, problem):
             break
         for index in range(problem.counts[N_CONTACTS]):
@@ -110,7 +111,7 @@ def _newton(tree: Tree, problem: Problem, eps, goal, most, shortest):
         length, now = 1.0, math.inf
         while True:
             set_trial(problem, length)
-            worst, now = _residual(tree, problem, eps)
+            worst, now = _residual(tree, problem, eps, factor)
             if now < (1.0 - _DECREASE * length) * total or length <= shortest:
                 break
             length *= _SHORTER
@@ -226,8 +227,8 @@ def solve(tree: Tree, problem: Problem):
                 largest = max(largest, c.scale * abs(c.free[k] + c.shift[k]))
         forget_solution(problem)
         eps, goal = _COMPLIANCE * unit, _ACCURACY * largest
-        for allowed, shortest in _TRIES:
-            worst, more = _newton(tree, problem, eps, goal, min(allowed, most - rounds), shortest)
+        for allowed, shortest, factor in _TRIES:
+            worst, more = _newton(tree, problem, eps, goal, min(allowed, most - rounds), shortest, factor)
             rounds += more
             if worst <= goal:
                 return worst / largest, rounds, True
