@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,36 +133,15 @@ class _Work(NamedTuple):
     own: Ints
 
 
-class CompiledDerivatives(Protocol):
-    """Compiled derivatives of one constraint system."""
-
-    @property
-    def one(self) -> SingleCall:
-        """Derivatives at one state q (nq,), v, tau (nv,): dq, dv, dtau, and one row of numbers: the state and the
-        other derivatives of TileDerivatives.
-
-        None where only the general way will do, or can say what is wrong.
-        """
-        ...
-
-    def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
-        """Derivatives at states q (N, nq), v, tau (N, nv)."""
-        ...
-
-
 class _TreeDerivatives:
-    """Of a mechanism that nothing holds."""
+    """Of a mechanism that nothing holds; as _Tiles."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         springs = " springs" if mechanism.has_force_elements else ""
         self._mechanism = mechanism
         self._function = fast_function(mechanism, f"forward_dynamics_derivatives{springs}")
 
-    @property
-    def one(self) -> SingleCall:
-        return self._one
-
-    def _one(self, q: Any, v: Any, tau: Any) -> tuple[Floats, ...] | None:
+    def one(self, q: Any, v: Any, tau: Any) -> tuple[Floats, ...] | None:
         m = self._mechanism
         if not all(type(x) is np.ndarray and x.shape == (n,) for x, n in ((q, m.nq), (v, m.nv), (tau, m.nv))):
             return None
@@ -193,6 +172,11 @@ class _Tiles:
 
     @cached_property
     def one(self) -> SingleCall:
+        """Derivatives at one state q (nq,), v, tau (nv,): dq, dv, dtau, and in one row the state and the other
+        derivatives of TileDerivatives.
+
+        None where only the general way will do, or can say what is wrong.
+        """
         from setsu.constraints.compiled_derivatives import differentiate_states
         from setsu.native.compiled_code import machine
         from setsu.native.workspace import Workspace
@@ -210,6 +194,7 @@ class _Tiles:
         return single_call(run, [x[0] for x in given], room.outcome, results, self._lock)
 
     def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
+        """Derivatives at states q (N, nq), v, tau (N, nv)."""
         from setsu.constraints.compiled_derivatives import differentiate_states
         from setsu.native.workspace import Workspace
 
@@ -218,6 +203,9 @@ class _Tiles:
         with self._lock:
             differentiate_states(*arguments)
         return found
+
+
+CompiledDerivatives = _TreeDerivatives | _Tiles
 
 
 def derivative_tiles(system: ConstraintSystem, general: General) -> CompiledDerivatives | None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -102,9 +103,6 @@ class ConstraintSystem:
         self._involved = sorted(int(body) for body in involved)
         self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
         self._place_of[self._involved] = np.arange(len(self._involved))
-        self._moves = np.zeros((len(self._involved) + 1, 1, mechanism.nv))  # whether a velocity moves a body
-        for place, body in enumerate(self._involved):
-            self._moves[place, 0, chain_of(mechanism, body)] = 1.0
         self._row_and_free_loop = np.concatenate([self.loops.row_loop, self.loops.free_loop])
         # Which body each loop and contact acts on, as matrices of ones: sums over them are products.
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
@@ -112,6 +110,14 @@ class ConstraintSystem:
         self.travels = _travels(mechanism)
         self.velocity_units = np.where(self.travels, self.length, 1.0)
         self.row_units = self._row_units()
+
+    @cached_property
+    def _moves(self) -> Floats:
+        """Whether a velocity moves a body that takes part, (bodies + 1, 1, nv)."""
+        moves = np.zeros((len(self._involved) + 1, 1, self.mechanism.nv))
+        for place, body in enumerate(self._involved):
+            moves[place, 0, chain_of(self.mechanism, body)] = 1.0
+        return moves
 
     def evaluate(self, q: ArrayLike, v: ArrayLike) -> ConstraintRows:
         """Return Jacobian, velocity term, position error and names of all rows for states q (..., nq), v (..., nv)."""
