@@ -35,6 +35,7 @@ from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.mechanism.tables import flat_numbers
 
 __all__ = ["ConstraintRows", "ConstraintSystem", "ForceGeometry", "Linearisation", "constraint_system"]
 
@@ -326,17 +327,15 @@ def constraint_system(mechanism: Mechanism, contacts: Iterable[SurfaceContact] =
 
 def _characteristic_length(m: Mechanism, loops: LoopTables) -> float:
     """Largest distance between neighbouring joints (m), against which position errors are small or not."""
-    offsets = [body.pose.translation for body in m.bodies] + [body.center_of_mass for body in m.bodies]
-    lengths = np.linalg.norm(np.concatenate([np.reshape(offsets, (-1, 3)), loops.origin_a, loops.origin_b]), axis=-1)
+    offsets = flat_numbers(row for body in m.bodies for row in (body.pose.translation, body.center_of_mass))
+    lengths = np.linalg.norm(np.concatenate([offsets.reshape(-1, 3), loops.origin_a, loops.origin_b]), axis=-1)
     return float(lengths.max(initial=0.0)) or 1.0
 
 
 def _travels(m: Mechanism) -> NDArray[np.bool_]:
     """Which velocities are travel (m/s), (nv,)."""
-    travels = np.zeros(m.nv, dtype=bool)
-    for body, where in zip(m.moving, m.v_slices, strict=True):
-        travels[where] = body.joint.travels
-    return travels
+    by_type = {kind: body.joint.travels for kind, body in {type(body.joint): body for body in m.moving}.items()}
+    return np.array([travels for body in m.moving for travels in by_type[type(body.joint)]], dtype=bool)
 
 
 def _at_origin(wrench: Floats, arm: Floats) -> Floats:

@@ -14,9 +14,11 @@ right for torques and accelerations only; wrenches, energies and momenta need th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +32,17 @@ if TYPE_CHECKING:
     from setsu.mechanism.elements import Pose, Vector3
     from setsu.mechanism.record import Mechanism
 
-__all__ = ["Inertias", "Kind", "Lines", "Tables", "TwoBodyElements", "make_tables", "regroup"]
+__all__ = [
+    "Inertias",
+    "Kind",
+    "Lines",
+    "Tables",
+    "TwoBodyElements",
+    "flat_numbers",
+    "make_tables",
+    "pose_matrices",
+    "regroup",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -151,7 +163,9 @@ def make_tables(mechanism: Mechanism) -> Tables:
     """Expand joints into primitive ones, align axes with z, merge fixed bodies, regroup inertias."""
     moving = mechanism.moving
     carriers = [mechanism.frames[body.parent] for body in moving]
-    T_joint = matmul(_matrices([carrier.pose for carrier in carriers]), _matrices([body.pose for body in moving]))
+    T_joint = matmul(
+        pose_matrices([carrier.pose for carrier in carriers]), pose_matrices([body.pose for body in moving])
+    )
     primitives = _all_primitives([body.joint for body in moving])
     kinds = [kind for row in primitives for kind, _, _ in row]
     axes = np.array([turn for row in primitives for _, turn, _ in row]).reshape(-1, 3, 3)
@@ -183,7 +197,7 @@ def make_tables(mechanism: Mechanism) -> Tables:
     joints = [body.joint for body in moving]
 
     def per_velocity(key: str) -> Floats:
-        return np.array([entry for joint in joints for entry in getattr(joint, key)], dtype=np.float64)
+        return flat_numbers(map(attrgetter(key), joints))
 
     return Tables(
         kind=kind,
@@ -212,13 +226,22 @@ def make_tables(mechanism: Mechanism) -> Tables:
     )
 
 
-def _matrices(poses: Sequence[Pose]) -> Floats:
+def flat_numbers(rows: Iterable[Iterable[float]]) -> Floats:
+    """Numbers of many short rows one after the other: several times quicker than `np.array` of the rows."""
+    return np.fromiter(chain.from_iterable(rows), dtype=np.float64)
+
+
+def pose_matrices(poses: Sequence[Pose]) -> Floats:
     """Poses as matrices, (n, 4, 4)."""
-    T = np.zeros((len(poses), 4, 4))
-    T[:, :3, :3] = np.array([pose.rotation for pose in poses], dtype=np.float64).reshape(-1, 3, 3)
-    T[:, :3, 3] = np.array([pose.translation for pose in poses], dtype=np.float64).reshape(-1, 3)
+    different = {id(pose): pose for pose in poses}  # frames of moving bodies share one
+    T = np.zeros((len(different), 4, 4))
+    T[:, :3, :3] = flat_numbers(pose.rotation for pose in different.values()).reshape(-1, 3, 3)
+    T[:, :3, 3] = flat_numbers(pose.translation for pose in different.values()).reshape(-1, 3)
     T[:, 3, 3] = 1.0
-    return T
+    if len(different) == len(poses):
+        return T
+    place = {key: k for k, key in enumerate(different)}
+    return T[[place[id(pose)] for pose in poses]]
 
 
 def _links_of(bodies: Sequence[int], body_link: Ints) -> Ints:
@@ -239,22 +262,21 @@ def _has_limit(stiffness: float, lower: float, upper: float) -> float:
     return 1.0 if stiffness == 0.0 or lower == upper == 0.0 else 0.0
 
 
-def _ties_and_lines(
-    mechanism: Mechanism, axes: Floats, body_link: Ints, parents: Ints
-) -> dict[str, Any]:
+def _ties_and_lines(mechanism: Mechanism, axes: Floats, body_link: Ints, parents: Ints) -> dict[str, Any]:
     """Frames of springs, tendons, loops and pushes on their links, with their numbers."""
     rows: list[dict[str, Any]] = []
     lines: list[tuple[float, ...]] = []
 
-    def ends(bodies: Sequence[str], T: Floats) -> list[tuple[int, Floats, Floats]]:
+    def ends(bodies: Sequence[str], T: Floats) -> tuple[Ints, Floats, Floats]:
         frames = [mechanism.frame(body) for body in bodies]
         links = _links_of([frame.body for frame in frames], body_link)
-        T = matmul(_matrices([frame.pose for frame in frames]), T)
+        T = matmul(pose_matrices([frame.pose for frame in frames]), T)
         found = _turned_back(axes, links, T[:, :3])
-        return list(zip(links.tolist(), found[..., :3], found[..., 3], strict=True))
+        return links, found[..., :3], found[..., 3]
 
     def end(body: str, T: Floats) -> tuple[int, Floats, Floats]:
-        return ends([body], np.asarray(T)[None])[0]
+        link, rotation, position = ends([body], np.asarray(T)[None])
+        return int(link[0]), rotation[0], position[0]
 
     def add_element(a: tuple[int, Floats, Floats], b: tuple[int, Floats, Floats], **numbers: Any) -> None:
         row = {"link_a": a[0], "rotation_a": a[1], "position_a": a[2]}
@@ -283,19 +305,25 @@ def _ties_and_lines(
             rows[-1]["element_round"] = _has_limit(tendon.stiffness, *tendon.rest)
         lines.append((first, len(rows), tendon.stiffness, *tendon.rest, tendon.damping))
     n_springs = len(rows)
-    loops = mechanism.loops
-    sides_a = ends([loop.body_a for loop in loops], _matrices([loop.pose_a for loop in loops]))
-    sides_b = ends([loop.body_b for loop in loops], _matrices([loop.pose_b for loop in loops]))
-    for a, b in zip(sides_a, sides_b, strict=True):
-        add_element(a, b)
+    loops, of_loops = mechanism.loops, {}
+    for side in "ab":
+        poses = pose_matrices([getattr(loop, f"pose_{side}") for loop in loops])
+        found = ends([getattr(loop, f"body_{side}") for loop in loops], poses)
+        of_loops |= dict(zip((f"link_{side}", f"rotation_{side}", f"position_{side}"), found, strict=True))
+    rows += [{} for _ in loops]
     for body, T, numbers in _pushes(mechanism):
         a = end(body, T)
         if a[0] >= 0:
             add_element(a, (-1, np.eye(3), np.zeros(3)), **numbers)
 
     def column(name: str, *shape: int) -> Floats:
-        values = [row.get(name, np.zeros(shape)) for row in rows]
-        return np.array(values, dtype=np.float64).reshape(len(rows), *shape)
+        values = np.zeros((len(rows), *shape))
+        for k, row in enumerate(rows):
+            if name in row:
+                values[k] = row[name]
+        if name in of_loops:
+            values[n_springs : n_springs + len(loops)] = of_loops[name]
+        return values
 
     shapes: dict[str, tuple[int, ...]] = {
         **{f"rotation_{which}": (3, 3) for which in "ab"},
@@ -308,8 +336,8 @@ def _ties_and_lines(
     numbers = np.array(lines, dtype=np.float64).reshape(-1, 6)
     return {
         "two_body": TwoBodyElements(
-            link_a=np.array([row["link_a"] for row in rows], dtype=np.int64),
-            link_b=np.array([row["link_b"] for row in rows], dtype=np.int64),
+            link_a=column("link_a").astype(np.int64),
+            link_b=column("link_b").astype(np.int64),
             **{name: column(name, *shape) for name, shape in shapes.items()},
         ),
         "lines": Lines(
@@ -383,11 +411,11 @@ def _link_inertias(mechanism: Mechanism, axes: Floats, body_link: Ints) -> Inert
     frames = mechanism.frames
     bodies = [body for body in mechanism.bodies if frames[body.name].body >= 0]
     link = _links_of([frames[body.name].body for body in bodies], body_link)
-    T = _turned_back(axes, link, _matrices([frames[body.name].pose for body in bodies])[:, :3])
+    T = _turned_back(axes, link, pose_matrices([frames[body.name].pose for body in bodies])[:, :3])
     R, p = T[..., :3], T[..., 3]
     own_mass = np.array([body.mass for body in bodies], dtype=np.float64)
-    center = np.array([body.center_of_mass for body in bodies], dtype=np.float64).reshape(-1, 3, 1)
-    inertia = _unpack(np.array([body.inertia for body in bodies], dtype=np.float64).reshape(-1, 6))
+    center = flat_numbers(body.center_of_mass for body in bodies).reshape(-1, 3, 1)
+    inertia = _unpack(flat_numbers(body.inertia for body in bodies).reshape(-1, 6))
     c = p + matmul(R, center)[..., 0]
     half_trace = 0.5 * (inertia[:, 0, 0] + inertia[:, 1, 1] + inertia[:, 2, 2])
     about_center = matmul(R, half_trace[:, None, None] * np.eye(3) - inertia, np.swapaxes(R, 1, 2))
