@@ -122,9 +122,9 @@ def _loops(rounds: int, progress: Progress) -> list[DerivativesRow]:
         ours = setsu.constrained_dynamics_derivatives(m, q[0], v[0], tau[0]).dtau
         apart = float(np.abs(ours - theirs(q[0], v[0], tau[0])[2]).max() / np.abs(ours).max())
 
-        def single(m: Any = m, q: Floats = q, v: Floats = v, tau: Floats = tau) -> None:
-            for state in zip(q, v, tau, strict=True):
-                setsu.constrained_dynamics_derivatives(m, *state)
+        def single(m: Any = m, q: Floats = q, v: Floats = v, tau: Floats = tau) -> object:
+            found = (setsu.constrained_dynamics_derivatives(m, *state) for state in zip(q, v, tau, strict=True))
+            return [(d.dq, d.dv, d.dtau) for d in found]
 
         def batch(m: Any = m, q: Floats = q, v: Floats = v, tau: Floats = tau) -> object:
             return setsu.constrained_dynamics_derivatives(m, q, v, tau)

@@ -10,13 +10,14 @@ import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.assembly import opening
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
+from setsu.constraints.block_fields import BlockFields, Part, part
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import DenseMotion, States
 from setsu.constraints.forces_at_frames import Loaded, kept_external, require_source
@@ -32,17 +33,17 @@ from setsu.dynamics.wrenches import ExternalWrenches, body_rows
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.mechanism.checks import finite_number
+from setsu.native.single_calls import SingleCall
 
 __all__ = ["ConstrainedDynamics", "constrained_dynamics"]
 
 _METHODS = ("default", "extended_newton_euler")
 _STICK_SPEED = 1e-9
 _OPEN, _SLIGHTLY_OPEN = 1e-3, 1e-6  # rad, or lengths of the loop: refused, warned of
-_NO_FORCE, _NO_FRICTION, _NOBODY = np.zeros(0), np.zeros((0, 3)), np.zeros(0, dtype=bool)
 
 
 @dataclass(frozen=True)
-class ConstrainedDynamics:
+class ConstrainedDynamics(BlockFields):
     """Motion and every force of a constrained mechanism; forces act on the mechanism, world axes.
 
     Where redundant constraints leave forces undetermined, they are the least over all joints, wherever loops are cut.
@@ -73,7 +74,7 @@ class ConstrainedDynamics:
     sticking: NDArray[np.bool_]
     constraint_wrenches: Floats
     prescribed_torque: Floats = field(default_factory=lambda: np.zeros(0))
-    source: Loaded | None = field(default=None, repr=False, compare=False)
+    source: Loaded | None = field(default_factory=lambda: None, repr=False, compare=False)
 
     def wrench_at(self, frame: str, *, axes: str = "frame") -> Floats:
         """Return the wrench through the weld, mount or joint that carries a frame (..., 6), N and N m.
@@ -133,9 +134,18 @@ def constrained_dynamics(
     """
     plain = loop_torque is None and external_wrenches is None and sticking is None and contacts == prescribed == ()
     if plain and method == "default" and frame == "world" and stick_speed == _STICK_SPEED:
-        quick = _one_state(mechanism, q, v, tau, specialised)
-        if quick is not None:
-            return quick
+        try:
+            solve, opening, parts = mechanism.__dict__["_one_state"][specialised]
+        except (AttributeError, KeyError):
+            _keep_solver(mechanism, specialised)
+        else:
+            found = solve(q, v, tau)
+            if found is not None and found[1][opening] <= _SLIGHTLY_OPEN:
+                record = object.__new__(ConstrainedDynamics)
+                own = record.__dict__
+                own["acceleration"], own["_block"] = found
+                own["_parts"] = parts
+                return record
     if method not in _METHODS:
         raise InputError(f"constrained_dynamics: unknown method {method!r}{nearest_names(str(method), _METHODS)}")
     if frame not in ("world", "body"):
@@ -185,45 +195,48 @@ def constrained_dynamics(
     return ConstrainedDynamics(**shaped, source=source)
 
 
-def _one_state(m: Any, q: ArrayLike, v: ArrayLike, tau: ArrayLike, specialised: bool) -> ConstrainedDynamics | None:
-    """Solve one state given as plain arrays, without asking twice what is known of the mechanism; None where the long
-    way has to look: other arguments, contacts, redundant rows, numbers that are not finite."""
-    try:
-        solver, shapes, first_coupling = m.__dict__["_one_state_solvers"][specialised]
-        plain: Any = q, v, tau
-        if [x.shape for x in plain] != shapes or not all(x.dtype == np.float64 for x in plain):
-            return None
-    except (AttributeError, KeyError):
-        _keep_solver(m, specialised)
-        return None
-    found = None if solver is None else solver.solve_one(q, v, tau)
-    if found is None or not found.opening <= _SLIGHTLY_OPEN:
-        return None
-    forces = found.multiplier[first_coupling:]
-    return ConstrainedDynamics(
-        acceleration=found.a,
-        normal_force=_NO_FORCE,
-        friction_force=_NO_FRICTION,
-        loop_wrench=found.loop_wrench,
-        joint_wrenches=found.joint_wrenches,
-        coupling_force=forces,
-        residual=np.asarray(found.residual),
-        touching=_NOBODY,
-        sticking=_NOBODY,
-        constraint_wrenches=found.body_wrench,
-        source=Loaded(m, np.array(q), np.array(v)),
-    )
+class _OneState(NamedTuple):
+    """How a single state of a mechanism is solved; kept with it.
+
+    solve: None where the long way has to look: other arguments, contacts, redundant rows, numbers that are not finite.
+    opening: where that stands in the block it returns beside the acceleration. parts: fields of the block.
+    """
+
+    solve: SingleCall
+    opening: int
+    parts: dict[str, Part]
 
 
 def _keep_solver(m: Any, specialised: bool) -> None:
     """Keep the solver of single states with a mechanism; constraints that contradict each other are refused here."""
-    if not isinstance(m, Mechanism) or specialised in m.__dict__.get("_one_state_solvers", {}):
+    if not isinstance(m, Mechanism) or specialised in m.__dict__.get("_one_state", {}):
         return
     system = constraint_system(m)
     dry = m.coulomb.any() or system.loops.coulomb.any() or redundancy(system).locked
     solver = None if m.has_bearings or dry else sparse_solver(system, specialised)
-    kept = m.__dict__.setdefault("_one_state_solvers", {})
-    kept[specialised] = solver, [(m.nq,), (m.nv,), (m.nv,)], system.n_loop_rows
+    way = _OneState(_never, 0, {})
+    if solver is not None:
+        place = solver.places
+        q, v = place.q, place.v
+        parts = {
+            "normal_force": part(0, (0,)),
+            "friction_force": part(0, (0, 3)),
+            "loop_wrench": part(place.loop_wrench, (len(m.loops), 6)),
+            "joint_wrenches": part(place.joint_wrenches, (m.n_bodies, 6)),
+            "coupling_force": part(place.multiplier + system.n_loop_rows, (len(m.couplings),)),
+            "residual": part(place.residual, ()),
+            "touching": lambda block: np.zeros(0, dtype=bool),
+            "sticking": lambda block: np.zeros(0, dtype=bool),
+            "constraint_wrenches": part(place.body_wrench, (m.n_bodies, 6)),
+            "prescribed_torque": part(0, (0,)),
+            "source": lambda block: Loaded(m, block[q : q + m.nq], block[v : v + m.nv]),
+        }
+        way = _OneState(solver.one, place.opening, parts)
+    m.__dict__.setdefault("_one_state", {})[specialised] = way
+
+
+def _never(q: Any, v: Any, tau: Any) -> None:
+    """The long way always has to look."""
 
 
 def _check_driven(driven: Driven, states: States) -> None:

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.constraints.block_fields import BlockFields, Part, part
 from setsu.constraints.constrained_dynamics import ConstrainedDynamics, constrained_dynamics
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.derivative_tiles import ALMOST_SINGULAR, CompiledDerivatives, derivative_tiles
@@ -50,7 +51,7 @@ _TILE_FIELDS = (*BY, *(f"loop_wrench_{by}" for by in BY), *(f"coupling_force_{by
 
 
 @dataclass(frozen=True)
-class ConstrainedDynamicsDerivatives:
+class ConstrainedDynamicsDerivatives(BlockFields):
     """Derivatives of `constrained_dynamics`; the last axis is the coordinate, velocity or torque, nv each.
 
     Those by q are along velocities, as `integrate` adds them. Forces in world axes, contacts in their present modes.
@@ -78,14 +79,6 @@ class ConstrainedDynamicsDerivatives:
     coupling_force_dv: Floats
     coupling_force_dtau: Floats
     solve: Callable[[], ConstrainedDynamics] = field(repr=False, compare=False)
-
-    def __getattr__(self, name: str) -> Floats:
-        """Make a field of a single state: to make all takes longer than to compute them."""
-        if name not in self.__dataclass_fields__ or "_found" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no {name!r}")
-        rows, shape = self.__dict__["_parts"][name]
-        value = self.__dict__[name] = self.__dict__["_found"][rows].reshape(shape)
-        return value
 
     @cached_property
     def dynamics(self) -> ConstrainedDynamics:
@@ -136,14 +129,14 @@ def constrained_dynamics_derivatives(
 class _Way(NamedTuple):
     """How plain states of a mechanism are differentiated; kept with it.
 
-    tiles: None where the general way is taken. shapes: of q, v, tau of one state. dry: velocities under dry friction.
-    parts: rows and shape of each field in the block of results of a single state.
+    tiles: None where the general way is taken. dry: velocities under dry friction. shapes: of the fields of one state.
+    parts: those of them that stand in a row with the state.
     """
 
     tiles: CompiledDerivatives | None
-    shapes: list[tuple[int, ...]]
     dry: NDArray[np.int64]
-    parts: dict[str, tuple[slice, tuple[int, ...]]]
+    shapes: dict[str, tuple[int, ...]]
+    parts: dict[str, Part]
 
 
 def _way(m: Any) -> _Way:
@@ -160,51 +153,38 @@ def _way(m: Any) -> _Way:
 
     refuse_bearings(m, NAME)
     refuse_loop_constraints(m, NAME)
-    parts: dict[str, tuple[slice, tuple[int, ...]]] = {}
-    first = 0
-    for name in _TILE_FIELDS:
-        shape = (len(m.loops), 6) if "loop" in name else (len(m.couplings),) if "coupling" in name else (m.nv,)
-        stop = first + math.prod(shape)
-        parts[name], first = (slice(first, stop), (*shape, m.nv)), stop
-    for by in BY:
-        parts[f"normal_force_{by}"] = slice(0, 0), (0, m.nv)
-        parts[f"friction_force_{by}"] = slice(0, 0), (0, 3, m.nv)
-    shapes: list[tuple[int, ...]] = [(m.nq,), (m.nv,), (m.nv,)]
-    way = _Way(derivative_tiles(system, general), shapes, np.flatnonzero(m.coulomb), parts)
+    before = {"": (m.nv,), "loop_wrench_": (len(m.loops), 6), "coupling_force_": (len(m.couplings),)}
+    before |= {"normal_force_": (0,), "friction_force_": (0, 3)}
+    shapes = {f"{name}{by}": (*shape, m.nv) for name, shape in before.items() for by in BY}
+    parts, first = {}, m.nq + 2 * m.nv
+    for name, shape in list(shapes.items())[len(BY) :]:
+        parts[name] = part(first, shape)
+        first += math.prod(shape)
+    way = _Way(derivative_tiles(system, general), np.flatnonzero(m.coulomb), shapes, parts)
     return m.__dict__.setdefault("_derivative_way", way)
 
 
 def _compiled(m: Any, q: Any, v: Any, tau: Any, stick_speed: float) -> ConstrainedDynamicsDerivatives | None:
     """Derivatives by compiled code; None where the general way has to look."""
-    tiles, shapes, dry, parts = _way(m)
+    tiles, dry, shapes, parts = _way(m)
     if tiles is None:
         return None
-    try:
-        single = [q.shape, v.shape, tau.shape] == shapes and q.dtype == v.dtype == tau.dtype == np.float64
-    except AttributeError:
-        single = False
-    if not single:
-        return _compiled_batch(m, tiles, dry, parts, q, v, tau, stick_speed)
-    if dry.size and (np.abs(v[dry]) <= stick_speed).any():
-        return None
-    state = np.concatenate((q, v, tau))
-    found = tiles.one(state)
-    if found is None:
-        return None
-    result, nv = object.__new__(ConstrainedDynamicsDerivatives), shapes[1][0]
-    # Fields of forces are made when asked for.
-    result.__dict__.update(
-        dq=found[:nv], dv=found[nv : 2 * nv], dtau=found[2 * nv : 3 * nv], _found=found, _parts=parts,
-        solve=partial(_solved, m, state, stick_speed),
-    )  # fmt: skip
-    return result
+    if not dry.size or (type(v) is np.ndarray and v.shape == (m.nv,) and (np.abs(v[dry]) > stick_speed).all()):
+        found = tiles.one(q, v, tau)
+        if found is not None:
+            result = object.__new__(ConstrainedDynamicsDerivatives)
+            own = result.__dict__
+            own["dq"], own["dv"], own["dtau"], own["_block"] = found
+            own["_parts"], own["solve"] = parts, partial(_solved, m, found[3], stick_speed)
+            return result
+    return _compiled_batch(m, tiles, dry, shapes, q, v, tau, stick_speed)
 
 
 def _compiled_batch(
     m: Mechanism,
     tiles: CompiledDerivatives,
     dry: NDArray[np.int64],
-    parts: dict[str, tuple[slice, tuple[int, ...]]],
+    shapes: dict[str, tuple[int, ...]],
     q: Any,
     v: Any,
     tau: Any,
@@ -230,14 +210,15 @@ def _compiled_batch(
             block[left] = general[name].reshape(len(left), -1, m.nv)
     fields = {
         name: blocks[name].reshape(*batch, *shape) if name in blocks else np.zeros((*batch, *shape))
-        for name, (_, shape) in parts.items()
+        for name, shape in shapes.items()
     }
     solve = partial(constrained_dynamics, m, *(array.copy() for array in taken), stick_speed=stick_speed)
     return ConstrainedDynamicsDerivatives(**fields, solve=solve)
 
 
-def _solved(m: Mechanism, state: Floats, stick_speed: float) -> ConstrainedDynamics:
-    q, v, tau = np.split(state, [m.nq, m.nq + m.nv])
+def _solved(m: Mechanism, row: Floats, stick_speed: float) -> ConstrainedDynamics:
+    """The motion at the state that a row begins with."""
+    q, v, tau, _ = np.split(row, [m.nq, m.nq + m.nv, m.nq + 2 * m.nv])
     return constrained_dynamics(m, q, v, tau, stick_speed=stick_speed)
 
 

@@ -7,11 +7,11 @@ judged once per mechanism, by the general way (constrained_dynamics_derivatives.
 
 from __future__ import annotations
 
-import threading
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from setsu.dynamics.motion_derivatives import move_masks
 from setsu.errors import SetsuError
 from setsu.mechanism import Mechanism
 from setsu.native.lanes import LANES
+from setsu.native.single_calls import SingleCall, WorkspaceLock, single_call
 
 __all__ = ["ALMOST_SINGULAR", "CompiledDerivatives", "TileDerivatives", "derivative_tiles"]
 
@@ -132,33 +133,20 @@ class _Work(NamedTuple):
     own: Ints
 
 
-class CompiledDerivatives(Protocol):
-    """Compiled derivatives of one constraint system."""
-
-    def one(self, state: Floats) -> Floats | None:
-        """Derivatives at one state (q, v, tau) in one array: those of TileDerivatives below each other, (..., nv).
-
-        None where only the general way will do, or can say what is wrong.
-        """
-        ...
-
-    def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
-        """Derivatives at states q (N, nq), v, tau (N, nv)."""
-        ...
-
-
 class _TreeDerivatives:
-    """Of a mechanism that nothing holds."""
+    """Of a mechanism that nothing holds; as _Tiles."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         springs = " springs" if mechanism.has_force_elements else ""
         self._mechanism = mechanism
         self._function = fast_function(mechanism, f"forward_dynamics_derivatives{springs}")
 
-    def one(self, state: Floats) -> Floats | None:
+    def one(self, q: Any, v: Any, tau: Any) -> tuple[Floats, ...] | None:
         m = self._mechanism
+        if not all(type(x) is np.ndarray and x.shape == (n,) for x, n in ((q, m.nq), (v, m.nv), (tau, m.nv))):
+            return None
         try:
-            return np.concatenate(self._function(*np.split(state, [m.nq, m.nq + m.nv])))
+            return (*self._function(q, v, tau), np.concatenate((q, v, tau)))
         except SetsuError:
             return None
 
@@ -180,33 +168,33 @@ class _Tiles:
         self.system = system
         work, self._kept = _work(system)
         self._workspaces = tuple(map(Workspace, (row_tables(system), _constants(system), work)))
-        # Compiled code runs without Python's own lock, and its work space is one.
-        self._lock = threading.Lock()
+        self._lock = WorkspaceLock()
 
     @cached_property
-    def _one(self) -> tuple[Floats, Ints, Floats, Callable[[], int]]:
-        """One state, its outcome, its results as one block, and the compiled code for them: kept, for making
-        them takes longer."""
+    def one(self) -> SingleCall:
+        """Derivatives at one state q (nq,), v, tau (nv,): dq, dv, dtau, and in one row the state and the other
+        derivatives of TileDerivatives.
+
+        None where only the general way will do, or can say what is wrong.
+        """
         from setsu.constraints.compiled_derivatives import differentiate_states
-        from setsu.native.compiled_code import entry
+        from setsu.native.compiled_code import machine
         from setsu.native.workspace import Workspace
 
-        m = self.system.mechanism
-        state = np.zeros(m.nq + 2 * m.nv)
-        given = _Given(*(part[None] for part in np.split(state, [m.nq, m.nq + m.nv])))
-        ends = np.cumsum([0, *(block.shape[1] for block in _room(self.system, 1)[:-1])])
-        block, outcome = np.zeros((int(ends[-1]), m.nv)), np.zeros(1, dtype=np.int64)
-        found = TileDerivatives(*(block[first:stop][None] for first, stop in pairwise(ends)), outcome=outcome)
-        return state, outcome, block, entry(differentiate_states, *self._workspaces, Workspace(given), Workspace(found))
-
-    def one(self, state: Floats) -> Floats | None:
-        given, outcome, block, run = self._one
-        with self._lock:
-            given[:] = state
-            run()
-            return None if outcome[0] else block.copy()
+        m, room = self.system.mechanism, _room(self.system, 1)
+        parts = [(m.nq,), (m.nv,), (m.nv,), *(block.shape[1:] for block in room[3:-1])]
+        ends = np.cumsum([0, *map(math.prod, parts)])
+        row = np.zeros(ends[-1])
+        inside = [
+            row[first:stop].reshape(1, *shape) for (first, stop), shape in zip(pairwise(ends), parts, strict=True)
+        ]
+        given, found = _Given(*inside[:3]), TileDerivatives(*room[:3], *inside[3:], outcome=room.outcome)
+        run = machine(differentiate_states, *self._workspaces, Workspace(given), Workspace(found))
+        results = (*(block[0] for block in room[:3]), row)
+        return single_call(run, [x[0] for x in given], room.outcome, results, self._lock)
 
     def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
+        """Derivatives at states q (N, nq), v, tau (N, nv)."""
         from setsu.constraints.compiled_derivatives import differentiate_states
         from setsu.native.workspace import Workspace
 
@@ -215,6 +203,9 @@ class _Tiles:
         with self._lock:
             differentiate_states(*arguments)
         return found
+
+
+CompiledDerivatives = _TreeDerivatives | _Tiles
 
 
 def derivative_tiles(system: ConstraintSystem, general: General) -> CompiledDerivatives | None:

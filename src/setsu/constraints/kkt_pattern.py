@@ -26,7 +26,9 @@ from setsu.constraints.articulated_pattern import body_columns, last_bodies
 from setsu.constraints.redundancy import random_configurations
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
 from setsu.constraints.system import ConstraintSystem
-from setsu.mechanism import Body, Mechanism
+from setsu.elementary import matmul
+from setsu.mechanism import Mechanism
+from setsu.mechanism.tables import pose_matrices
 
 __all__ = ["KKTFactor", "Pattern", "kkt_pattern", "kkt_space"]
 
@@ -176,9 +178,13 @@ def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
     )
     entries = [supports[row] for row in rows]
     starts = _starts(columns)
-    where = [
-        {unknown: start + p for p, unknown in enumerate(c)} for start, c in zip(starts.tolist(), columns, strict=False)
-    ]
+    column = _ints([unknown for c in columns for unknown in c])
+    # Columns are in order, and so is each of them: its entry for an unknown is found by bisection.
+    key = np.repeat(np.arange(len(columns)), np.diff(starts)) * len(columns) + column
+
+    def where(of: list[int], unknown: list[int]) -> Ints:
+        return np.searchsorted(key, _ints(of) * len(columns) + _ints(unknown)).astype(np.int64)
+
     target, scattered = _targets(columns, starts)
     unknown_row = np.full(len(columns), -1)
     unknown_row[row_unknown] = np.arange(len(rows))
@@ -187,14 +193,16 @@ def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
     return Pattern(
         ancestor_start=_starts(chains),
         ancestor=_ints([e for chain in chains for e in chain]),
-        mass_place=_ints([where[at[d]][at[e]] for d, chain in enumerate(chains) for e in chain]),
+        mass_place=where(
+            [at[d] for d, chain in enumerate(chains) for _ in chain], [at[e] for chain in chains for e in chain]
+        ),
         velocity_body=velocity_body,
         body_parent=body_parent,
         mass=mass,
         moment=moment,
         second_moment=second,
         armature=m.armature,
-        socket=np.array([_socket(m, body) for body in m.moving]).reshape(-1, 3),
+        socket=_sockets(m),
         turning=_ints([loop.joint.holds[0] == "xyz" for loop in m.loops]),
         rows=_ints(rows),
         place=t.place[rows].astype(np.int64),
@@ -204,12 +212,15 @@ def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
         entry_start=_starts(entries),
         entry_velocity=_ints([d for support in entries for d in support]),
         entry_column=_ints([]),
-        entry_place=_ints([where[at[d]][row_unknown[k]] for k, support in enumerate(entries) for d in support]),
+        entry_place=where(
+            [at[d] for support in entries for d in support],
+            [row_unknown[k] for k, support in enumerate(entries) for _ in support],
+        ),
         velocity_unknown=_ints(at),
         row_unknown=_ints(row_unknown),
         unknown_row=unknown_row.astype(np.int64),
         column_start=starts,
-        column=_ints([unknown for column in columns for unknown in column]),
+        column=column,
         target=target,
         scattered=scattered,
         body_unknown=_ints(plan.body_unknown),
@@ -246,7 +257,9 @@ def _has_long_chains(parent: Ints) -> bool:
 
 def _by_velocities(parent: Ints, supports: dict[int, list[int]]) -> _Plan:
     above = parent.tolist()
-    chains = [_chain(above, d) for d in range(len(above))]
+    chains: list[list[int]] = []
+    for d, before in enumerate(above):
+        chains.append([d, *chains[before]] if before >= 0 else [d])
     velocity_unknown, row_unknown, rows = _order(len(above), {row: min(support) for row, support in supports.items()})
     columns = _columns(chains, [supports[row] for row in rows], velocity_unknown, row_unknown)
     return _Plan(rows, velocity_unknown, row_unknown, chains, columns, [], [], [], [])
@@ -324,30 +337,22 @@ def _targets(columns: list[list[int]], starts: Ints) -> tuple[Ints, Ints]:
 
     Where these do not stand in a row, target[p] is -1 - s, and entry r changes scattered[s + r - p].
     """
-    target, scattered = np.zeros(starts[-1], dtype=np.int64), []
-    for k, column in enumerate(columns):
+    target, scattered, begins = [0] * int(starts[-1]), [], starts.tolist()
+    for column, begin in zip(columns, begins, strict=False):
         for p in range(1, len(column)):
-            rest, other = column[p:], columns[column[p]]
-            first = int(starts[column[p]])
+            rest, other, first = column[p:], columns[column[p]], begins[column[p]]
             if other[: len(rest)] == rest:
-                target[starts[k] + p] = first - (starts[k] + p)
+                target[begin + p] = first - (begin + p)
             else:
-                target[starts[k] + p] = -1 - len(scattered)
+                target[begin + p] = -1 - len(scattered)
                 scattered += (first + np.searchsorted(other, rest)).tolist()
-    return target, _ints(scattered)
+    return _ints(target), _ints(scattered)
 
 
-def _chain(parent: list[int], velocity: int) -> list[int]:
-    chain = []
-    while velocity >= 0:
-        chain.append(velocity)
-        velocity = parent[velocity]
-    return chain
-
-
-def _socket(m: Mechanism, body: Body) -> Floats:
-    frame = m.frame(body.parent)
-    return (frame.pose.matrix @ np.array([*map(float, body.pose.translation), 1.0]))[:3]
+def _sockets(m: Mechanism) -> Floats:
+    """Where the joints of the moving bodies sit on the bodies that carry them, (n_bodies, 3)."""
+    carriers = pose_matrices([m.frame(body.parent).pose for body in m.moving])
+    return matmul(carriers, pose_matrices([body.pose for body in m.moving]))[:, :3, 3].copy()
 
 
 def _body_inertias(m: Mechanism) -> tuple[Floats, Floats, Floats]:

@@ -21,12 +21,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.surface_code import SURFACE_NUMBERS, surface_numbers
 from setsu.constraints.surfaces import ImplicitSurface
+from setsu.elementary import matmul
 from setsu.errors import InputError
 from setsu.mechanism import (
     Distance,
@@ -38,6 +40,7 @@ from setsu.mechanism import (
     Rolling,
     Spherical,
 )
+from setsu.mechanism.tables import flat_numbers, pose_matrices
 from setsu.spatial import axis_to_z_rotation
 
 __all__ = [
@@ -116,13 +119,12 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
     """Return the tables of all loops of a mechanism."""
     loops = mechanism.loops
     frames = [(mechanism.frame(loop.body_a), mechanism.frame(loop.body_b)) for loop in loops]
-    placements_a = [a.pose.matrix @ loop.pose_a.matrix for (a, _), loop in zip(frames, loops, strict=True)]
-    placements_b = [b.pose.matrix @ loop.pose_b.matrix for (_, b), loop in zip(frames, loops, strict=True)]
-    stack_a = np.array(placements_a).reshape(-1, 4, 4)
-    stack_b = np.array(placements_b).reshape(-1, 4, 4)
-    held = [(k, *row) for k, loop in enumerate(loops) for row in _held_rows(loop.joint)]
+    stack_a = matmul(pose_matrices([a.pose for a, _ in frames]), pose_matrices([loop.pose_a for loop in loops]))
+    stack_b = matmul(pose_matrices([b.pose for _, b in frames]), pose_matrices([loop.pose_b for loop in loops]))
+    rows = _rows_of([loop.joint for loop in loops])
+    held = [(k, *row) for k, (of_loop, _, _) in enumerate(rows) for row in of_loop]
     varying = [row for loop in loops for row in _varying(loop)]
-    free = [(k, row) for k, loop in enumerate(loops) for row in _free_rows(loop.joint)]
+    free = [(k, row) for k, (_, of_loop, _) in enumerate(rows) for row in of_loop]
     firsts = np.cumsum([0, *(loop.joint.nv for loop in loops)])
     universal = [k for k, loop in enumerate(loops) if loop.joint.has_cross]
     spherical = [k for k, loop in enumerate(loops) if isinstance(loop.joint, Spherical)]
@@ -136,7 +138,7 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
         origin_b=stack_b[:, :3, 3].copy(),
         axis=_floats([loop.joint.axis for loop in loops], 3),
         second_axis=_floats([getattr(loop.joint, "second_axis", loop.joint.axis) for loop in loops], 3),
-        normal=_floats([_directions(loop.joint)[0] for loop in loops], 3),
+        normal=_floats([normal for _, _, normal in rows], 3),
         turn_locked=np.array([loop.joint.holds[1] == "xyz" for loop in loops], dtype=bool),
         row_loop=_ints([k for k, *_ in held]),
         row_wrench=_floats([wrench for _, wrench, _ in held], 6),
@@ -167,9 +169,13 @@ def loop_paths(m: Mechanism, t: LoopTables) -> list[tuple[Ints, Floats]]:
 
     +1 those of body b, -1 those of body a; what moves both moves neither against the other and is left out.
     """
-    paths = []
-    for a, b in zip(t.body_a, t.body_b, strict=True):
-        of_a, of_b = chain_of(m, int(a)), chain_of(m, int(b))
+    kept = t.__dict__.get("_paths")
+    if kept is not None:
+        return kept
+    parent, last = m.tables.dof_parent.tolist(), [where.stop - 1 for where in m.v_slices]
+    paths = t.__dict__["_paths"] = []
+    for a, b in zip(t.body_a.tolist(), t.body_b.tolist(), strict=True):
+        of_a, of_b = (_chain(parent, last[body] if body >= 0 else -1) for body in (a, b))
         in_a, in_b = set(of_a), set(of_b)
         only_b, only_a = [d for d in of_b if d not in in_a], [d for d in of_a if d not in in_b]
         signs = np.array([1.0] * len(only_b) + [-1.0] * len(only_a))
@@ -179,11 +185,14 @@ def loop_paths(m: Mechanism, t: LoopTables) -> list[tuple[Ints, Floats]]:
 
 def chain_of(m: Mechanism, body: int) -> list[int]:
     """Return the velocities that move a body, outermost first; none for the world, -1."""
+    return _chain(m.tables.dof_parent, m.v_slices[body].stop - 1 if body >= 0 else -1)
+
+
+def _chain(parent: Any, velocity: int) -> list[int]:
     chain = []
-    velocity = m.v_slices[body].stop - 1 if body >= 0 else -1
     while velocity >= 0:
         chain.append(int(velocity))
-        velocity = m.tables.dof_parent[velocity]
+        velocity = parent[velocity]
     return chain
 
 
@@ -195,6 +204,20 @@ _ZERO = (0.0, 0.0, 0.0)
 _VARYING = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 _XYZ = tuple(np.eye(3))
 _LETTERS = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
+
+
+def _rows_of(joints: list[Joint]) -> list[tuple[list[tuple[tuple[float, ...], str]], list[tuple[float, ...]], Floats]]:
+    """Held rows, free rows and a normal to the axis of each joint; of equal joints once."""
+    known: dict[Any, Any] = {}
+    found = []
+    for joint in joints:
+        key: Any = type(joint), joint.axis, getattr(joint, "second_axis", None), getattr(joint, "pitch", 0.0)
+        if isinstance(joint, LoopConstraint):
+            key = id(joint)
+        if key not in known:
+            known[key] = _held_rows(joint), _free_rows(joint), _directions(joint)[0]
+        found.append(known[key])
+    return found
 
 
 def _held_rows(joint: Joint) -> list[tuple[tuple[float, ...], str]]:
@@ -270,8 +293,8 @@ def _ints(values: list[int]) -> Ints:
 
 
 def _floats(rows: list, width: int) -> Floats:
-    return np.array(rows, dtype=np.float64).reshape(-1, width)
+    return flat_numbers(rows).reshape(-1, width)
 
 
 def _per_axis(loops: tuple[Loop, ...], key: str) -> Floats:
-    return np.array([value for loop in loops for value in getattr(loop.joint, key)], dtype=np.float64)
+    return flat_numbers(getattr(loop.joint, key) for loop in loops)

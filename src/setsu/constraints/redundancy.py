@@ -34,13 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.loop_joints import loop_paths
-from setsu.constraints.loop_motion import loop_poses
+from setsu.constraints.loop_motion import LoopPoses, loop_poses
 from setsu.constraints.prescribed import DrivenCoupling
 from setsu.constraints.ranks import EXACT, WEAK
-from setsu.constraints.stacked import Floats, cross, times, transposed_times
+from setsu.constraints.stacked import Floats, cross, length_of, times, transposed_times
 from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import integrate
 from setsu.dynamics.catalogue import native_function
+from setsu.elementary import matmul
 from setsu.errors import InputError, ModelWarning
 
 __all__ = [
@@ -198,16 +199,19 @@ class _Judge:
         self.paths = [path for path, _ in paths]
         self.signs = [sign for _, sign in paths]
         first = system.n_loop_rows
-        lengths: dict[int, list[int]] = {}
-        for loop, path in enumerate(self.paths):
-            lengths.setdefault(len(path), []).append(loop)
-        self.alike = list(lengths.values())  # loops whose paths are equally long
         self.rows += [np.array([first + c]) for c in range(len(m.couplings))]
         self.paths += [np.flatnonzero(row) for row in system.coupling_jacobian]
+        sizes: dict[tuple[bool, int, int], list[int]] = {}
+        for g, (rows, path) in enumerate(zip(self.rows, self.paths, strict=True)):
+            sizes.setdefault((g < n_loops, len(rows), len(path)), []).append(g)
+        self.alike = [  # groups, their rows (alike, n), their paths (alike, p): loops, or couplings, of equal sizes
+            (np.array(groups), np.array([self.rows[g] for g in groups]), np.array([self.paths[g] for g in groups]))
+            for groups in sizes.values()
+        ]
         start = m.neutral()
         spread = self.rng.standard_normal((_CONFIGURATIONS, m.nv)) * np.where(self.travels, 0.3 * system.length, 1.0)
         self.open = integrate(m, np.tile(start, (_CONFIGURATIONS, 1)), spread, 1.0)
-        self.lever = np.ones(n_loops)
+        self._open_columns = self._columns(self.open)
         self.lever = self._levers()
         self.column = np.ones(m.nv)
         for lever, path in zip(self.lever, self.paths, strict=False):
@@ -222,48 +226,60 @@ class _Judge:
 
     # Rows ----------------------------------------------------------------------------------------------------------
 
-    def _columns(self, q: Floats) -> tuple[Floats, list[Floats]]:
-        """Wrenches of the loop rows (S, k, 6), and the motion (S, path, 6) of b against a at each loop's joint."""
+    def _columns(self, q: Floats) -> tuple[LoopPoses, list[Floats]]:
+        """Geometry of the loops, and of those that are alike the motions (S, alike, path, 6) of b against a."""
         system, t = self.system, self.system.loops
         poses, directions = native_function(system.mechanism, "world_poses").fast(q)
         world = np.broadcast_to(np.eye(4), (len(q), 1, 4, 4))
         poses = np.concatenate([poses, world], axis=1)
         ends = loop_poses(t, poses)
         pins = poses[:, t.body_b][..., :3, 3] + ends.arm_b
-        columns: list[Floats] = [np.zeros(0)] * len(self.signs)
-        for loops in self.alike:
-            paths = np.array([self.paths[loop] for loop in loops])
+        columns = []
+        for loops, _, paths in self.alike:
+            if loops[0] >= len(self.signs):
+                break  # couplings
             signs = np.array([self.signs[loop] for loop in loops])
             moved = np.moveaxis(directions[:, :, paths], 1, -1)
             turn = moved[..., 3:6]
             linear = moved[..., :3] + cross(turn, pins[:, loops, None] - moved[..., 6:])
-            found = signs[..., None] * np.concatenate([linear, turn], axis=-1)
-            for k, loop in enumerate(loops):
-                columns[loop] = found[:, k]
-        return system.loop_row_wrenches(ends), columns
+            columns.append(signs[..., None] * np.concatenate([linear, turn], axis=-1))
+        return ends, columns
 
     def _levers(self) -> Floats:
         """The longest lever of each loop (m): its travel per turn of a joint, or the mechanism's length."""
-        _, columns = self._columns(self.open)
-        levers = np.ones(len(columns))
-        for loop, column in enumerate(columns):
-            turning = ~self.travels[self.paths[loop]]
-            longest = np.linalg.norm(column[:, turning, :3], axis=-1).max(initial=0.0)
-            levers[loop] = longest or self.system.length
-        return levers
+        _, columns = self._open_columns
+        levers = np.ones(len(self.signs))
+        for (loops, _, paths), column in zip(self.alike, columns, strict=False):
+            lengths = np.where(self.travels[paths], 0.0, length_of(column[..., :3]))
+            levers[loops] = lengths.max(axis=(0, 2), initial=0.0)
+        return np.where(levers > 0.0, levers, self.system.length)
 
     def at(self, q: Floats) -> list[Floats]:
         """Scaled rows (S, rows, path) of every loop and coupling at configurations (S, nq)."""
-        wrench, columns = self._columns(q)
-        result = [
-            wrench[:, rows] @ np.swapaxes(column, 1, 2) * self.column[path] / self.unit[rows, None]
-            for rows, path, column in zip(self.rows, self.paths, columns, strict=False)
-        ]
-        couplings = self.system.couplings.jacobian_at(q)
-        for rows, path in list(zip(self.rows, self.paths, strict=True))[len(columns) :]:
-            slopes = couplings[:, rows[0] - self.system.n_loop_rows]
-            result.append(slopes[:, None, path] * self.column[path] / self.unit[rows[0]])
+        result: list[Floats] = [np.zeros(0)] * len(self.rows)
+        for (groups, _, _), block in zip(self.alike, self._blocks(q), strict=True):
+            for k, group in enumerate(groups.tolist()):
+                result[group] = block[:, k]
         return result
+
+    def _blocks(self, q: Floats) -> list[Floats]:
+        """The same of those that are alike, (S, alike, rows, path)."""
+        ends, columns = self._open_columns if q is self.open else self._columns(q)
+        halves = ends.wrench.reshape(*ends.wrench.shape[:-1], 2, 3, 1)
+        turned = matmul(ends.rotation_a[:, self.system.loops.row_loop][:, :, None], halves)
+        wrench = turned.reshape(ends.wrench.shape)
+        blocks = [
+            wrench[:, rows] @ np.swapaxes(column, 2, 3)
+            for (_, rows, _), column in zip(self.alike, columns, strict=False)
+        ]
+        if len(blocks) < len(self.alike):
+            couplings = self.system.couplings.jacobian_at(q)
+            for _, rows, paths in self.alike[len(blocks) :]:
+                blocks.append(couplings[:, rows - self.system.n_loop_rows, paths][:, :, None])
+        return [
+            block * self.column[paths][:, None] / self.unit[rows][..., None]
+            for (_, rows, paths), block in zip(self.alike, blocks, strict=True)
+        ]
 
     def _stacked(self, parts: list[Floats], rows: Ints, columns: Ints, groups: list[int]) -> Floats:
         """Chosen rows of some groups as one array (S, rows, columns)."""
@@ -316,13 +332,9 @@ class _Judge:
 
     def _weak_rows(self) -> Iterator[tuple[Ints, Ints]]:
         """Dead rows, and those and weak ones, of loops and couplings that are alike."""
-        alike: dict[tuple[int, ...], list[int]] = {}
-        parts = self.at(self.open)
-        for group, part in enumerate(parts):
-            alike.setdefault(part.shape, []).append(group)
-        for (samples, n, _), groups in alike.items():
-            rows = np.array([self.rows[group] for group in groups])
-            stacked = np.array([np.swapaxes(parts[group], 0, 1).reshape(n, -1) for group in groups])
+        for (_, rows, _), block in zip(self.alike, self._blocks(self.open), strict=True):
+            samples, count, n, _ = block.shape
+            stacked = np.moveaxis(block, 0, 2).reshape(count, n, -1)
             U, s, _ = np.linalg.svd(stacked / np.sqrt(samples))
             s = np.concatenate([s, np.zeros((len(s), n - s.shape[1]))], axis=1)
             yield _owned(rows, U, s <= _DEAD), _owned(rows, U, s <= WEAK)

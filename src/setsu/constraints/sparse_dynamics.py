@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+import math
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,9 @@ from setsu.constraints.redundancy import redundancy
 from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
+from setsu.native.single_calls import SingleCall, WorkspaceLock, single_call
 
-__all__ = ["Found", "SparseSolver", "sparse_solver"]
+__all__ = ["Found", "Places", "SparseSolver", "sparse_solver"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,6 +65,20 @@ class Found(NamedTuple):
     outcome: Ints
 
 
+class Places(NamedTuple):
+    """Where the numbers of one state begin in its block; length: of the block."""
+
+    q: int
+    v: int
+    multiplier: int
+    loop_wrench: int
+    body_wrench: int
+    joint_wrenches: int
+    residual: int
+    opening: int
+    length: int
+
+
 class SparseSolver:
     """The sparse solve of one constraint system without contacts."""
 
@@ -77,34 +92,45 @@ class SparseSolver:
         work, more = _work(system, state, kernels.b, specialised)
         self._workspaces = tuple(map(Workspace, (tables, state, kernels, pattern, kkt_space(pattern), work)))
         self._kept, self._loaded = (*kept, *more), work.loaded
-        # Compiled code runs without Python's own lock, and its work space is one.
-        self._lock = threading.Lock()
+        self._lock = WorkspaceLock()
 
     @cached_property
-    def _one(self) -> tuple[_Given, Found, Callable[[], int]]:
-        """Arrays of one state, and the compiled code for them: kept, for making them takes longer."""
-        from setsu.constraints.sparse_solve import solve_states
-        from setsu.native.compiled_code import entry
-        from setsu.native.workspace import Workspace
+    def places(self) -> Places:
+        """Where things stand in the block of a single state."""
+        m, s = self.system.mechanism, self.system
+        lengths = (m.nq, m.nv, s.n_held, 6 * len(m.loops), 6 * m.n_bodies, 6 * m.n_bodies, 1, 1)
+        return Places(*accumulate(lengths, initial=0))
 
-        m = self.system.mechanism
-        axes = len(self.system.loops.free_loop)
-        q, v, tau, torque = (np.zeros((1, n)) for n in (m.nq, m.nv, m.nv, axes))
-        given = _Given(q, v, tau, torque, np.zeros((1, m.n_bodies, 6)))
-        found = _room(self.system, 1)
-        return given, found, entry(solve_states, *self._workspaces, Workspace(given), Workspace(found))
-
-    def solve_one(self, q: Floats, v: Floats, tau: Floats) -> Found | None:
-        """Solve one state q (nq,), v, tau (nv,) without other forces, results without the axis of states.
+    @cached_property
+    def one(self) -> SingleCall:
+        """Solve one state q (nq,), v, tau (nv,) without other forces: its acceleration and block (see `places`).
 
         None where only the dense solve will do, or numbers are not finite.
         """
-        given, found, solve = self._one
-        with self._lock:
-            self._loaded[0] = self.system.mechanism.has_force_elements
-            given.q[0], given.v[0], given.tau[0] = q, v, tau
-            solve()
-            return Found(*(array[0].copy() for array in found)) if found.outcome[0] == 0 else None
+        from setsu.constraints.sparse_solve import solve_states
+        from setsu.native.compiled_code import machine
+        from setsu.native.workspace import Workspace
+
+        m, place = self.system.mechanism, self.places
+        block, outcome = np.zeros(place.length), np.zeros(1, dtype=np.int64)
+
+        def at(first: int, *shape: int) -> Floats:
+            return block[first : first + math.prod(shape)].reshape(1, *shape)
+
+        a, tau, axis_torque = (np.zeros((1, n)) for n in (m.nv, m.nv, len(self.system.loops.free_loop)))
+        given = _Given(at(place.q, m.nq), at(place.v, m.nv), tau, axis_torque, np.zeros((1, m.n_bodies, 6)))
+        found = Found(
+            a=a,
+            multiplier=at(place.multiplier, self.system.n_held),
+            loop_wrench=at(place.loop_wrench, len(m.loops), 6),
+            body_wrench=at(place.body_wrench, m.n_bodies, 6),
+            joint_wrenches=at(place.joint_wrenches, m.n_bodies, 6),
+            residual=at(place.residual),
+            opening=at(place.opening),
+            outcome=outcome,
+        )
+        run = machine(solve_states, *self._workspaces, Workspace(given), Workspace(found))
+        return single_call(run, (given.q[0], given.v[0], tau[0]), outcome, (a[0], block), self._lock)
 
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
         """Solve states q (N, nq), v, tau (N, nv), axis torques (N, f), wrenches on bodies (N, n_bodies, 6)."""
@@ -120,6 +146,7 @@ class SparseSolver:
         with self._lock:
             self._loaded[0] = loaded
             solve_states(*arguments)
+            self._loaded[0] = m.has_force_elements  # as single states have it
         return found
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.mechanism.tables import flat_numbers
 
 __all__ = ["ConstraintRows", "ConstraintSystem", "ForceGeometry", "Linearisation", "constraint_system"]
 
@@ -102,9 +104,6 @@ class ConstraintSystem:
         self._involved = sorted(int(body) for body in involved)
         self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
         self._place_of[self._involved] = np.arange(len(self._involved))
-        self._moves = np.zeros((len(self._involved) + 1, 1, mechanism.nv))  # whether a velocity moves a body
-        for place, body in enumerate(self._involved):
-            self._moves[place, 0, chain_of(mechanism, body)] = 1.0
         self._row_and_free_loop = np.concatenate([self.loops.row_loop, self.loops.free_loop])
         # Which body each loop and contact acts on, as matrices of ones: sums over them are products.
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
@@ -112,6 +111,14 @@ class ConstraintSystem:
         self.travels = _travels(mechanism)
         self.velocity_units = np.where(self.travels, self.length, 1.0)
         self.row_units = self._row_units()
+
+    @cached_property
+    def _moves(self) -> Floats:
+        """Whether a velocity moves a body that takes part, (bodies + 1, 1, nv)."""
+        moves = np.zeros((len(self._involved) + 1, 1, self.mechanism.nv))
+        for place, body in enumerate(self._involved):
+            moves[place, 0, chain_of(self.mechanism, body)] = 1.0
+        return moves
 
     def evaluate(self, q: ArrayLike, v: ArrayLike) -> ConstraintRows:
         """Return Jacobian, velocity term, position error and names of all rows for states q (..., nq), v (..., nv)."""
@@ -320,17 +327,15 @@ def constraint_system(mechanism: Mechanism, contacts: Iterable[SurfaceContact] =
 
 def _characteristic_length(m: Mechanism, loops: LoopTables) -> float:
     """Largest distance between neighbouring joints (m), against which position errors are small or not."""
-    offsets = [body.pose.translation for body in m.bodies] + [body.center_of_mass for body in m.bodies]
-    lengths = np.linalg.norm(np.concatenate([np.reshape(offsets, (-1, 3)), loops.origin_a, loops.origin_b]), axis=-1)
+    offsets = flat_numbers(row for body in m.bodies for row in (body.pose.translation, body.center_of_mass))
+    lengths = np.linalg.norm(np.concatenate([offsets.reshape(-1, 3), loops.origin_a, loops.origin_b]), axis=-1)
     return float(lengths.max(initial=0.0)) or 1.0
 
 
 def _travels(m: Mechanism) -> NDArray[np.bool_]:
     """Which velocities are travel (m/s), (nv,)."""
-    travels = np.zeros(m.nv, dtype=bool)
-    for body, where in zip(m.moving, m.v_slices, strict=True):
-        travels[where] = body.joint.travels
-    return travels
+    by_type = {kind: body.joint.travels for kind, body in {type(body.joint): body for body in m.moving}.items()}
+    return np.array([travels for body in m.moving for travels in by_type[type(body.joint)]], dtype=bool)
 
 
 def _at_origin(wrench: Floats, arm: Floats) -> Floats:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism import Joint, Mechanism, Revolute
+from setsu.mechanism.tables import flat_numbers
 
 __all__ = ["across", "bearing_factors", "bearing_friction", "bearing_limits", "refuse_bearings", "settle_friction"]
 
@@ -37,14 +38,14 @@ _CONVERGED = 1e-14
 
 def bearing_factors(joints: Sequence[Joint]) -> tuple[Floats, Floats, Floats]:
     """Return μ r (or μ), preload (N) and axis (3) per velocity of joints, (n,), (n,), (n, 3)."""
-    factors, preloads, axes = [], [], []
-    for joint in joints:
-        options: Any = (joint.bearing_friction, joint.bearing_radius, joint.preload)
-        for friction, radius, preload in zip(*options, strict=True):
-            factors.append(friction * radius if isinstance(joint, Revolute) else friction)
-            preloads.append(preload)
-            axes.append(joint.axis)
-    return np.array(factors), np.array(preloads), np.array(axes, dtype=np.float64).reshape(-1, 3)
+    given: Any = joints
+    friction = flat_numbers(joint.bearing_friction for joint in given)
+    radius = flat_numbers(joint.bearing_radius for joint in given)
+    preload = flat_numbers(joint.preload for joint in given)
+    counts = [joint.nv for joint in joints]
+    turns = np.repeat(np.array([isinstance(joint, Revolute) for joint in joints], dtype=bool), counts)
+    axes = np.repeat(flat_numbers(joint.axis for joint in joints).reshape(-1, 3), counts, axis=0)
+    return np.where(turns, friction * radius, friction), preload, axes
 
 
 def across(force: Floats, axis: Floats) -> Floats:

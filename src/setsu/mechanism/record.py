@@ -111,7 +111,8 @@ class Mechanism:
 
         A site whose name a body has is called "site:NAME".
         """
-        frames = {WORLD: Frame(WORLD, -1, Pose())}
+        identity = Pose()
+        frames = {WORLD: Frame(WORLD, -1, identity)}
         index = 0
         for body in self.bodies:
             if isinstance(body.joint, Fixed):
@@ -119,7 +120,7 @@ class Mechanism:
                 pose = Pose.of(matmul(carrier.pose.matrix, body.pose.matrix), f'body "{body.name}" pose')
                 frames[body.name] = Frame(body.name, carrier.body, pose)
             else:
-                frames[body.name] = Frame(body.name, index, Pose())
+                frames[body.name] = Frame(body.name, index, identity)
                 index += 1
         for site in self.sites:
             carrier = frames[site.body]
@@ -268,10 +269,14 @@ class Mechanism:
     def neutral(self) -> NDArray[np.float64]:
         """Return the configuration with every coordinate 0 and every quaternion the identity, (nq,)."""
         q = np.zeros(self.nq)
-        for body, where in zip(self.moving, self.q_slices, strict=True):
-            if isinstance(body.joint, (Spherical, Free)):
-                q[where.stop - 1] = 1.0
+        q[self._quaternion_ends] = 1.0
         return q
+
+    @cached_property
+    def _quaternion_ends(self) -> list[int]:
+        """Where the last numbers of quaternions stand in q."""
+        joints = zip(self.moving, self.q_slices, strict=True)
+        return [where.stop - 1 for body, where in joints if isinstance(body.joint, (Spherical, Free))]
 
     def keyframe(self, name: str) -> Keyframe:
         """Return a keyframe by name; InputError with the nearest names when unknown."""

@@ -14,23 +14,35 @@ right for torques and accelerations only; wrenches, energies and momenta need th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.elementary import matmul
-from setsu.mechanism.joints import Fixed, Joint
+from setsu.mechanism.joints import Joint
 from setsu.spatial import axis_to_z_rotation, placement
 
 if TYPE_CHECKING:
-    from setsu.mechanism.elements import Vector3
+    from setsu.mechanism.elements import Pose, Vector3
     from setsu.mechanism.record import Mechanism
 
-__all__ = ["Inertias", "Kind", "Lines", "Tables", "TwoBodyElements", "make_tables", "regroup"]
+__all__ = [
+    "Inertias",
+    "Kind",
+    "Lines",
+    "Tables",
+    "TwoBodyElements",
+    "flat_numbers",
+    "make_tables",
+    "pose_matrices",
+    "regroup",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -150,69 +162,58 @@ class Tables:
 def make_tables(mechanism: Mechanism) -> Tables:
     """Expand joints into primitive ones, align axes with z, merge fixed bodies, regroup inertias."""
     moving = mechanism.moving
-    frames = mechanism.frames
-    kinds: list[Kind] = []
-    parents: list[int] = []
-    bodies: list[int] = []
-    rotations: list[Floats] = []
-    translations: list[Floats] = []
-    axes: list[Floats] = []
-    pitches: list[float] = []
-    body_link: list[int] = []
-    for index, body in enumerate(moving):
-        carrier = frames[body.parent]
-        T_joint = matmul(carrier.pose.matrix, body.pose.matrix)
-        parent = body_link[carrier.body] if carrier.body >= 0 else -1
-        parent_axes = axes[parent] if parent >= 0 else np.eye(3)
-        R, p = matmul(parent_axes.T, T_joint[:3, :3]), matmul(parent_axes.T, T_joint[:3, 3])
-        for kind, turn, pitch in _primitives(body.joint):
-            kinds.append(kind)
-            parents.append(parent)
-            bodies.append(index)
-            rotations.append(_clean(matmul(R, turn)))
-            translations.append(p)
-            axes.append(turn)
-            pitches.append(pitch)
-            parent, R, p = len(kinds) - 1, turn.T, np.zeros(3)
-        body_link.append(len(kinds) - 1)
+    carriers = [mechanism.frames[body.parent] for body in moving]
+    T_joint = matmul(
+        pose_matrices([carrier.pose for carrier in carriers]), pose_matrices([body.pose for body in moving])
+    )
+    primitives = _all_primitives([body.joint for body in moving])
+    kinds = [kind for row in primitives for kind, _, _ in row]
+    axes = np.array([turn for row in primitives for _, turn, _ in row]).reshape(-1, 3, 3)
+    counts = np.array([len(row) for row in primitives], dtype=np.int64)
+    n, body_link = len(kinds), np.cumsum(counts) - 1
+    first = body_link - counts + 1
+    parent = np.arange(n) - 1
+    parent[first] = _links_of([carrier.body for carrier in carriers], body_link)
+    # From the axes of the link before to those of the joint's frame, at its origin but for the first link of a body.
+    before = _turned_back(axes, parent, np.broadcast_to(np.eye(3), (n, 3, 3)))
+    translation = np.zeros((n, 3))
+    before[first] = _turned_back(axes, parent[first], T_joint[:, :3, :3])
+    translation[first] = _turned_back(axes, parent[first], T_joint[:, :3, 3:])[..., 0]
+    rotation = np.ascontiguousarray(_clean(matmul(before, axes)))
 
-    n = len(kinds)
     kind = np.array(kinds, dtype=np.int64)
     last = np.zeros(n)
     last[body_link] = 1.0
     v_index = _starts([k.nv for k in kinds])
-    true = _link_inertias(mechanism, n, axes, body_link)
+    true = _link_inertias(mechanism, axes, body_link)
     dof_parent: list[int] = []
     last_dof: list[int] = []  # of each link
-    for link, k in enumerate(kinds):
-        before = last_dof[parents[link]] if parents[link] >= 0 else -1
+    for k, above in zip(kinds, parent.tolist(), strict=True):
+        end = last_dof[above] if above >= 0 else -1
         for _ in range(k.nv):
-            dof_parent.append(before)
-            before = len(dof_parent) - 1
-        last_dof.append(before)
-    parent_array = np.array(parents, dtype=np.int64)
-    rotation = np.array(rotations).reshape(n, 3, 3)
-    translation = np.array(translations).reshape(n, 3)
+            dof_parent.append(end)
+            end = len(dof_parent) - 1
+        last_dof.append(end)
     joints = [body.joint for body in moving]
 
     def per_velocity(key: str) -> Floats:
-        return np.array([entry for joint in joints for entry in getattr(joint, key)], dtype=np.float64)
+        return flat_numbers(map(attrgetter(key), joints))
 
     return Tables(
         kind=kind,
-        parent=parent_array,
+        parent=parent,
         q_index=_starts([k.nq for k in kinds]),
         v_index=v_index,
-        body=np.array(bodies, dtype=np.int64),
+        body=np.repeat(np.arange(len(moving)), counts),
         is_body=last,
-        carried=(parent_array >= 0).astype(np.float64),
+        carried=(parent >= 0).astype(np.float64),
         rotation=rotation,
         translation=translation,
-        axes=np.array(axes).reshape(n, 3, 3),
-        pitch=np.array(pitches),
+        axes=axes,
+        pitch=np.array([pitch for row in primitives for _, _, pitch in row]),
         true=true,
-        regrouped=regroup(true, kind, parent_array, rotation, translation),
-        body_link=np.array(body_link, dtype=np.int64),
+        regrouped=regroup(true, kind, parent, rotation, translation),
+        body_link=body_link,
         dof_parent=np.array(dof_parent, dtype=np.int64),
         dof_link=np.repeat(np.arange(n), [k.nv for k in kinds]).astype(np.int64),
         armature=per_velocity("armature"),
@@ -221,8 +222,39 @@ def make_tables(mechanism: Mechanism) -> Tables:
         stiffness=per_velocity("stiffness"),
         spring_rest=per_velocity("spring_rest"),
         gravity=np.array(mechanism.gravity),
-        **_ties_and_lines(mechanism, axes, body_link, parents),
+        **_ties_and_lines(mechanism, axes, body_link, parent),
     )
+
+
+def flat_numbers(rows: Iterable[Iterable[float]]) -> Floats:
+    """Numbers of many short rows one after the other: several times quicker than `np.array` of the rows."""
+    return np.fromiter(chain.from_iterable(rows), dtype=np.float64)
+
+
+def pose_matrices(poses: Sequence[Pose]) -> Floats:
+    """Poses as matrices, (n, 4, 4)."""
+    different = {id(pose): pose for pose in poses}  # frames of moving bodies share one
+    T = np.zeros((len(different), 4, 4))
+    T[:, :3, :3] = flat_numbers(pose.rotation for pose in different.values()).reshape(-1, 3, 3)
+    T[:, :3, 3] = flat_numbers(pose.translation for pose in different.values()).reshape(-1, 3)
+    T[:, 3, 3] = 1.0
+    if len(different) == len(poses):
+        return T
+    place = {key: k for k, key in enumerate(different)}
+    return T[[place[id(pose)] for pose in poses]]
+
+
+def _links_of(bodies: Sequence[int], body_link: Ints) -> Ints:
+    """Last links of moving bodies, -1 for the world."""
+    return np.append(body_link, -1)[np.array(bodies, dtype=np.int64)]
+
+
+def _turned_back(axes: Floats, link: Ints, columns: Floats) -> Floats:
+    """Columns (n, 3, k) in body axes, or in those of the world where the link is -1, in the axes of links (n,)."""
+    found = np.array(columns)
+    on = link >= 0
+    found[on] = matmul(np.swapaxes(axes[link[on]], 1, 2), columns[on])
+    return found
 
 
 def _has_limit(stiffness: float, lower: float, upper: float) -> float:
@@ -230,20 +262,21 @@ def _has_limit(stiffness: float, lower: float, upper: float) -> float:
     return 1.0 if stiffness == 0.0 or lower == upper == 0.0 else 0.0
 
 
-def _ties_and_lines(
-    mechanism: Mechanism, axes: list[Floats], body_link: list[int], parents: list[int]
-) -> dict[str, Any]:
+def _ties_and_lines(mechanism: Mechanism, axes: Floats, body_link: Ints, parents: Ints) -> dict[str, Any]:
     """Frames of springs, tendons, loops and pushes on their links, with their numbers."""
     rows: list[dict[str, Any]] = []
     lines: list[tuple[float, ...]] = []
 
+    def ends(bodies: Sequence[str], T: Floats) -> tuple[Ints, Floats, Floats]:
+        frames = [mechanism.frame(body) for body in bodies]
+        links = _links_of([frame.body for frame in frames], body_link)
+        T = matmul(pose_matrices([frame.pose for frame in frames]), T)
+        found = _turned_back(axes, links, T[:, :3])
+        return links, found[..., :3], found[..., 3]
+
     def end(body: str, T: Floats) -> tuple[int, Floats, Floats]:
-        frame = mechanism.frame(body)
-        T = matmul(frame.pose.matrix, T)
-        if frame.body < 0:
-            return -1, T[:3, :3], T[:3, 3]
-        link = body_link[frame.body]
-        return link, matmul(axes[link].T, T[:3, :3]), matmul(axes[link].T, T[:3, 3])
+        link, rotation, position = ends([body], np.asarray(T)[None])
+        return int(link[0]), rotation[0], position[0]
 
     def add_element(a: tuple[int, Floats, Floats], b: tuple[int, Floats, Floats], **numbers: Any) -> None:
         row = {"link_a": a[0], "rotation_a": a[1], "position_a": a[2]}
@@ -265,23 +298,32 @@ def _ties_and_lines(
         for segment in tendon.segments:
             piece(segment.body_a, segment.point_a, segment.body_b, segment.point_b, segment.factor)
         for joint, factor in tendon.joints:
-            link = body_link[mechanism.joint_index(joint)]
+            link = int(body_link[mechanism.joint_index(joint)])
             still = (np.eye(3), np.zeros(3))
-            add_element((parents[link], *still), (link, *still), element_joint=factor)
+            add_element((int(parents[link]), *still), (link, *still), element_joint=factor)
         if len(tendon.segments) == 1 and not tendon.joints:
             rows[-1]["element_round"] = _has_limit(tendon.stiffness, *tendon.rest)
         lines.append((first, len(rows), tendon.stiffness, *tendon.rest, tendon.damping))
     n_springs = len(rows)
-    for loop in mechanism.loops:
-        add_element(end(loop.body_a, loop.pose_a.matrix), end(loop.body_b, loop.pose_b.matrix))
+    loops, of_loops = mechanism.loops, {}
+    for side in "ab":
+        poses = pose_matrices([getattr(loop, f"pose_{side}") for loop in loops])
+        found = ends([getattr(loop, f"body_{side}") for loop in loops], poses)
+        of_loops |= dict(zip((f"link_{side}", f"rotation_{side}", f"position_{side}"), found, strict=True))
+    rows += [{} for _ in loops]
     for body, T, numbers in _pushes(mechanism):
         a = end(body, T)
         if a[0] >= 0:
             add_element(a, (-1, np.eye(3), np.zeros(3)), **numbers)
 
     def column(name: str, *shape: int) -> Floats:
-        values = [row.get(name, np.zeros(shape)) for row in rows]
-        return np.array(values, dtype=np.float64).reshape(len(rows), *shape)
+        values = np.zeros((len(rows), *shape))
+        for k, row in enumerate(rows):
+            if name in row:
+                values[k] = row[name]
+        if name in of_loops:
+            values[n_springs : n_springs + len(loops)] = of_loops[name]
+        return values
 
     shapes: dict[str, tuple[int, ...]] = {
         **{f"rotation_{which}": (3, 3) for which in "ab"},
@@ -294,8 +336,8 @@ def _ties_and_lines(
     numbers = np.array(lines, dtype=np.float64).reshape(-1, 6)
     return {
         "two_body": TwoBodyElements(
-            link_a=np.array([row["link_a"] for row in rows], dtype=np.int64),
-            link_b=np.array([row["link_b"] for row in rows], dtype=np.int64),
+            link_a=column("link_a").astype(np.int64),
+            link_b=column("link_b").astype(np.int64),
             **{name: column(name, *shape) for name, shape in shapes.items()},
         ),
         "lines": Lines(
@@ -326,10 +368,17 @@ def _pushes(mechanism: Mechanism) -> Iterator[tuple[str, Floats, dict[str, Any]]
         yield box.body, box.pose.matrix, {"push_drag": drag, "push_wind": fluid.wind}
 
 
-def _primitives(joint: Joint) -> list[tuple[Kind, Floats, float]]:
-    """Primitive joints in a row: kind, rotation from the link's axes to the body's, pitch."""
-    turn, pitch = axis_to_z_rotation(joint.axis), getattr(joint, "pitch", 0.0)
-    return [(_KINDS[kind], _axes(joint, letter, turn), pitch) for kind, letter in joint.motions]
+def _all_primitives(joints: Sequence[Joint]) -> list[list[tuple[Kind, Floats, float]]]:
+    """Primitive joints in a row, of each joint: kind, rotation from the link's axes to the body's, pitch."""
+    known: dict[Any, list[tuple[Kind, Floats, float]]] = {}
+    found = []
+    for joint in joints:
+        key = type(joint), joint.axis, getattr(joint, "second_axis", None), getattr(joint, "pitch", 0.0)
+        if key not in known:
+            turn = axis_to_z_rotation(joint.axis)
+            known[key] = [(_KINDS[kind], _axes(joint, letter, turn), key[-1]) for kind, letter in joint.motions]
+        found.append(known[key])
+    return found
 
 
 def _axes(joint: Joint, letter: str, turn: Floats) -> Floats:
@@ -357,57 +406,64 @@ def _starts(lengths: list[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.int64)
 
 
-def _link_inertias(mechanism: Mechanism, n: int, axes: list[Floats], body_link: list[int]) -> Inertias:
+def _link_inertias(mechanism: Mechanism, axes: Floats, body_link: Ints) -> Inertias:
     """True inertias of the links, bodies behind fixed joints added to the ones that carry them."""
-    mass, moment, second = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
-    for body in mechanism.bodies:
-        frame = mechanism.frames[body.name]
-        if frame.body < 0:
-            continue
-        link = body_link[frame.body]
-        if isinstance(body.joint, Fixed):
-            T = frame.pose.matrix
-            R, p = matmul(axes[link].T, T[:3, :3]), matmul(axes[link].T, T[:3, 3])
-        else:
-            R, p = axes[link].T, np.zeros(3)
-        inertia = body.inertia_matrix
-        c = p + matmul(R, np.array(body.center_of_mass))
-        mass[link] += body.mass
-        moment[link] += body.mass * c
-        about_center = matmul(R, 0.5 * np.trace(inertia) * np.eye(3) - inertia, R.T)
-        second[link] += about_center + body.mass * np.outer(c, c)
+    frames = mechanism.frames
+    bodies = [body for body in mechanism.bodies if frames[body.name].body >= 0]
+    link = _links_of([frames[body.name].body for body in bodies], body_link)
+    T = _turned_back(axes, link, pose_matrices([frames[body.name].pose for body in bodies])[:, :3])
+    R, p = T[..., :3], T[..., 3]
+    own_mass = np.array([body.mass for body in bodies], dtype=np.float64)
+    center = flat_numbers(body.center_of_mass for body in bodies).reshape(-1, 3, 1)
+    inertia = _unpack(flat_numbers(body.inertia for body in bodies).reshape(-1, 6))
+    c = p + matmul(R, center)[..., 0]
+    half_trace = 0.5 * (inertia[:, 0, 0] + inertia[:, 1, 1] + inertia[:, 2, 2])
+    about_center = matmul(R, half_trace[:, None, None] * np.eye(3) - inertia, np.swapaxes(R, 1, 2))
+    mass, moment, second = np.zeros(len(axes)), np.zeros((len(axes), 3)), np.zeros((len(axes), 3, 3))
+    np.add.at(mass, link, own_mass)
+    np.add.at(moment, link, own_mass[:, None] * c)
+    np.add.at(second, link, about_center + own_mass[:, None, None] * _outer(c, c))
     return Inertias(mass, moment, _pack(second))
 
 
 def regroup(true: Inertias, kind: Ints, parent: Ints, rotation: Floats, translation: Floats) -> Inertias:
     """Give to the parent what a joint cannot tell from the parent's own mass, from the tips to the base."""
     mass, moment, second = true.mass.copy(), true.moment.copy(), _unpack(true.second_moment)
-    for link in range(len(kind) - 1, -1, -1):
-        on_axis = np.zeros(3)  # what the mass given away has as first moment
-        beyond = np.zeros((3, 3))  # and as second moments
-        given = 0.0
-        match kind[link]:
-            case Kind.REVOLUTE:
-                given, on_axis[2], beyond[2, 2] = mass[link], moment[link, 2], second[link, 2, 2]
-                mass[link] = moment[link, 2] = second[link, 2, 2] = 0.0
-            case Kind.PRISMATIC:
-                beyond[:] = second[link]
-                second[link] = 0.0
-            case Kind.HELICAL:
-                beyond[2, 2] = second[link, 2, 2]
-                second[link, 2, 2] = 0.0
-            case Kind.SPHERICAL:
-                given = mass[link]
-                mass[link] = 0.0
-        if parent[link] >= 0:
-            R, p = rotation[link], translation[link]
-            turned = matmul(R, on_axis)
-            mass[parent[link]] += given
-            moment[parent[link]] += given * p + turned
-            second[parent[link]] += (
-                matmul(R, beyond, R.T) + np.outer(turned, p) + np.outer(p, turned) + given * np.outer(p, p)
-            )
+    turns, travels = kind == Kind.REVOLUTE, kind == Kind.PRISMATIC
+    gives_mass, gives_zz = turns | (kind == Kind.SPHERICAL), turns | (kind == Kind.HELICAL)
+    for links in _from_tips(parent):
+        given = np.where(gives_mass[links], mass[links], 0.0)
+        on_axis = np.zeros((len(links), 3, 1))  # what the mass given away has as first moment
+        on_axis[:, 2, 0] = np.where(turns[links], moment[links, 2], 0.0)
+        beyond = np.where(travels[links, None, None], second[links], 0.0)  # and as second moments
+        beyond[:, 2, 2] += np.where(gives_zz[links], second[links, 2, 2], 0.0)
+        mass[links[gives_mass[links]]] = 0.0
+        moment[links[turns[links]], 2] = 0.0
+        second[links[gives_zz[links]], 2, 2] = 0.0
+        second[links[travels[links]]] = 0.0
+        on = parent[links] >= 0
+        to, R, p, given = parent[links[on]], rotation[links[on]], translation[links[on]], given[on]
+        turned = matmul(R, on_axis[on])[..., 0]
+        np.add.at(mass, to, given)
+        np.add.at(moment, to, given[:, None] * p + turned)
+        shifted = matmul(R, beyond[on], np.swapaxes(R, 1, 2)) + _outer(turned, p) + _outer(p, turned)
+        np.add.at(second, to, shifted + given[:, None, None] * _outer(p, p))
     return Inertias(mass, moment, _pack(second))
+
+
+def _from_tips(parent: Ints) -> Iterator[Ints]:
+    """Links that are equally far from the world, the farthest ones first; among them the last first."""
+    depth: list[int] = []
+    for above in parent.tolist():
+        depth.append(depth[above] + 1 if above >= 0 else 0)
+    backwards = np.arange(len(depth))[::-1]
+    order = backwards[np.argsort(-np.array(depth, dtype=np.int64)[::-1], kind="stable")]
+    return iter(np.split(order, np.cumsum(np.bincount(depth)[::-1])[:-1]) if depth else ())
+
+
+def _outer(a: Floats, b: Floats) -> Floats:
+    """Products a bᵀ of vectors (n, 3)."""
+    return a[:, :, None] * b[:, None, :]
 
 
 def _pack(matrices: Floats) -> Floats:

@@ -33,6 +33,7 @@ __all__ = [
     "headers_as_expected",
     "interface",
     "load_vector",
+    "new_array",
     "new_builtin",
 ]
 
@@ -112,6 +113,14 @@ def load_vector(text: Lines, argument: str, header: dict[str, str], length: str,
     return text.member(argument, DATA, "ptr")
 
 
+def new_array(text: Lines, header: dict[str, str], ndim: str, shape: str) -> str:
+    """A new float64 array, or null with the error set; ndim: i32, shape: address of its lengths."""
+    return text.let(
+        f"call ptr {header['array_new']}(ptr {header['array_type']}, i32 {ndim}, ptr {shape}, i32 {_FLOAT64}, "
+        "ptr null, ptr null, i32 0, i32 0, ptr null)"
+    )
+
+
 def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
     """LLVM text of `python_call`; needs `rows` of tiles.py in the same module. input_ndims: axes of each input."""
     layout, text = _Layout(input_ndims, n_outputs), Lines()
@@ -174,10 +183,7 @@ def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
         batch_shape = text.entry(record, place + 2, "ptr")
         text.do(f"store i64 {rows}, ptr {batch_shape}, align 8")
         shape = text.let(f"select i1 {is_batch}, ptr {batch_shape}, ptr {text.entry(record, place + 1, 'ptr')}")
-        result = text.let(
-            f"call ptr {header['array_new']}(ptr {header['array_type']}, i32 {text.let(f'trunc i64 {ndim} to i32')}, "
-            f"ptr {shape}, i32 {_FLOAT64}, ptr null, ptr null, i32 0, i32 0, ptr null)"
-        )
+        result = new_array(text, header, text.let(f"trunc i64 {ndim} to i32"), shape)
         text.go_on_if(text.let(f"icmp ne ptr {result}, null"), "no_memory")
         slot = text.let(f"getelementptr i64, ptr {arrays}, i64 {(len(pointers) + k) * DESCRIPTION_WIDTH}")
         text.do(f"store ptr {text.member(result, DATA, 'ptr')}, ptr {slot}, align 8")
@@ -286,6 +292,7 @@ def interface() -> dict[str, int]:
     table = get_pointer(core.multiarray._ARRAY_API, None)
     named = {
         "vectorcall": api.PyObject_Vectorcall,
+        "retain": api.Py_IncRef,
         "release": api.Py_DecRef,
         "tuple_new": api.PyTuple_New,
         "tuple_put": api.PyTuple_SetItem,

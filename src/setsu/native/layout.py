@@ -23,7 +23,7 @@ from setsu.kernels.program import (
     TWO_BODY_CONSTANTS,
     Kernel,
 )
-from setsu.mechanism.tables import Kind, Tables
+from setsu.mechanism.tables import Inertias, Kind, Tables
 
 __all__ = [
     "DOF_INTS",
@@ -97,7 +97,15 @@ def variant(tables: Tables) -> Variant:
 
 
 def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the integer and float tables of a mechanism for a kernel."""
+    """Return the integer and float tables of a mechanism for a kernel; kernels share them, nobody writes to them."""
+    kept = tables.__dict__.setdefault("_packed", {})
+    key = kernel.regrouped, target
+    if key not in kept:
+        kept[key] = _packed(tables.regrouped if kernel.regrouped else tables.true, tables, target)
+    return kept[key]
+
+
+def _packed(inertias: Inertias, tables: Tables, target: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     n, nv = tables.n_links, tables.nv
     counts = np.zeros(n, dtype=np.int64)
     for k in np.unique(tables.kind):
@@ -127,7 +135,6 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     ints = np.concatenate([header, links.ravel(), dofs.ravel(), two_body_ints.ravel(), line_ints.ravel()]).astype(
         np.int64
     )
-    inertias = tables.regrouped if kernel.regrouped else tables.true
     columns = {
         name: getattr(inertias if name in INERTIAL_CONSTANTS else tables, name).reshape(n, width)
         for name, width in LINK_CONSTANTS.items()
@@ -139,7 +146,8 @@ def pack(kernel: Kernel, tables: Tables, target: int = -1) -> tuple[NDArray[np.i
     line_rows = np.stack([getattr(lines, name) for name in LINE_CONSTANTS], axis=1)
     parts = (link_floats, dof_floats, two_body_rows, line_rows)
     floats = np.concatenate([tables.gravity, *(part.ravel() for part in parts)])
-    return ints, np.ascontiguousarray(floats)
+    ints.flags.writeable = floats.flags.writeable = False
+    return ints, floats
 
 
 def _slots(tables: Tables) -> NDArray[np.int64]:

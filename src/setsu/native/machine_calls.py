@@ -44,13 +44,14 @@ class Machine:
     """
 
     def __init__(self, enter: Callable[[int], int], address: int, table: int, keep: Any) -> None:
-        self._enter, self._address, self._table, self._keep = enter, address, table, keep
+        self.address, self.table = address, table
+        self._enter, self._keep = enter, keep
         self.run: Callable[[], int]
         if headers_as_expected():
             record = _record(machine=address, table=table)
             self.run = new_builtin("run", _code().addresses("run", "hold")[0], record, keep)
         else:
-            self.run = lambda: self._enter(self._table)  # keeps all that the table points to
+            self.run = lambda: self._enter(self.table)  # keeps all that the table points to
 
     def holding(self, held: Floats, base: Floats, order: Ints, watched: Ints) -> Hold:
         """Return hold(torque, steps): held = base + torque, order = steps, then the machine; what that returns.
@@ -61,7 +62,7 @@ class Machine:
         if headers_as_expected():
             arrays = {"held": held, "base": base, "zeros": np.zeros(len(held)), "order": order, "watched": watched}
             addresses = {name: address_of(array) for name, array in arrays.items()}
-            record = _record(machine=self._address, table=self._table, length=len(held), **addresses)
+            record = _record(machine=self.address, table=self.table, length=len(held), **addresses)
             return new_builtin("hold", _code().addresses("run", "hold")[1], record, (self._keep, arrays))
 
         def hold(torque: Any, steps: Any) -> int:

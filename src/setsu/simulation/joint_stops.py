@@ -29,9 +29,10 @@ class JointStops:
 
     def __init__(self, mechanism: Mechanism, active: bool) -> None:
         found: list[tuple[str, int, int, int, float, float]] = []
-        names = coordinate_names(mechanism)
-        for body, coordinates, velocities in zip(mechanism.moving, mechanism.q_slices, mechanism.v_slices, strict=True):
-            for k in range(body.joint.nv if active and body.joint.nq == body.joint.nv else 0):
+        names = coordinate_names(mechanism) if active else ()
+        places = zip(mechanism.moving, mechanism.q_slices, mechanism.v_slices, strict=True) if active else ()
+        for body, coordinates, velocities in places:
+            for k in range(body.joint.nv if body.joint.nq == body.joint.nv else 0):
                 d = velocities.start + k
                 for side, sign in (("lower", 1.0), ("upper", -1.0)):
                     limit = float(getattr(mechanism, side)[d])
