@@ -89,6 +89,7 @@ def inverse_kinematics() -> setsu.InverseKinematics:
 
 FIRST_CALLS: dict[str, Callable[[], object]] = {
     "tree": tree,
+    "pivots": constrained,
     "constrained": constrained,
     "loop": loop,
     "contact": contact,
@@ -96,8 +97,14 @@ FIRST_CALLS: dict[str, Callable[[], object]] = {
     "contact_derivatives": contact_derivatives,
     "inverse_kinematics": inverse_kinematics,
 }
-# Where the functions of a family are, if its call needs those of others too.
-OWN = {"contact_derivatives": "setsu.simulation.contact_step_"}
+# Where the functions of a family are, if its call needs those of others too. Pivots are measured for constrained
+# dynamics and for runs: neither is to load the code of the other.
+OWN: dict[str, str | tuple[str, ...]] = {
+    "pivots": "setsu.constraints.sparse_factor.",
+    "constrained": ("setsu.constraints.sparse_solve.", "setsu.constraints.varying_rows."),
+    "loop": "setsu.simulation.",
+    "contact_derivatives": "setsu.simulation.contact_step_",
+}
 # What else calls compiled functions of a family.
 _OTHERS: dict[str, tuple[Callable[[], object], ...]] = {"constrained": (rolling,), "loop": (friction,)}
 
