@@ -10,8 +10,9 @@
     δλ = e - C Pᵀδy,  δy = Λ P δλ                                             (2)  C, e: cone_laws.py (7)
 
 Where only a rigid environment is touched, Newton's method works on all trees at once, by articulated inertias
-(linear_step.py): a few full steps. What these do not solve, bodies that touch each other, mechanisms with constraint
-rows, soft contacts and those with torsional or rolling friction go island by island (islands.py) through
+(linear_step.py): a few full steps, then with a line search, as in cone_newton.py but along the trees. What these do not
+solve, bodies that touch each other, mechanisms with constraint rows, soft contacts and those with torsional or rolling
+friction go island by island (islands.py) through
 cone_solver.py, which ends in a bounded number of rounds: of those that a step has (200, up to eight trees 2000), what
 former solves of it left (ROUNDS_LEFT). Islands that are asked for what they were asked for in the solve before keep
 their impulses. A light body under a heavy one gives way at the speed ε λ: such islands are solved again with less
