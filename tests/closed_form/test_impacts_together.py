@@ -113,13 +113,12 @@ def test_stops_of_joints_with_several_axes_and_of_joints_that_close_loops() -> N
     m = setsu.sample_mechanisms.four_bar()
     free = setsu.simulate(m, m.neutral(), np.zeros(3), 0.5, 1e-3)
     loop, system = m.loops[0], constraint_system(m)
-    start = system.loop_coordinates
-    angle = [float(start(system.linearise(q, np.zeros(3)).loop_poses)[0]) for q in free.q]
+    angle = [float(system.linearise(q, np.zeros(3)).loop_poses.coordinate[0]) for q in free.q]
     way = np.sign(angle[200] - angle[0])
     limit = angle[0] + way * 0.5 * abs(angle[200] - angle[0])
     side = {"upper": limit} if way > 0 else {"lower": limit}
     stopped = replace(m, loops=(replace(loop, joint=replace(loop.joint, **side)),))
     recording = setsu.simulate(stopped, m.neutral(), np.zeros(3), 0.5, 1e-3, joint_stops=True)
-    reached = [float(start(system.linearise(q, np.zeros(3)).loop_poses)[0]) for q in recording.q]
+    reached = [float(system.linearise(q, np.zeros(3)).loop_poses.coordinate[0]) for q in recording.q]
     assert way * (max(way * np.array(reached)) * way - limit) < 1e-9
     assert any(event.kind == "stop" for event in recording.events)

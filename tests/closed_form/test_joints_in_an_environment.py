@@ -209,7 +209,7 @@ def _at_a_stop(limits: dict[str, float], torque: float, **options: Any) -> tuple
 
 def _pin(m: setsu.Mechanism, q: np.ndarray) -> np.ndarray:
     system = constraint_system(m)
-    return np.array([system.loop_coordinates(system.linearise(x, np.zeros(m.nv)).loop_poses)[0] for x in q])
+    return np.array([system.linearise(x, np.zeros(m.nv)).loop_poses.coordinate[0] for x in q])
 
 
 def _limits(m: setsu.Mechanism) -> tuple[dict[str, float], float]:

@@ -95,7 +95,7 @@ def test_springs_and_friction_in_a_loop_joint_are_part_of_motion_and_ledger() ->
         if cut_at_coupler_end:
             # The loop joint counts from where its two frames coincide, the tree joint from q = 0.
             system = constraint_system(plain)
-            rest = system.loop_coordinates(system.linearise(plain.neutral(), np.zeros(3)).loop_poses)
+            rest = system.linearise(plain.neutral(), np.zeros(3)).loop_poses.coordinate
             hinge = setsu.Revolute(axis, spring_rest=rest.tolist(), **options)
             builder.add_loop("pin", "coupler", "rocker", hinge, pin.pose_a.matrix, pin.pose_b.matrix)
             return builder.build()

@@ -166,7 +166,7 @@ def free_axes(m: Mechanism, q: Sequence[Scalar], v: Sequence[Scalar], reference:
     q, v: all coordinates and rates as expressions. reference: (nq,) closed configuration on the branch.
     """
     system = constraint_system(m)
-    coordinates = iter(system.loop_coordinates(system.linearise(reference, np.zeros(m.nv)).loop_poses).tolist())
+    coordinates = iter(system.linearise(reference, np.zeros(m.nv)).loop_poses.coordinate.tolist())
     found: list[FreeAxis] = []
     for moved in _moved(m, q, v) if has_joint_forces(m) else []:
         joint = moved.joint

@@ -1,7 +1,22 @@
-"""Rows of one loop at one state, in compiled code: errors, rows, velocity terms, and what its free axes do.
+"""Rows of one loop at one state: errors, rows, velocity terms, and what its free axes do.
 
-The equations are those of loop_motion.py (1)-(5); here for one state, on flat arrays, along the velocities that move
-the loop's two bodies against each other. Cost: the length of that path.
+Written once, as compiled code: runs and solvers call it along the velocities that move the loop's two bodies against
+each other, functions of many states through loop_motion.py.
+
+Symbols, in axes of A unless said otherwise (x_A = R_Aᵀ x):
+    p       B's origin in frame A, m                               R = R_Aᵀ R_B
+    v, ω    velocity of B's origin relative to body a, angular velocity of b relative to a
+
+    ε = θ n         angle and axis of R where it is locked; of the smallest turn between u and R u for an axis u  (1)
+    error = c·[p, ε];  screw: u·p - pitch (turn about u), whole turns removed;
+            universal: angle between a1 and R a2, less the one it should have; others: varying_rows.py           (2)
+    ĉ = a1 × R a2 / |a1 × R a2|,  dĉ/dt = (1 - ĉ ĉᵀ)(a1 × (ω × R a2)) / |a1 × R a2|                              (3)
+    dv/dt = R_Aᵀ(a_B - a_a - α_a × r - ω_a × dr/dt - ω_a × v),  dω/dt = R_Aᵀ(α_b - α_a - ω_a × ω)   (world axes, r from
+            body a's origin to B's origin, accelerations of the bodies with all joint accelerations zero)        (4)
+    γ = c·[dv/dt, dω/dt] + dc/dt·[v, ω]                                                                           (5)
+
+ε makes the gradient of ½ error² exactly cᵀ error however far the loop is open, so that closing it from afar is a
+descent; on the closed loop c is the derivative of each error. Cost: the length of the loop's path.
 """
 
 from __future__ import annotations
@@ -25,12 +40,12 @@ from setsu.constraints.compiled_vectors import (
     turned_back,
     vector,
 )
-from setsu.constraints.loop_joints import FROM_DISTANCE
-from setsu.constraints.row_tables import (
+from setsu.constraints.loop_joints import (
     ALONG,
     BALL,
     CROSS,
     FIRST_AXIS,
+    FROM_DISTANCE,
     SCREW,
     SCREW_TURN,
     SECOND_AXIS,
@@ -40,7 +55,17 @@ from setsu.constraints.varying_rows import varying_change, varying_row
 from setsu.native.compiled_elementary import arctan2
 from setsu.native.control_flow import inline
 
-__all__ = ["loop_errors", "loop_pose", "loop_rates", "loop_rows"]
+__all__ = [
+    "free_axis",
+    "free_rates",
+    "loop_errors",
+    "loop_pose",
+    "loop_rates",
+    "loop_rows",
+    "relative_motion",
+    "row_change",
+    "row_wrench",
+]
 
 
 @inline
@@ -112,7 +137,7 @@ def _cross_direction(first, second, normal):
 
 
 @inline
-def _free_rows(t, loop, j, R, p):
+def free_axis(t, loop, j, R, p):
     """Row (linear, angular) of a free axis in axes of A, and the coordinate of that axis."""
     kind, axis = t.free_kind[j], vector(t.axis, loop)
     linear, angular = vector(t.free_wrench, j), second_vector(t.free_wrench, j)
@@ -180,7 +205,7 @@ def loop_errors(t, s, loop, R, p):
 
 
 @inline
-def _row_wrench(t, s, loop, row, R, p):
+def row_wrench(t, s, loop, row, R, p):
     """Force and moment of a row in axes of A."""
     kind = t.row_kind[row]
     if kind == CROSS:
@@ -224,7 +249,7 @@ def loop_rows(t, s, loop):
     loop_errors(t, s, loop, R, p)
     _loop_directions(t, s, loop, pin)
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
-        force, moment = _row_wrench(t, s, loop, row, R, p)
+        force, moment = row_wrench(t, s, loop, row, R, p)
         force, moment = turned(R_A, force), turned(R_A, moment)
         for k in range(3):
             s.wrench[row, k], s.wrench[row, 3 + k] = force[k], moment[k]
@@ -233,7 +258,7 @@ def loop_rows(t, s, loop):
     if not t.free_used[0]:
         return
     for j in range(t.free_start[loop], t.free_start[loop + 1]):
-        force, moment, s.free_coordinate[j] = _free_rows(t, loop, j, R, p)
+        force, moment, s.free_coordinate[j] = free_axis(t, loop, j, R, p)
         force, moment = turned(R_A, force), turned(R_A, moment)
         for k in range(3):
             s.free_wrench[j, k], s.free_wrench[j, 3 + k] = force[k], moment[k]
@@ -241,12 +266,9 @@ def loop_rows(t, s, loop):
 
 
 @inline
-def loop_rates(t, s, loop):
-    """Velocity terms of a loop's rows, rates of its free axes."""
+def relative_motion(t, s, loop, R_A, arm_a, arm_b):
+    """Motion v, ω of b's half against a's in axes of A, and its rates at zero joint accelerations (4)."""
     a, b = t.body_a[loop], t.body_b[loop]
-    R_A, R, p, _, arm_a, arm_b = loop_pose(t, s, loop)
-
-    # Relative motion in axes of A, and its rate at zero joint accelerations: loop_motion (4).
     v_a, w_a = body_motion(s.velocities, a)
     v_b, w_b = body_motion(s.velocities, b)
     dv_a, dw_a = body_motion(s.accelerations, a)
@@ -257,31 +279,47 @@ def loop_rates(t, s, loop):
     dv = plus(plus(dv_b, cross(dw_b, arm_b)), cross(w_b, tip))
     dv = minus(minus(minus(dv, dv_a), cross(dw_a, arm_a)), cross(w_a, plus(dr, v)))
     dw = minus(minus(dw_b, dw_a), cross(w_a, w))
-    v, w, dv, dw = turned_back(R_A, v), turned_back(R_A, w), turned_back(R_A, dv), turned_back(R_A, dw)
+    return turned_back(R_A, v), turned_back(R_A, w), turned_back(R_A, dv), turned_back(R_A, dw)
 
-    axis, a2 = vector(t.axis, loop), vector(t.second_axis, loop)
-    for row in range(t.row_start[loop], t.row_start[loop + 1]):
-        if t.place[row] < 0:
-            continue
-        kind, term = t.row_kind[row], 0.0
-        force, moment = _row_wrench(t, s, loop, row, R, p)
-        if kind >= FROM_DISTANCE:
-            term = varying_change(kind, t.row_numbers[row], t.row_code[row], s.point, s.surface, R, p, v, w)
-        if kind == CROSS:
-            second = turned(R, a2)
-            swing = cross(axis, cross(w, second))
-            change = minus(swing, scaled(moment, dot(moment, swing)))
-            term = dot(change, w) / max(length(cross(axis, second)), 1e-9)
-        s.gamma[row] = dot(force, dv) + dot(moment, dw) + term
-    if not t.free_used[0]:
-        return
-    for j in range(t.free_start[loop], t.free_start[loop + 1]):
-        force, moment, _ = _free_rows(t, loop, j, R, p)
-        s.free_rate[j] = dot(force, v) + dot(moment, w)
-        s.free_gamma[j] = dot(force, dv) + dot(moment, dw)
-    for j in range(t.free_start[loop], t.free_start[loop + 1]):
+
+@inline
+def row_change(t, s, loop, row, moment, R, p, v, w):
+    """dc/dt·[v, ω] of a row (5); zero where its wrench is constant in axes of A."""
+    kind = t.row_kind[row]
+    if kind >= FROM_DISTANCE:
+        return varying_change(kind, t.row_numbers[row], t.row_code[row], s.point, s.surface, R, p, v, w)
+    if kind == CROSS:
+        axis, second = vector(t.axis, loop), turned(R, vector(t.second_axis, loop))
+        swing = cross(axis, cross(w, second))
+        change = minus(swing, scaled(moment, dot(moment, swing)))
+        return dot(change, w) / max(length(cross(axis, second)), 1e-9)  # (3)
+    return 0.0
+
+
+@inline
+def free_rates(t, loop, R, p, v, w, dv, dw, rate, gamma):
+    """Rates of a loop's free axes, and their accelerations at zero joint accelerations, into rate and gamma."""
+    first = t.free_start[loop]
+    for j in range(first, t.free_start[loop + 1]):
+        force, moment, _ = free_axis(t, loop, j, R, p)
+        rate[j] = dot(force, v) + dot(moment, w)
+        gamma[j] = dot(force, dv) + dot(moment, dw)
+    for j in range(first, t.free_start[loop + 1]):
         if t.free_kind[j] == FIRST_AXIS or t.free_kind[j] == SECOND_AXIS:
             # ω = a1 s1 + R a2 s2: the swing of the second axis is no acceleration of the joint's own coordinates.
-            _, moment, _ = _free_rows(t, loop, j, R, p)
-            carried = scaled(cross(w, turned(R, a2)), s.free_rate[t.free_start[loop] + 1])
-            s.free_gamma[j] -= dot(moment, carried)
+            _, moment, _ = free_axis(t, loop, j, R, p)
+            carried = scaled(cross(w, turned(R, vector(t.second_axis, loop))), rate[first + 1])
+            gamma[j] -= dot(moment, carried)
+
+
+@inline
+def loop_rates(t, s, loop):
+    """Velocity terms of a loop's rows, rates of its free axes."""
+    R_A, R, p, _, arm_a, arm_b = loop_pose(t, s, loop)
+    v, w, dv, dw = relative_motion(t, s, loop, R_A, arm_a, arm_b)
+    for row in range(t.row_start[loop], t.row_start[loop + 1]):
+        if t.place[row] >= 0:
+            force, moment = row_wrench(t, s, loop, row, R, p)
+            s.gamma[row] = dot(force, dv) + dot(moment, dw) + row_change(t, s, loop, row, moment, R, p, v, w)
+    if t.free_used[0]:
+        free_rates(t, loop, R, p, v, w, dv, dw, s.free_rate, s.free_gamma)

@@ -1,7 +1,7 @@
 """Rows of loops, couplings and contacts at one state, in compiled code.
 
-The equations are those of loop_motion.py (1)-(5) and system.py (1)-(4); here for one state, on flat arrays, along the
-velocities that take part. Rows come in the order loops, couplings, contacts. Cost: the length of the paths.
+The equations are those of compiled_loops.py (1)-(5) and system.py (1)-(4), on flat arrays, along the velocities that
+take part. Rows come in the order loops, couplings, contacts. Cost: the length of the paths.
 Refuses nothing itself: `fill_rows` returns the number of the first contact whose surface has no normal, or -1.
 """
 

@@ -85,7 +85,7 @@ def loop_joint_forces(system: ConstraintSystem, rows: Linearisation) -> Floats:
     if not t.has_joint_forces:
         return np.zeros(rows.motion.free_rate.shape)
     rate = rows.motion.free_rate
-    stretch = system.loop_coordinates(rows.loop_poses) - t.spring_rest
+    stretch = rows.loop_poses.coordinate - t.spring_rest
     return -t.damping * rate - t.coulomb * np.sign(rate) - t.stiffness * stretch
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import close_loops
+from setsu.constraints.loop_joints import SCREW
 from setsu.constraints.redundancy import redundancy
-from setsu.constraints.row_tables import SCREW, row_tables
+from setsu.constraints.row_tables import row_tables
 from setsu.constraints.stacked import Floats
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics import bias_torque, integrate

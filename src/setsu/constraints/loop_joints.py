@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from setsu.mechanism import (
     Spherical,
 )
 from setsu.mechanism.tables import flat_numbers, pose_matrices
+from setsu.native.workspace import Workspace
 from setsu.spatial import axis_to_z_rotation
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "FROM_DISTANCE",
     "HEIGHT",
     "ON_SURFACE",
+    "LoopConstants",
     "LoopTables",
     "chain_of",
     "loop_paths",
@@ -58,8 +60,38 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+PLAIN, SCREW, CROSS = 0, 1, 2
+"""Kinds of loop rows: constant wrench; travel against turn; normal to both axes of a universal joint."""
 FROM_DISTANCE, ON_SURFACE, HEIGHT, FORWARD, ASIDE = 10, 11, 12, 13, 14
 """Kinds of varying rows; their numbers: length; a surface (surface_code.py); radius, on_radius, 1 for a disc."""
+ALONG, TURN, SCREW_TURN, FIRST_AXIS, SECOND_AXIS, BALL = 0, 1, 2, 3, 4, 5
+"""Kinds of free axes: travel; turn; turn of a screw; the two axes of a universal joint; one of a ball's three."""
+
+
+class LoopConstants(NamedTuple):
+    """What the rows of n loops (compiled_loops.py) are made from: k rows, f free axes; body -1 is the world."""
+
+    body_a: Ints  # (n,) moving body that carries frame A
+    body_b: Ints
+    rotation_a: Floats  # (n, 3, 3) frame A in the moving body's frame
+    origin_a: Floats  # (n, 3)
+    rotation_b: Floats
+    origin_b: Floats
+    axis: Floats  # (n, 3) in A (and in B)
+    second_axis: Floats
+    normal: Floats  # (n, 3) a direction normal to the axis, in A
+    turn_locked: Ints  # (n,) whether no rotation at all is free
+    turn_held: Ints  # (n,) whether a plain row holds a turn
+    cross_angle: Floats  # (n, 2) sine and cosine of the angle between the axes of a universal joint
+    pitch: Floats  # (n,) m/rad
+    row_start: Ints  # (n + 1,)
+    row_kind: Ints  # (k,)
+    row_wrench: Floats  # (k, 6) c in axes of A; not of universal and varying rows
+    row_numbers: Floats  # (k, SURFACE_NUMBERS) and code of varying rows: varying_rows.py
+    row_code: Ints  # (k,)
+    free_start: Ints  # (n + 1,)
+    free_kind: Ints  # (f,)
+    free_wrench: Floats  # (f, 6) rate = row · V; not of universal and spherical axes
 
 
 @dataclass(frozen=True)
@@ -105,9 +137,47 @@ class LoopTables:
         return self.row_loop[self.universal_rows]
 
     @cached_property
-    def varying_loops(self) -> Ints:
-        """Loops the varying rows belong to."""
-        return self.row_loop[self.varying_rows]
+    def constants(self) -> LoopConstants:
+        """The same for compiled code."""
+        n, k = len(self.names), len(self.row_loop)
+        row_kind, row_code = np.full(k, PLAIN), np.zeros(k, dtype=np.int64)
+        row_kind[self.helical_rows], row_kind[self.universal_rows] = SCREW, CROSS
+        row_numbers = np.zeros((k, SURFACE_NUMBERS))
+        for rows, of_varying in (
+            (row_kind, self.varying_kind), (row_numbers, self.varying_numbers), (row_code, self.varying_code)
+        ):  # fmt: skip
+            rows[self.varying_rows] = of_varying
+        turning = np.abs(self.row_wrench[:, 3:]).max(axis=-1, initial=0.0) * (row_kind == PLAIN)
+        sine = np.linalg.norm(np.cross(self.axis, self.second_axis), axis=1)
+        return LoopConstants(
+            self.body_a, self.body_b, self.rotation_a, self.origin_a, self.rotation_b, self.origin_b,
+            self.axis, self.second_axis, self.normal,
+            turn_locked=self.turn_locked.astype(np.int64),
+            turn_held=(np.bincount(self.row_loop, turning, n) > 0.0).astype(np.int64),
+            cross_angle=np.stack([sine, (self.axis * self.second_axis).sum(1)], 1),
+            pitch=self.pitch,
+            row_start=np.searchsorted(self.row_loop, np.arange(n + 1)).astype(np.int64),
+            row_kind=row_kind,
+            row_wrench=self.row_wrench,
+            row_numbers=row_numbers,
+            row_code=row_code,
+            free_start=np.searchsorted(self.free_loop, np.arange(n + 1)).astype(np.int64),
+            free_kind=self._free_kinds(),
+            free_wrench=self.free_wrench,
+        )  # fmt: skip
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The constants as an argument of compiled code."""
+        return Workspace(self.constants)
+
+    def _free_kinds(self) -> Ints:
+        kinds = np.where(np.abs(self.free_wrench[:, 3:]).max(axis=-1, initial=0.0) > 0.0, TURN, ALONG)
+        kinds[(kinds == TURN) & (self.pitch[self.free_loop] != 0.0)] = SCREW_TURN
+        kinds[self.universal_free], kinds[self.universal_free + 1] = FIRST_AXIS, SECOND_AXIS
+        for k in range(3):
+            kinds[self.spherical_free + k] = BALL
+        return kinds.astype(np.int64)
 
     @property
     def has_joint_forces(self) -> bool:

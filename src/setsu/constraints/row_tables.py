@@ -23,12 +23,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Handle = NDArray[np.int64]
 
-PLAIN, SCREW, CROSS = 0, 1, 2
-"""Kinds of loop rows: constant wrench; travel against turn; normal to both axes of a universal joint; those of
-varying_rows.py."""
-ALONG, TURN, SCREW_TURN, FIRST_AXIS, SECOND_AXIS, BALL = 0, 1, 2, 3, 4, 5
-"""Kinds of free axes: travel; turn; turn of a screw; the two axes of a universal joint; one of a ball's three."""
-
 
 class RowTables(NamedTuple):
     """Constants. Bodies as indices, -1 for the world; n loops, k loop rows, f free axes, c couplings, p contacts."""
@@ -151,15 +145,9 @@ def _along(starts: Ints) -> Ints:
 
 def _made_tables(system: ConstraintSystem) -> RowTables:
     m, t = system.mechanism, system.loops
-    n = len(t.names)
     paths = loop_paths(m, t)
     judged = redundancy(system)
     held = np.flatnonzero(judged.kept)
-    row_kind = np.zeros(len(t.row_loop), dtype=np.int64)
-    row_kind[t.helical_rows], row_kind[t.universal_rows], row_kind[t.varying_rows] = SCREW, CROSS, t.varying_kind
-    row_numbers, row_code = np.zeros((len(row_kind), SURFACE_NUMBERS)), np.zeros(len(row_kind), dtype=np.int64)
-    row_numbers[t.varying_rows], row_code[t.varying_rows] = t.varying_numbers, t.varying_code
-    turning = np.abs(t.row_wrench[:, 3:]).max(axis=-1, initial=0.0)
     contact_paths = [chain_of(m, int(body)) for body in system.contact_body]
     coordinate = np.full(m.nv, -1)
     coordinate[system.single_velocities] = system.single_coordinates
@@ -167,39 +155,15 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
     path_velocity = np.concatenate([np.zeros(0, dtype=np.int64), *(path for path, _ in paths)])
     coupled, coupling_velocity = np.nonzero((system.couplings.linear != 0.0) | (system.couplings.argument != 0.0))
     return RowTables(
-        body_a=t.body_a,
-        body_b=t.body_b,
-        rotation_a=t.rotation_a,
-        origin_a=t.origin_a,
-        rotation_b=t.rotation_b,
-        origin_b=t.origin_b,
-        axis=t.axis,
-        second_axis=t.second_axis,
-        normal=t.normal,
-        turn_locked=t.turn_locked.astype(np.int64),
-        turn_held=np.bincount(t.row_loop[row_kind == PLAIN], turning[row_kind == PLAIN], n)
-        .astype(bool)
-        .astype(np.int64),
-        cross_angle=np.stack(
-            [np.linalg.norm(np.cross(t.axis, t.second_axis), axis=1), (t.axis * t.second_axis).sum(1)], 1
-        ),
-        pitch=t.pitch,
+        **t.constants._asdict(),
         path_start=np.cumsum([0, *(len(path) for path, _ in paths)]).astype(np.int64),
         path_velocity=path_velocity,
         path_column=path_velocity,
         path_sign=np.concatenate([np.zeros(0), *(sign for _, sign in paths)]),
-        row_start=np.searchsorted(t.row_loop, np.arange(n + 1)).astype(np.int64),
-        row_kind=row_kind,
-        row_wrench=t.row_wrench,
-        row_numbers=row_numbers,
-        row_code=row_code,
         held=held,
         place=np.where(judged.kept, np.cumsum(judged.kept) - 1, -1),
         length=judged.length,
         pivot_scale=np.zeros(len(held)),
-        free_start=np.searchsorted(t.free_loop, np.arange(n + 1)).astype(np.int64),
-        free_kind=_free_kinds(system),
-        free_wrench=t.free_wrench,
         damping=t.damping,
         coulomb=t.coulomb,
         stiffness=t.stiffness,
@@ -228,16 +192,6 @@ def _made_tables(system: ConstraintSystem) -> RowTables:
         contact_path_start=np.cumsum([0, *(len(path) for path in contact_paths)]).astype(np.int64),
         contact_path=np.array([d for path in contact_paths for d in path], dtype=np.int64),
     )
-
-
-def _free_kinds(system: ConstraintSystem) -> Ints:
-    t = system.loops
-    kinds = np.where(np.abs(t.free_wrench[:, 3:]).max(axis=-1, initial=0.0) > 0.0, TURN, ALONG)
-    kinds[(kinds == TURN) & (t.pitch[t.free_loop] != 0.0)] = SCREW_TURN
-    kinds[t.universal_free], kinds[t.universal_free + 1] = FIRST_AXIS, SECOND_AXIS
-    for k in range(3):
-        kinds[t.spherical_free + k] = BALL
-    return kinds.astype(np.int64)
 
 
 def row_state(system: ConstraintSystem, packed: bool = False) -> RowState:

@@ -6,7 +6,7 @@ Symbols:
     error  position error (..., n): what each row should keep at zero                         m or rad
     w      wrench of a row on a body at its origin per unit of its multiplier, world axes     [f, n]
 
-    loop row       G = w_bᵀ J_b - w_aᵀ J_a,  γ from loop_motion (5)                           (1)
+    loop row       G = w_bᵀ J_b - w_aᵀ J_a,  γ from compiled_loops (5)                          (1)
     coupling row   coupling_rows.py (1)                                                       (2)
     contact row    the surface's normal, from contact_rows                                    (3)
 
@@ -29,7 +29,7 @@ from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.constraints.contact_rows import ContactRows
 from setsu.constraints.coupling_rows import CouplingRows
 from setsu.constraints.loop_joints import LoopTables, chain_of, loop_tables
-from setsu.constraints.loop_motion import LoopMotion, LoopPoses, loop_coordinates, loop_motion, loop_poses
+from setsu.constraints.loop_motion import LoopMotion, LoopPoses, loop_motion, loop_poses
 from setsu.constraints.stacked import Floats, cross, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.dynamics.catalogue import native_function
@@ -172,7 +172,7 @@ class ConstraintSystem:
         velocities = _with_world(native_function(m, "body_velocities").fast(q, v))
         accelerations = _with_world(native_function(m, "body_accelerations").fast(q, v, np.zeros(m.nv)))
         ends = loop_poses(t, poses)
-        motion = loop_motion(t, ends, velocities, accelerations)
+        motion = loop_motion(t, poses, velocities, accelerations)
         wrench = ends.in_world(np.concatenate([ends.wrench, ends.free], axis=-2), self._row_and_free_loop)
         G_loop = self._loop_jacobian(ends, wrench, self._row_and_free_loop, J)  # (1)
         contact = self.contact_rows.motion(poses, velocities, accelerations, self._of_contact_bodies(J))
@@ -200,9 +200,10 @@ class ConstraintSystem:
 
     def errors_and_rates(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return errors and rates (..., n_held) of loops and couplings at checked states; cost: their number."""
-        ends = loop_poses(self.loops, self._poses(q))
+        poses = self._poses(q)
+        ends = loop_poses(self.loops, poses)
         velocities = _with_world(native_function(self.mechanism, "body_velocities").fast(q, v))
-        rates = loop_motion(self.loops, ends, velocities, np.zeros_like(velocities)).rate
+        rates = loop_motion(self.loops, poses, velocities, np.zeros_like(velocities)).rate
         if not self.mechanism.couplings:
             return ends.error, rates
         coupled = times(self._coupling_jacobian(q), v) + self.couplings.offset_rate
@@ -228,10 +229,6 @@ class ConstraintSystem:
     def loop_row_wrenches(self, ends: LoopPoses) -> Floats:
         """Return the wrench of each loop row on body_b at the joint, world axes, (..., k, 6)."""
         return ends.in_world(ends.wrench, self.loops.row_loop)
-
-    def loop_coordinates(self, ends: LoopPoses) -> Floats:
-        """Return the loop joints' own coordinates (..., f), m or rad."""
-        return loop_coordinates(self.loops, ends)
 
     def body_wrenches(self, rows: Linearisation | ForceGeometry, loop_wrench: Floats, contact_force: Floats) -> Floats:
         """Return loop wrenches (..., n_loops, 6; on body_b at the joint) and contact forces (..., c, 3) as wrenches on

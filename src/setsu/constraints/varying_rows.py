@@ -1,6 +1,6 @@
 """Rows of rods, curves and rolling: constraints between two frames whose wrench depends on where the frames are.
 
-Symbols, in axes of A (loop_motion.py): p origin of B in A, R rotation of B, v = dp/dt, ω angular velocity of B.
+Symbols, in axes of A (compiled_loops.py): p origin of B in A, R rotation of B, v = dp/dt, ω angular velocity of B.
 
     distance   e = |p| - length,  c = [n, 0],  n = p/|p|,  dn/dt = (v - n (n·v)) / |p|                              (1)
     curve      e = C(p) / |∂C|,  c = [n, 0],  n = ∂C / |∂C|,  dn/dt = (H v - n (n·H v)) / |∂C|, for each of two C   (2)
@@ -10,31 +10,21 @@ Symbols, in axes of A (loop_motion.py): p origin of B in A, R rotation of B, v =
                dc/dt·[v, ω] = dk/dt·(v + ω x d) + k·(ω x dd/dt)                                                     (5)
                f and n x f hold the velocity of the point of contact; they have no position error
 
-Written once, as compiled code of one row at one state: steps call `varying_row` and `varying_change`, states in any
-number call `varying_positions` and `varying_rates`. Rolling on a plane: z > 0 of A; on a ball about A: n = ±p/|p|.
+Compiled code of one row at one state, part of compiled_loops.py. Rolling on a plane: z > 0 of A; on a ball about A:
+n = ±p/|p|.
 """
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-from numpy.typing import NDArray
-
 from setsu.constraints.compiled_surfaces import surface_at
 from setsu.constraints.compiled_vectors import cross, dot, length, minus, plus, scaled
 from setsu.constraints.loop_joints import FORWARD, FROM_DISTANCE, HEIGHT, ON_SURFACE
-from setsu.constraints.stacked import Floats
-from setsu.native.control_flow import inline, jit
+from setsu.native.control_flow import inline
 
 __all__ = [
     "varying_change",
-    "varying_positions",
-    "varying_rates",
     "varying_row",
 ]
-
-Ints = NDArray[np.int64]
 
 _STEEP = 0.9  # of the normal along z, from where on x gives the direction forward
 
@@ -132,55 +122,3 @@ def varying_change(kind, numbers, code, point, out, R, p, v, w):
     _, n, dn, f, df, d, dd = _rolling(numbers, R, p, v, w)
     k, dk = _rolling_direction(kind, n, dn, f, df)
     return dot(dk, plus(v, cross(w, d))) + dot(k, cross(w, dd))  # (5)
-
-
-@inline
-def _turn(R, i, k):
-    return (
-        R[i, k, 0, 0], R[i, k, 0, 1], R[i, k, 0, 2],
-        R[i, k, 1, 0], R[i, k, 1, 1], R[i, k, 1, 2],
-        R[i, k, 2, 0], R[i, k, 2, 1], R[i, k, 2, 2],
-    )  # fmt: skip
-
-
-@jit
-def _fill_positions(kind, numbers, code, p, R, error, wrench, scratch):
-    for i in range(p.shape[0]):
-        for k in range(p.shape[1]):
-            place = (p[i, k, 0], p[i, k, 1], p[i, k, 2])
-            error[i, k], force, moment = varying_row(
-                kind[k], numbers[k], code[k], scratch[:3], scratch[3:], _turn(R, i, k), place
-            )
-            for j in range(3):
-                wrench[i, k, j], wrench[i, k, 3 + j] = force[j], moment[j]
-
-
-@jit
-def _fill_rates(kind, numbers, code, p, R, motion, change, scratch):
-    for i in range(p.shape[0]):
-        for k in range(p.shape[1]):
-            place, m = (p[i, k, 0], p[i, k, 1], p[i, k, 2]), motion[i, k]
-            change[i, k] = varying_change(
-                kind[k], numbers[k], code[k], scratch[:3], scratch[3:], _turn(R, i, k), place,
-                (m[0], m[1], m[2]), (m[3], m[4], m[5]),
-            )  # fmt: skip
-
-
-def varying_positions(kind: Ints, numbers: Floats, code: Ints, p: Floats, R: Floats) -> tuple[Floats, Floats]:
-    """Return errors (..., k) and wrenches (..., k, 6), axes of A, of rows at p (..., k, 3), R (..., k, 3, 3)."""
-    shape = p.shape[:-1]
-    n = math.prod(shape[:-1])
-    error, wrench = np.zeros((n, shape[-1])), np.zeros((n, shape[-1], 6))
-    places = np.ascontiguousarray(p.reshape(n, -1, 3)), np.ascontiguousarray(R.reshape(n, -1, 3, 3))
-    _fill_positions(kind, numbers, code, *places, error, wrench, np.zeros(16))
-    return error.reshape(shape), wrench.reshape(*shape, 6)
-
-
-def varying_rates(kind: Ints, numbers: Floats, code: Ints, p: Floats, R: Floats, motion: Floats) -> Floats:
-    """Return dc/dt·[v, ω] (..., k) for motions [v, ω] (..., k, 6)."""
-    shape = p.shape[:-1]
-    n = math.prod(shape[:-1])
-    change = np.zeros((n, shape[-1]))
-    places = np.ascontiguousarray(p.reshape(n, -1, 3)), np.ascontiguousarray(R.reshape(n, -1, 3, 3))
-    _fill_rates(kind, numbers, code, *places, np.ascontiguousarray(motion.reshape(n, -1, 6)), change, np.zeros(16))
-    return change.reshape(shape)

@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from setsu.constraints.compiled_loops import loop_pose
 from setsu.constraints.compiled_rows import coupling_polynomial, fill_positions, fill_rates
 from setsu.constraints.compiled_vectors import cross, dot, length, minus, plus, scaled, second_vector, turned, vector
+from setsu.constraints.loop_joints import BALL, CROSS, FIRST_AXIS, SECOND_AXIS
 from setsu.constraints.row_changes import change_by_a, change_by_b, relative_motion
-from setsu.constraints.row_tables import BALL, CROSS, FIRST_AXIS, SECOND_AXIS, row_state, row_tables
+from setsu.constraints.row_tables import row_state, row_tables
 from setsu.constraints.system import constraint_system
 from setsu.dynamics.catalogue import native_function
 from setsu.dynamics.motion_derivatives import move_masks

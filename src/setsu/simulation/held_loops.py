@@ -101,7 +101,7 @@ class HeldLoops:
         if not self._system.loops.names:
             return np.zeros(0), np.zeros((0, self._mechanism.nv))
         rows = self._system.linearise(q[None], np.zeros((1, self._mechanism.nv)))
-        return self._system.loop_coordinates(rows.loop_poses)[0], rows.free_jacobian[0]
+        return rows.loop_poses.coordinate[0], rows.free_jacobian[0]
 
     def prescribe(self, t: float) -> None:
         """Let a step end, at time t (s), where the drives are then."""

@@ -60,7 +60,7 @@ def strike(
     rows = system.linearise(q, v)
     gap, rate = rows.error[system.n_held :], rows.jacobian[system.n_held :] @ v
     near = _ARRIVED * system.length
-    coordinates = system.loop_coordinates(rows.loop_poses)
+    coordinates = rows.loop_poses.coordinate
     stop_gap, stop_rows = rest.gaps(q, coordinates), rest.rows(rows.free_jacobian)
     hit = {*contacts, *np.flatnonzero((gap <= near) & (rate < 0.0)).tolist()}
     which = [k for k, mode in enumerate(motion.modes) if mode.touches or k in hit]

@@ -38,12 +38,12 @@ class LoopJointForces:
             return np.zeros(rows.motion.free_rate.shape)
         swing = times(rows.free_jacobian, a) + rows.motion.free_velocity_term
         rate = rows.motion.free_rate
-        stretch = self._system.loop_coordinates(rows.loop_poses) - self._rest
+        stretch = rows.loop_poses.coordinate - self._rest
         return -self._damping * rate - self._stiffness * stretch - self._armature * swing
 
     def energy(self, q: Floats, v: Floats) -> Floats:
         """Return the energy of springs and drives in loop joints (J), (...)."""
         rows = self._system.linearise(q, v)
-        stretch = self._system.loop_coordinates(rows.loop_poses) - self._rest
+        stretch = rows.loop_poses.coordinate - self._rest
         rate = rows.motion.free_rate
         return 0.5 * np.sum(self._stiffness * stretch**2 + self._armature * rate**2, axis=-1)

@@ -100,7 +100,7 @@ def _begin_at_stops(motion: ConstrainedMotion, q: Floats, v: Floats) -> None:
     if not len(stops):
         return
     rows = motion.system.linearise(q, v)
-    gaps = stops.gaps(q, motion.system.loop_coordinates(rows.loop_poses))
+    gaps = stops.gaps(q, rows.loop_poses.coordinate)
     for k, (gap, rate) in enumerate(zip(gaps, stops.rows(rows.free_jacobian) @ v, strict=True)):
         if gap < -LARGEST_START_ERROR:
             raise InputError(

@@ -27,16 +27,6 @@ def constrained() -> setsu.ConstrainedDynamics:
     return setsu.constrained_dynamics(m, m.neutral(), zero, zero)
 
 
-def rolling() -> None:
-    """Rows of a wheel on a plane, whose directions vary."""
-    from setsu.constraints.varying_rows import HEIGHT, varying_positions, varying_rates
-
-    kind, code, numbers = np.array([HEIGHT]), np.zeros(1, dtype=np.int64), np.ones((1, 16))
-    p, R = np.ones((1, 3)), np.eye(3)[None]
-    varying_positions(kind, numbers, code, p, R)
-    varying_rates(kind, numbers, code, p, R, np.ones((1, 6)))
-
-
 def loop() -> setsu.Recording:
     """A run of a mechanism with a loop."""
     m = setsu.sample_mechanisms.four_bar()
@@ -89,7 +79,7 @@ def inverse_kinematics() -> setsu.InverseKinematics:
 
 FIRST_CALLS: dict[str, Callable[[], object]] = {
     "tree": tree,
-    "pivots": constrained,
+    "rows": constrained,
     "constrained": constrained,
     "loop": loop,
     "contact": contact,
@@ -97,16 +87,16 @@ FIRST_CALLS: dict[str, Callable[[], object]] = {
     "contact_derivatives": contact_derivatives,
     "inverse_kinematics": inverse_kinematics,
 }
-# Where the functions of a family are, if its call needs those of others too. Pivots are measured for constrained
-# dynamics and for runs: neither is to load the code of the other.
+# Where the functions of a family are, if its call needs those of others too. Constrained dynamics and runs both need
+# rows of loops and their pivots: neither is to load the code of the other.
 OWN: dict[str, str | tuple[str, ...]] = {
-    "pivots": "setsu.constraints.sparse_factor.",
-    "constrained": ("setsu.constraints.sparse_solve.", "setsu.constraints.varying_rows."),
+    "rows": ("setsu.constraints.loop_motion.", "setsu.constraints.sparse_factor."),
+    "constrained": "setsu.constraints.sparse_solve.",
     "loop": "setsu.simulation.",
     "contact_derivatives": "setsu.simulation.contact_step_",
 }
 # What else calls compiled functions of a family.
-_OTHERS: dict[str, tuple[Callable[[], object], ...]] = {"constrained": (rolling,), "loop": (friction,)}
+_OTHERS: dict[str, tuple[Callable[[], object], ...]] = {"loop": (friction,)}
 
 
 def run_family(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows filled by compiled code equal those of the vectorised system, for every joint that can close a loop."""
+"""Rows along the paths of loops equal those of many states, and both are rates of what they hold, for every joint."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _zoo() -> setsu.Mechanism:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_compiled_rows_equal_the_vectorised_ones(seed: int) -> None:
+def test_rows_along_paths_equal_those_of_many_states(seed: int) -> None:
     m = _zoo()
     point = (0.1, 0.2, 0.3)
     contacts = [
@@ -82,7 +82,7 @@ def test_compiled_rows_equal_the_vectorised_ones(seed: int) -> None:
         "free wrench": (state.free_wrench, rows.free_wrench),
         "free rate": (state.free_rate, rows.motion.free_rate),
         "free velocity term": (state.free_gamma, rows.motion.free_velocity_term),
-        "free coordinate": (state.free_coordinate, system.loop_coordinates(rows.loop_poses)),
+        "free coordinate": (state.free_coordinate, rows.loop_poses.coordinate),
         "contact jacobian": (state.contact_jacobian, rows.contact_jacobian),
         "contact velocity term": (state.contact_gamma, rows.contact_velocity_term),
         "normal": (state.contact_normal, rows.normal),
@@ -91,3 +91,19 @@ def test_compiled_rows_equal_the_vectorised_ones(seed: int) -> None:
         scale = 1.0 + np.abs(vectorised).max()
         np.testing.assert_allclose(compiled_rows, vectorised, atol=1e-13 * scale, err_msg=name)
     assert kept
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_velocity_terms_are_rates_of_the_rows(seed: int) -> None:
+    """γ = (dG/dt) v along q(t) with constant velocity; fourth-order differences."""
+    m = _zoo()
+    system, h = constraint_system(m), 1e-3
+    q, v = m.random_configuration(seed), np.random.default_rng(seed).normal(size=m.nv)
+    moved = np.array([setsu.integrate(m, q, v, h * k) for k in (-2, -1, 1, 2)])
+    near, here = system.linearise(moved, np.tile(v, (4, 1))), system.linearise(q, v)
+    differences = np.array([1.0, -8.0, 8.0, -1.0]) / (12.0 * h) @ (near.jacobian @ v)
+    # Truncation: h⁴ times fifth derivatives, which grow with the rates to the sixth power.
+    scale = 1.0 + np.abs(here.velocity_term).max()
+    np.testing.assert_allclose(differences, here.velocity_term, atol=1e-6 * scale)
+    rates = (here.jacobian @ v)[: system.n_loop_rows]
+    np.testing.assert_allclose(here.motion.rate, rates, atol=1e-13 * (1.0 + np.abs(rates).max()))

@@ -79,8 +79,8 @@ def test_the_loop_joint_has_the_coordinates_and_rates_of_a_joint(kind):
     change = (after.free_jacobian - before.free_jacobian) @ v / (2 * STEP)
     np.testing.assert_allclose(rows.motion.free_velocity_term, change, atol=1e-6)
     if JOINTS[kind][0].nq == JOINTS[kind][0].nv:
-        np.testing.assert_allclose(system.loop_coordinates(rows.loop_poses), own, atol=1e-13)
-        travelled = system.loop_coordinates(after.loop_poses) - system.loop_coordinates(before.loop_poses)
+        np.testing.assert_allclose(rows.loop_poses.coordinate, own, atol=1e-13)
+        travelled = after.loop_poses.coordinate - before.loop_poses.coordinate
         np.testing.assert_allclose(rows.motion.free_rate, travelled / (2 * STEP), atol=1e-7)
 
 
@@ -88,7 +88,7 @@ def test_a_nut_fits_its_thread_at_every_turn():
     m, q, _, own = closed("Helical", whole_turns=4 * np.pi)
     assert np.abs(setsu.loop_error(m, q)).max() < 1e-13
     system = constraint_system(m)
-    np.testing.assert_allclose(system.loop_coordinates(system.linearise(q, np.zeros(m.nv)).loop_poses), own)
+    np.testing.assert_allclose(system.linearise(q, np.zeros(m.nv)).loop_poses.coordinate, own)
 
 
 def test_an_axis_turned_round_is_not_closed():

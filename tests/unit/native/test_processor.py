@@ -68,10 +68,8 @@ def test_the_environment_overrides_the_lanes(lanes: str, monkeypatch: pytest.Mon
 
 
 ASK = """
-import numpy as np
-from setsu.constraints.varying_rows import HEIGHT, varying_positions
-p, R = np.array([[0.1, 0.2, 0.3]]), np.eye(3)[None]
-print(varying_positions(np.array([HEIGHT]), np.ones((1, 16)), np.zeros(1, dtype=np.int64), p, R)[1].tobytes().hex())
+import setsu
+print(setsu.loop_error(m := setsu.sample_mechanisms.four_bar(), m.random_configuration(0)).tobytes().hex())
 """
 
 
