@@ -56,3 +56,32 @@ def test_forces_of_random_boxes_satisfy_the_conditions() -> None:
         assert (np.abs(f) <= c).all()
         assert (np.abs(w[np.abs(f) < c]) < room).all()
         assert (w * np.sign(f) < room)[np.abs(f) == c].all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_friction_that_loops_leave_undetermined_is_the_least(seed: int) -> None:
+    """Axes that can only move together: A is singular but for rounding, which may leave it definite or not."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    rank = int(rng.integers(1, n))
+    Z = rng.standard_normal((rank, n))
+    Z /= np.linalg.norm(Z, axis=0)
+    A = Z.T @ Z + 3e-16 * np.diag(rng.uniform(-1.0, 1.0, n))
+    b = Z.T @ rng.standard_normal(rank)
+    f = friction_at_rest(A, b, np.full(n, 1e3))
+    np.testing.assert_allclose(f, -np.linalg.pinv(Z) @ np.linalg.pinv(Z.T) @ b, atol=1e-9)
+
+
+def test_forces_of_a_closed_loop_at_rest_do_not_hang_on_rounding() -> None:
+    """Five joints, two rows, four joints with dry friction: six forces in five equations."""
+    from setsu.reproduce.isobe2003 import systems
+
+    m = systems.two_arms_with_object()
+    q = systems.object_swing(3).q[0]
+    tau = np.array([-0.175, -0.066, 0.175, 0.066, 0.0])
+    expected = setsu.constrained_dynamics(m, q, np.zeros(5), tau)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        near = setsu.close_loops(m, q + 1e-12 * rng.standard_normal(5))
+        found = setsu.constrained_dynamics(m, near, np.zeros(5), tau)
+        np.testing.assert_allclose(found.loop_wrench, expected.loop_wrench, atol=1e-8)

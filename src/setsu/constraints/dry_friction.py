@@ -24,6 +24,7 @@ __all__ = ["friction_at_rest"]
 
 _ROUNDING = 1e-11
 _RIGID = 1e-12
+_TOGETHER = 1e-11  # of a pivot or eigenvalue: below it, axes can only move together
 _PATIENCE = 10
 
 
@@ -93,7 +94,7 @@ def _push_to_limits(M: Floats, c: Floats, x: Floats, side: Floats) -> None:
         if len(inside) < 2:
             return
         values, vectors = np.linalg.eigh(M[np.ix_(inside, inside)])
-        if values[0] > 1e-11 * values[-1]:
+        if values[0] > _TOGETHER * values[-1]:
             return
         null = vectors[:, 0] * (1.0 if vectors[:, 0].sum() >= 0.0 else -1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -104,11 +105,15 @@ def _push_to_limits(M: Floats, c: Floats, x: Floats, side: Floats) -> None:
 
 
 def _solved(M: Floats, r: Floats) -> Floats:
-    """M⁻¹ r of a symmetric M; where axes can only move together, the least one."""
+    """M⁻¹ r of a symmetric M with ones on its diagonal; where axes can only move together, the least one.
+
+    Rounding may leave a singular M with a Cholesky factor: its pivots say so.
+    """
     if not len(r):
         return r
     try:
-        np.linalg.cholesky(M)
-        return np.asarray(np.linalg.solve(M, r), dtype=np.float64)
+        if (np.diagonal(np.linalg.cholesky(M)) ** 2).min() > _TOGETHER:
+            return np.asarray(np.linalg.solve(M, r), dtype=np.float64)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(M, r, rcond=1e-12)[0], dtype=np.float64)
+        pass
+    return np.asarray(np.linalg.lstsq(M, r, rcond=_TOGETHER)[0], dtype=np.float64)
