@@ -159,7 +159,7 @@ def test(*pytest_words):
         "ruff check": run("-m", "ruff", "check", "."),
         "ruff format": run("-m", "ruff", "format", "--check", "."),
         "pyright": run("-m", "pyright", "--pythonpath", python_in_environment()),
-        "pytest": run("-m", "pytest", "-q", "-n", "auto", *pytest_words),
+        "pytest": run("-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal", *pytest_words),
     }
     failed = [name for name, code in codes.items() if code]
     print("failed: " + ", ".join(failed) if failed else "all checks passed", flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import zlib
 from typing import Any
@@ -22,9 +21,7 @@ _REPORT = pytest.StashKey[Report]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of this suite."""
-    parser.addoption(
-        "--every", type=int, default=1, help="run every Nth test of each file only, its first one included"
-    )
+    parser.addoption("--every", type=int, default=1, help="run every Nth test only, the first one included")
     parser.addoption("--roundings", action="store_true", help="print measured / allowed of every tolerance")
 
 
@@ -48,17 +45,13 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the cases that `thin` takes out to the nightly run; keep every Nth test of each file."""
+    """Leave the cases that `thin` takes out to the nightly run; keep every Nth test."""
     leave_to_the_night(items)
     step = config.getoption("--every")
     if step > 1:
-        chosen = {
-            item
-            for _, group in itertools.groupby(items, key=lambda item: item.path)
-            for item in itertools.islice(group, 0, None, step)
-        }
+        chosen = [item for item in items if item.get_closest_marker("nightly") is None][::step]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+        items[:] = chosen
 
 
 def leave_to_the_night(items: list[pytest.Item]) -> None:

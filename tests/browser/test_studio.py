@@ -307,6 +307,7 @@ def test_polygons_can_be_hidden(page: Page, shown_studio: Studio, screenshot: Sc
     page.get_by_text("Show", exact=True).click()
 
 
+@pytest.mark.nightly
 def test_a_walk_is_replayed_from_its_file(
     page: Page, shown_studio: Studio, tmp_path: Path, screenshot: Screenshot
 ) -> None:

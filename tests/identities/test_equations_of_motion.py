@@ -34,6 +34,7 @@ def test_world_formulation_is_link_formulation(name: str) -> None:
     assert_law(world, with_wrenches, [*terms, with_wrenches - torques(x)], c=50)
 
 
+@pytest.mark.thin(2)
 @over_the_zoo
 @pytest.mark.parametrize("method", METHODS)
 def test_forward_dynamics_undoes_inverse_dynamics(name: str, method: str) -> None:

@@ -103,6 +103,7 @@ def _run(m: setsu.Mechanism, environment: setsu.Environment | None, torque: floa
     return setsu.simulate(m, q, v, duration, 1e-3, tau, joint_stops=True, environment=environment)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("environment", [None, DEEP], ids=["alone", "environment"])
 @pytest.mark.parametrize("acting", ACTING)
 @pytest.mark.parametrize("kind", JOINTS)

@@ -20,6 +20,7 @@ def agree(left: np.ndarray, right: np.ndarray, condition: float) -> bool:
     return bool(np.abs(np.ravel(left) - np.ravel(right)).max(initial=0.0) <= 500 * condition * EPSILON * scale)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if not name.endswith("springs")])
 def test_kernel(kernel: str, name: str) -> None:

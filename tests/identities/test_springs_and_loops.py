@@ -116,6 +116,7 @@ def test_loop_kinematics_against_differences(make) -> None:
     np.testing.assert_allclose(slope, np.einsum("bkij,bj->bki", jacobian, a) + bias, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("floating_base", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_derivatives_with_springs_against_differences(seed: int, floating_base: bool) -> None:

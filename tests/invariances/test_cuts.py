@@ -137,6 +137,7 @@ def test_every_sample_with_loops_is_cut() -> None:
     assert {name for name, make in makers.items() if make().loops} == set(MAKERS) - needs_arguments
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("name", "loop", "joint"), CUTS)
 def test_every_cut_gives_the_same_motion_and_wrenches(name: str, loop: str, joint: str) -> None:
     m, q, v = closed_state(name, 5)
@@ -197,6 +198,7 @@ def test_what_cannot_be_cut_is_refused_by_name() -> None:
         setsu.move_cut(coupled, "pin", "crank")
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("name", "loop", "joint"), CUTS)
 def test_any_joint_opened_with_its_wrench_on_both_sides_changes_nothing(name: str, loop: str, joint: str) -> None:
     """The cut test at every joint: the opened mechanism under the loop wrenches alone accelerates the same."""

@@ -59,6 +59,7 @@ def errors_of(twin: PinocchioTwin, q: np.ndarray, v: np.ndarray, a: np.ndarray, 
     return errors
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("file", USED)
 def test_robot_agrees_with_pinocchio(file: str, floating: bool) -> None:

@@ -40,6 +40,7 @@ def build(folder: Path, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_c_agrees_with_the_library_on_many_states(name: str, function: str, tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_forces_in_loop_joints(make: Callable[[], setsu.Mechanism], names: list[
     agrees(with_forces(make(), **FORCES), names)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "joint",
     [

@@ -67,6 +67,7 @@ def test_two_robots(name: str, tmp_path: Path) -> None:
     assert largest_error(name, 200, tmp_path) <= 1e-12
 
 
+@pytest.mark.thin(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_robot_on_ten_thousand_states(name: str, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ DENSE = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dense_inertias() -> None:
     """The documented table is what is counted, and the programs are the right functions."""
     assert {found.arm: found.dense for found in dense_totals()} == DENSE
@@ -123,6 +123,7 @@ def test_example_3_of_the_paper(lengths: tuple[float, float], most: tuple[int, i
     assert all(entry.operations.total <= number for entry, number in zip(counted, most, strict=True))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_any_tree_agrees_with_newton_euler(seed: int) -> None:
     """All joint types, branches, floating bases, friction: the program is the same function."""

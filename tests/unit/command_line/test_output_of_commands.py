@@ -66,6 +66,7 @@ def _refuse(word: str) -> Any:
     raise AssertionError(f"{word} is no JSON")
 
 
+@pytest.mark.thin(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.nightly if name == "reproduce" else ()) for name in NAMES]

@@ -126,6 +126,7 @@ def test_samples_as_by_dense_factors(way: bool, name: str) -> None:
     _agrees(m, setsu.close_loops(m, m.neutral()), 3)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("couplings", [False, True])
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("seed", range(5))

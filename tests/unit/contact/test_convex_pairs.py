@@ -64,6 +64,7 @@ def _near(rng: np.random.Generator, two: TwoShapes, gap: float) -> tuple[Placeme
     return A, (R, p)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_distance_and_depth_are_those_of_coal(first: str, second: str, shapes: dict[str, setsu.Shape]) -> None:
     # The signed distance is the largest separation along any direction: no direction, of coal's neither, may beat ours.

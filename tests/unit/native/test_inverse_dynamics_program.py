@@ -18,6 +18,7 @@ def torques(found: Program, **arrays: np.ndarray) -> np.ndarray:
     return np.stack(evaluate(found.graph, found.torques, values), axis=1)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("bias", [False, True])
 def test_both_aims_are_newton_euler(seed: int, bias: bool) -> None:

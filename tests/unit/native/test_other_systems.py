@@ -75,6 +75,7 @@ def texts(
     return found
 
 
+@pytest.mark.thin(2)
 @pytest.mark.slow
 @every_system
 def test_kernels_are_compiled_for_every_system(system: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,7 @@ def ask(code: str, package: Path, **environment: str) -> list[str]:
     return found.stdout.split()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.slow
 @every_family
 def test_an_empty_cache_needs_no_numba(family: str, tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def same_bits(family: str, cache: Path) -> None:
 ASK = "from setsu.native.shipped_code import *; print(*(name for name, f in families().items() if is_stale(f)))"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_only_edits_that_change_code_make_it_stale(tmp_path: Path) -> None:
     """Comments, docstrings, annotations and functions for Python do not; numbers from elsewhere and callees do."""
     package = tmp_path / "setsu"

@@ -37,6 +37,7 @@ def _bits(a: np.ndarray) -> bytes:
     return (a + 0.0).tobytes()  # the sign of a zero is all that may differ
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_unrolled_loops_give_the_bits_of_loops(name: str) -> None:
     m, random = MECHANISMS[name](), np.random.default_rng(7)

@@ -18,6 +18,7 @@ def test_closed_mechanisms_have_order_two(name: str) -> None:
         assert error <= 1e-4
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "name", ["UR10 from URDF", "Panda from URDF", "24 joints, some sliding", "joints of five kinds"]
 )

@@ -36,7 +36,7 @@ def _done(store: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} if folder.is_dir() else {}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_sweep_killed_three_times_ends_equal_bit_for_bit(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     out = tmp_path / "killed.zarr"
     words = [sys.executable, "-m", "setsu", "sweep", str(STUDY), "--out", str(out), "--jobs", "2"]

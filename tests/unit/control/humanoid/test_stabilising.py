@@ -64,6 +64,7 @@ def stands(run: setsu.Recording, law: Stabiliser) -> bool:
     return not fallen and law.arrived and bool(np.abs(run.v[-1]).max() < 0.05)
 
 
+@pytest.mark.nightly
 def test_undisturbed_it_walks_the_plan(motion: Motion) -> None:
     run, law = walked(motion, FLOOR)
     assert arrives(run, law)
