@@ -196,9 +196,9 @@ def _compiled_batch(
         return None
     states = [array.reshape(-1, array.shape[-1]) for array in taken]
     found = tiles.many(*states)
-    left = np.flatnonzero(found.outcome)
     blocks: dict[str, Any] = dict(zip(_TILE_FIELDS, found, strict=False))
-    if left.size:
+    if found.outcome.any():
+        left = np.flatnonzero(found.outcome)
         if (found.outcome[left] != ALMOST_SINGULAR).any():
             return None  # whose messages know the shape of the batch
         try:
