@@ -1,4 +1,4 @@
-"""Derivatives of motion and forces under loops and couplings, four states at a time, in compiled code.
+"""Derivatives of motion and forces under loops and couplings, many states at a time, in compiled code.
 
 The equations are those of constrained_dynamics_derivatives.py, row_derivatives.py and constraint_partials.py for rows
 whose wrench turns with body a, with nothing along free axes and linear couplings. Directions that move both bodies of a
@@ -7,6 +7,7 @@ loop change nothing of it, so that only its path counts. With P, Q, E of compile
     M a - Hᵀ λ = f,  H a = r   has   a = P f + Q r,   λ = -Qᵀ f + E r                                      (1)
 
 which gives the motion first (f = τ - b, r = -γ), then its derivatives.
+Kernels run on a group of states, as wide as the processor's vectors; all else on tiles of four of them.
 Cost: 2 nv columns times (nv + n)². Refuses nothing: an outcome other than DONE leaves a state to the general way.
 """
 
@@ -16,18 +17,48 @@ from setsu.constraints.compiled_inverse import invert
 from setsu.constraints.compiled_vectors import back_product, cross, dot, minus, plus, product, turned, turned_back
 from setsu.constraints.row_changes import change_by_a, change_by_b, relative_motion
 from setsu.native.control_flow import inline, jit, run_bound
-from setsu.native.lanes import LANES, gather, load, load_at, spread, store, store_at
+from setsu.native.lanes import LANES, gather, lane, load, load_at, spread, store, store_at
 
 __all__ = ["BAD", "DONE", "OPEN", "SINGULAR", "differentiate_states"]
 
 DONE, BAD, OPEN, SINGULAR = 0, 1, 2, 3
-"""Outcome of a state, the same for all of a tile: done; numbers that are not finite; open loops; almost singular."""
+"""Outcome of a state, the same for all of a tile: done; numbers that are not finite (the same for all of a group); open
+loops; almost singular."""
 
 _OPEN = 1e-6
 """Error of a row, rad or lengths of the loop, up to which nothing has to be said."""
 
 
 # What kernels wrote, as lanes ----------------------------------------------------------------------------------------
+
+
+@inline
+def _take(rows, first, lanes):
+    """Numbers (n) of the states in rows from `first` on as lanes; those of a single row in all of them."""
+    n = rows.shape[1]
+    if rows.shape[0] == 1:
+        for k in range(n):
+            store(lanes, k, spread(rows[0, k]))
+    else:
+        for k in range(n):
+            store(lanes, k, gather(rows, first * n + k))
+
+
+@inline
+def _give(lanes, n, rows, state, count):
+    """The way back, of n numbers and the first `count` lanes."""
+    if count == LANES:
+        for k in range(n):
+            x = load(lanes, k)
+            rows[state, k] = lane(x, 0)
+            rows[state + 1, k] = lane(x, 1)
+            rows[state + 2, k] = lane(x, 2)
+            rows[state + 3, k] = lane(x, 3)
+        return
+    for k in range(n):
+        x = load(lanes, k)
+        for j in range(count):
+            rows[state + j, k] = lane(x, j)
 
 
 @inline
@@ -51,10 +82,10 @@ def _pose(poses, body):
         return (one, zero, zero, zero, one, zero, zero, zero, one), (zero, zero, zero)
     k = 16 * body
     return (
-        gather(poses, k), gather(poses, k + 1), gather(poses, k + 2),
-        gather(poses, k + 4), gather(poses, k + 5), gather(poses, k + 6),
-        gather(poses, k + 8), gather(poses, k + 9), gather(poses, k + 10),
-    ), (gather(poses, k + 3), gather(poses, k + 7), gather(poses, k + 11))  # fmt: skip
+        load(poses, k), load(poses, k + 1), load(poses, k + 2),
+        load(poses, k + 4), load(poses, k + 5), load(poses, k + 6),
+        load(poses, k + 8), load(poses, k + 9), load(poses, k + 10),
+    ), (load(poses, k + 3), load(poses, k + 7), load(poses, k + 11))  # fmt: skip
 
 
 @inline
@@ -65,8 +96,8 @@ def _motion(array, body, world):
         return (spread(world[0]), spread(world[1]), spread(world[2])), (zero, zero, zero)
     k = 6 * body
     return (
-        (gather(array, k), gather(array, k + 1), gather(array, k + 2)),
-        (gather(array, k + 3), gather(array, k + 4), gather(array, k + 5)),
+        (load(array, k), load(array, k + 1), load(array, k + 2)),
+        (load(array, k + 3), load(array, k + 4), load(array, k + 5)),
     )
 
 
@@ -74,8 +105,8 @@ def _motion(array, body, world):
 def _column(array, d, nv):
     """Column d of an array (6, nv)."""
     return (
-        (gather(array, d), gather(array, nv + d), gather(array, 2 * nv + d)),
-        (gather(array, 3 * nv + d), gather(array, 4 * nv + d), gather(array, 5 * nv + d)),
+        (load(array, d), load(array, nv + d), load(array, 2 * nv + d)),
+        (load(array, 3 * nv + d), load(array, 4 * nv + d), load(array, 5 * nv + d)),
     )
 
 
@@ -94,6 +125,17 @@ def _store3(array, row, first, x):
     store_at(array, row, first, x[0])
     store_at(array, row, first + 1, x[1])
     store_at(array, row, first + 2, x[2])
+
+
+@inline
+def _store_column(array, first, column, force, moment):
+    """Rows first ... first + 5 of a column."""
+    store_at(array, first, column, force[0])
+    store_at(array, first + 1, column, force[1])
+    store_at(array, first + 2, column, force[2])
+    store_at(array, first + 3, column, moment[0])
+    store_at(array, first + 4, column, moment[1])
+    store_at(array, first + 5, column, moment[2])
 
 
 # Rows, their velocity terms and errors -------------------------------------------------------------------------------
@@ -145,9 +187,9 @@ def _loop_rows(t, c, w, loop):
         store(w.gamma, k, dot(force, du) + dot(moment, domega))
     for p in range(t.path_start[loop], t.path_start[loop + 1]):
         d = t.path_velocity[p]
-        turn = (gather(w.directions, 3 * nv + d), gather(w.directions, 4 * nv + d), gather(w.directions, 5 * nv + d))
-        at = (gather(w.directions, 6 * nv + d), gather(w.directions, 7 * nv + d), gather(w.directions, 8 * nv + d))
-        along = (gather(w.directions, d), gather(w.directions, nv + d), gather(w.directions, 2 * nv + d))
+        turn = (load(w.directions, 3 * nv + d), load(w.directions, 4 * nv + d), load(w.directions, 5 * nv + d))
+        at = (load(w.directions, 6 * nv + d), load(w.directions, 7 * nv + d), load(w.directions, 8 * nv + d))
+        along = (load(w.directions, d), load(w.directions, nv + d), load(w.directions, 2 * nv + d))
         sign = spread(t.path_sign[p])
         along, turn = _times3(plus(along, cross(turn, minus(pin, at))), sign), _times3(turn, sign)
         for row in range(t.row_start[loop], t.row_start[loop + 1]):
@@ -166,7 +208,7 @@ def _coupling_rows(t, w):
         for d in range(nv):
             factor = t.coupling[j, d]
             if factor != 0.0:
-                error += spread(factor) * gather(w.q, t.coordinate[d])
+                error += spread(factor) * load(w.q, t.coordinate[d])
             if k >= 0:
                 store_at(w.H, k, d, spread(factor))
         store(w.error, first + j, error)
@@ -178,14 +220,14 @@ def _coupling_rows(t, w):
 def _closed(t, w):
     """Tell whether all loops and couplings are closed in all lanes."""
     for row in range(len(t.place)):
-        for lane in range(LANES):
+        for k in range(LANES):
             # A comparison with NaN is false.
-            if not abs(w.error[row, lane]) <= _OPEN * t.length[row]:
+            if not abs(w.error[row, k]) <= _OPEN * t.length[row]:
                 return False
     for loop in range(len(t.body_a)):
         if t.turn_held[loop]:
-            for lane in range(LANES):
-                if not w.cosine[loop, lane] > 0.5:
+            for k in range(LANES):
+                if not w.cosine[loop, k] > 0.5:
                     return False
     return True
 
@@ -198,7 +240,7 @@ def _move(w):
     """Accelerations and multipliers (1), the rows' remainder taken up once more."""
     nv, n = w.a.shape[0], w.H.shape[0]
     for d in range(nv):
-        store(w.f, d, gather(w.tau, d) - gather(w.b, d))
+        store(w.f, d, load(w.tau, d) - load(w.b, d))
         store(w.a, d, spread(0.0))
     for r in range(n):
         store(w.multiplier, r, spread(0.0))
@@ -225,9 +267,6 @@ def _move(w):
             for d in range(nv):
                 total += load_at(w.H, r, d) * load(w.a, d)
             store(w.r, r, -total)
-    for d in range(nv):
-        for lane in range(LANES):
-            w.acceleration[lane, d] = w.a[d, lane]
 
 
 # Changes at held accelerations and forces ----------------------------------------------------------------------------
@@ -272,8 +311,8 @@ def _loop_changes(t, c, w, loop):
             k = t.place[row]
             if k >= 0:
                 along, around = _load3(w.wrench, k, 0), _load3(w.wrench, k, 3)
-                store_at(w.rows, k, e, dot(along, linear) + dot(around, angular))
-                store_at(w.rows, k, nv + e, dot(along, faster) + dot(around, turning))
+                store_at(w.rows_dq, k, e, dot(along, linear) + dot(around, angular))
+                store_at(w.rows_dv, k, e, dot(along, faster) + dot(around, turning))
 
     # Joint forces: what a velocity feels of the wrench turns with it, and the wrench itself moves.
     for p in range(t.path_start[loop], t.path_start[loop + 1]):
@@ -287,101 +326,107 @@ def _loop_changes(t, c, w, loop):
             if c.above[d, e]:
                 E = _column(w.motion, e, nv)
                 total += dot(swung[0], E[0]) + dot(swung[1], E[1])
-            store_at(w.changes, d, e, load_at(w.changes, d, e) - sign * total)
+            store_at(w.own_dq, d, e, load_at(w.own_dq, d, e) - sign * total)
 
 
 @inline
-def _products(w):
-    """Change of accelerations and multipliers by (1), four columns at a time."""
+def _products(w, changes, rows, answer):
+    """Change of accelerations and multipliers by (1), four columns at a time.
+
+    Columns beyond the last are those of the next row, which is written later, or room behind the array.
+    """
     nv, n = w.a.shape[0], w.H.shape[0]
-    stop = w.changes.shape[1]
     for i in range(nv + n):
-        for first in range(0, stop, 4):
+        for first in range(0, nv, 4):
             x0, x1, x2, x3 = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
             for j in range(nv):
                 factor = -load_at(w.P, i, j) if i < nv else load_at(w.Q, i - nv, j)
-                x0 += factor * load_at(w.changes, j, first)
-                x1 += factor * load_at(w.changes, j, first + 1)
-                x2 += factor * load_at(w.changes, j, first + 2)
-                x3 += factor * load_at(w.changes, j, first + 3)
+                x0 += factor * load_at(changes, j, first)
+                x1 += factor * load_at(changes, j, first + 1)
+                x2 += factor * load_at(changes, j, first + 2)
+                x3 += factor * load_at(changes, j, first + 3)
             for r in range(n):
                 factor = load_at(w.Q, r, i) if i < nv else load_at(w.E, r, i - nv)
-                x0 -= factor * load_at(w.rows, r, first)
-                x1 -= factor * load_at(w.rows, r, first + 1)
-                x2 -= factor * load_at(w.rows, r, first + 2)
-                x3 -= factor * load_at(w.rows, r, first + 3)
-            store_at(w.answer, i, first, x0)
-            store_at(w.answer, i, first + 1, x1)
-            store_at(w.answer, i, first + 2, x2)
-            store_at(w.answer, i, first + 3, x3)
+                x0 -= factor * load_at(rows, r, first)
+                x1 -= factor * load_at(rows, r, first + 1)
+                x2 -= factor * load_at(rows, r, first + 2)
+                x3 -= factor * load_at(rows, r, first + 3)
+            store_at(answer, i, first, x0)
+            store_at(answer, i, first + 1, x1)
+            store_at(answer, i, first + 2, x2)
+            store_at(answer, i, first + 3, x3)
 
 
 @inline
-def _write(t, c, w, out, state, count):
+def _loop_wrenches(t, c, w, loop):
+    """Change of a loop's wrench by coordinates, velocities and torques."""
+    zero = spread(0.0)
+    force, moment = _load3(w.loop_wrench, loop, 0), _load3(w.loop_wrench, loop, 3)
+    nv = w.a.shape[0]
+    for e in range(nv):
+        by_q, by_q_moment = (zero, zero, zero), (zero, zero, zero)
+        by_v, by_v_moment = by_q, by_q_moment
+        by_tau, by_tau_moment = by_q, by_q_moment
+        if c.turns_rows[loop, e]:
+            S = _column(w.motion, e, nv)
+            by_q, by_q_moment = cross(S[1], force), cross(S[1], moment)
+        for row in range(t.row_start[loop], t.row_start[loop + 1]):
+            k = t.place[row]
+            if k < 0:
+                continue
+            along, around = _load3(w.wrench, k, 0), _load3(w.wrench, k, 3)
+            amount = load_at(w.answer_dq, nv + k, e)
+            by_q, by_q_moment = plus(by_q, _times3(along, amount)), plus(by_q_moment, _times3(around, amount))
+            amount = load_at(w.answer_dv, nv + k, e)
+            by_v, by_v_moment = plus(by_v, _times3(along, amount)), plus(by_v_moment, _times3(around, amount))
+            amount = load_at(w.Q, k, e)
+            by_tau = minus(by_tau, _times3(along, amount))
+            by_tau_moment = minus(by_tau_moment, _times3(around, amount))
+        _store_column(w.wrench_dq, 6 * loop, e, by_q, by_q_moment)
+        _store_column(w.wrench_dv, 6 * loop, e, by_v, by_v_moment)
+        _store_column(w.wrench_dtau, 6 * loop, e, by_tau, by_tau_moment)
+
+
+@inline
+def _write(t, w, out, state, count):
     """Write the results of a tile whose first `count` lanes are states of their own."""
     nv = w.a.shape[0]
-    for i in range(nv):
-        for e in range(nv):
-            for lane in range(count):
-                out.dq[state + lane, i, e] = w.answer[i, e, lane]
-                out.dv[state + lane, i, e] = w.answer[i, nv + e, lane]
-                out.dtau[state + lane, i, e] = w.P[i, e, lane]
-    for loop in range(len(t.body_a)):
-        force, moment = _load3(w.loop_wrench, loop, 0), _load3(w.loop_wrench, loop, 3)
-        for e in range(nv):
-            zero = spread(0.0)
-            by_q, by_q_moment = (zero, zero, zero), (zero, zero, zero)
-            by_v, by_v_moment = by_q, by_q_moment
-            by_tau, by_tau_moment = by_q, by_q_moment
-            if c.turns_rows[loop, e]:
-                S = _column(w.motion, e, nv)
-                by_q, by_q_moment = cross(S[1], force), cross(S[1], moment)
-            for row in range(t.row_start[loop], t.row_start[loop + 1]):
-                k = t.place[row]
-                if k < 0:
-                    continue
-                along, around = _load3(w.wrench, k, 0), _load3(w.wrench, k, 3)
-                amount = load_at(w.answer, nv + k, e)
-                by_q, by_q_moment = plus(by_q, _times3(along, amount)), plus(by_q_moment, _times3(around, amount))
-                amount = load_at(w.answer, nv + k, nv + e)
-                by_v, by_v_moment = plus(by_v, _times3(along, amount)), plus(by_v_moment, _times3(around, amount))
-                amount = load_at(w.Q, k, e)
-                by_tau = minus(by_tau, _times3(along, amount))
-                by_tau_moment = minus(by_tau_moment, _times3(around, amount))
-            _store3(w.given, 0, 0, by_q)
-            _store3(w.given, 0, 3, by_q_moment)
-            _store3(w.given, 1, 0, by_v)
-            _store3(w.given, 1, 3, by_v_moment)
-            _store3(w.given, 2, 0, by_tau)
-            _store3(w.given, 2, 3, by_tau_moment)
-            for x in range(6):
-                for lane in range(count):
-                    out.wrench_dq[state + lane, 6 * loop + x, e] = w.given[0, x, lane]
-                    out.wrench_dv[state + lane, 6 * loop + x, e] = w.given[1, x, lane]
-                    out.wrench_dtau[state + lane, 6 * loop + x, e] = w.given[2, x, lane]
+    _give(w.answer_dq, nv * nv, out.dq, state, count)
+    _give(w.answer_dv, nv * nv, out.dv, state, count)
+    _give(w.P, nv * nv, out.dtau, state, count)
+    wrenches = 6 * len(t.body_a) * nv
+    _give(w.wrench_dq, wrenches, out.wrench_dq, state, count)
+    _give(w.wrench_dv, wrenches, out.wrench_dv, state, count)
+    _give(w.wrench_dtau, wrenches, out.wrench_dtau, state, count)
     first = len(t.row_kind)
     for j in range(len(t.coupling_offset)):
         k = t.place[first + j]
         for e in range(nv):
-            for lane in range(count):
+            for i in range(count):
                 if k < 0:
-                    out.coupling_dq[state + lane, j, e] = 0.0
-                    out.coupling_dv[state + lane, j, e] = 0.0
-                    out.coupling_dtau[state + lane, j, e] = 0.0
+                    out.coupling_dq[state + i, j * nv + e] = 0.0
+                    out.coupling_dv[state + i, j * nv + e] = 0.0
+                    out.coupling_dtau[state + i, j * nv + e] = 0.0
                 else:
-                    out.coupling_dq[state + lane, j, e] = w.answer[nv + k, e, lane]
-                    out.coupling_dv[state + lane, j, e] = w.answer[nv + k, nv + e, lane]
-                    out.coupling_dtau[state + lane, j, e] = -w.Q[k, e, lane]
+                    out.coupling_dq[state + i, j * nv + e] = w.answer_dq[nv + k, e, i]
+                    out.coupling_dv[state + i, j * nv + e] = w.answer_dv[nv + k, e, i]
+                    out.coupling_dtau[state + i, j * nv + e] = -w.Q[k, e, i]
+
+
+# Tiles and groups of them --------------------------------------------------------------------------------------------
 
 
 @inline
-def _tile(t, c, w):
-    """Derivatives of the states in w.q, w.v, w.tau."""
-    nv = w.a.shape[0]
-    if run_bound(w.world) >= 0 or run_bound(w.rates) >= 0:
-        return BAD
-    if c.springs[0] and run_bound(w.bias) >= 0:
-        return BAD
+def _solve_tile(t, c, g, w, first):
+    """Accelerations and multipliers of the tile that begins at a row of the group; its outcome."""
+    _take(g.q, first, w.q)
+    _take(g.tau, first, w.tau)
+    _take(g.poses, first, w.poses)
+    _take(g.directions, first, w.directions)
+    _take(g.M, first, w.M)
+    _take(g.velocities, first, w.velocities)
+    _take(g.accelerations, first, w.accelerations)
+    _take(g.b, first, w.b)
     for loop in range(len(t.body_a)):
         _loop_rows(t, c, w, loop)
     _coupling_rows(t, w)
@@ -390,33 +435,63 @@ def _tile(t, c, w):
     if not invert(c, w):
         return SINGULAR
     _move(w)
-    if run_bound(w.columns) >= 0 or run_bound(w.own) >= 0:
-        return BAD
-    for i in range(nv):
-        for e in range(nv):
-            store_at(w.changes, i, e, gather(w.own_dq, i * nv + e))
-            store_at(w.changes, i, nv + e, gather(w.own_dv, i * nv + e))
-    for loop in range(len(t.body_a)):
-        _loop_changes(t, c, w, loop)
-    _products(w)
     return DONE
 
 
+@inline
+def _differentiate_tile(t, c, g, w, first):
+    """Derivatives of that motion."""
+    _take(g.motion, first, w.motion)
+    _take(g.by_q, first, w.by_q)
+    _take(g.by_q_twice, first, w.by_q_twice)
+    _take(g.by_v, first, w.by_v)
+    _take(g.V, first, w.V)
+    _take(g.A, first, w.A)
+    _take(g.own_dq, first, w.own_dq)
+    _take(g.own_dv, first, w.own_dv)
+    for loop in range(len(t.body_a)):
+        _loop_changes(t, c, w, loop)
+    _products(w, w.own_dq, w.rows_dq, w.answer_dq)
+    _products(w, w.own_dv, w.rows_dv, w.answer_dv)
+    for loop in range(len(t.body_a)):
+        _loop_wrenches(t, c, w, loop)
+
+
 @jit
-def differentiate_states(t, c, w, given, out):
-    """Derivatives of all states of `given` (q, v, tau) into `out`; one outcome for all states of a tile."""
-    total = given.q.shape[0]
-    for state in range(0, total, LANES):
-        count = min(LANES, total - state)
-        for lane in range(LANES):
-            # Lanes beyond the last state repeat it.
-            source = state + min(lane, count - 1)
+def differentiate_states(t, c, g, left, right, given, out):
+    """Derivatives of all states of `given` (q, v, tau) into `out`; g: a group of one state, or of the two tiles `left`
+    and `right`, between which kernels run once more."""
+    total, group, nv = given.q.shape[0], g.q.shape[0], given.v.shape[1]
+    for state in range(0, total, group):
+        count = min(group, total - state)
+        for row in range(group):
+            # Rows beyond the last state repeat it.
+            source = state + min(row, count - 1)
             for i in range(given.q.shape[1]):
-                w.q[lane, i] = given.q[source, i]
-            for d in range(given.v.shape[1]):
-                w.v[lane, d], w.tau[lane, d] = given.v[source, d], given.tau[source, d]
-        status = _tile(t, c, w)
-        for lane in range(count):
-            out.outcome[state + lane] = status
-        if status == DONE:
-            _write(t, c, w, out, state, count)
+                g.q[row, i] = given.q[source, i]
+            for d in range(nv):
+                g.v[row, d], g.tau[row, d] = given.v[source, d], given.tau[source, d]
+        good = run_bound(g.world) < 0 and run_bound(g.rates) < 0 and (not c.springs[0] or run_bound(g.bias) < 0)
+        for row in range(count):
+            out.outcome[state + row] = DONE if good else BAD
+        for first in range(0, count if good else 0, LANES):
+            w = left if first == 0 else right
+            inside = min(LANES, count - first)
+            status = _solve_tile(t, c, g, w, first)
+            for row in range(inside):
+                out.outcome[state + first + row] = status
+            for row in range(min(LANES, group)):
+                for d in range(nv):
+                    g.acceleration[first + row, d] = w.a[d, row] if status == DONE else 0.0
+        if not good:
+            continue
+        good = run_bound(g.columns) < 0 and run_bound(g.own) < 0
+        for first in range(0, count, LANES):
+            w = left if first == 0 else right
+            inside = min(LANES, count - first)
+            if not good:
+                for row in range(inside):
+                    out.outcome[state + first + row] = BAD
+            elif out.outcome[state + first] == DONE:
+                _differentiate_tile(t, c, g, w, first)
+                _write(t, w, out, state + first, inside)

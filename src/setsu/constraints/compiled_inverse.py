@@ -12,7 +12,7 @@ Cost: nv² n + nv n². Refuses, by its result, motions without mass and rows tha
 from __future__ import annotations
 
 from setsu.native.control_flow import inline
-from setsu.native.lanes import LANES, gather, load_at, root, spread, store, store_at
+from setsu.native.lanes import LANES, load, load_at, root, spread, store, store_at
 
 __all__ = ["invert"]
 
@@ -38,11 +38,11 @@ def _factor_mass(c, w):
     for i in range(nv):
         j = i
         while j >= 0:
-            store_at(w.L, i, j, gather(w.M, i * nv + j))
+            store_at(w.L, i, j, load(w.M, i * nv + j))
             j = c.parent[j]
     for k in range(nv - 1, -1, -1):
         pivot = load_at(w.L, k, k)
-        if not _large_enough(w, pivot, gather(w.M, k * nv + k), _SMALLEST_MASS):
+        if not _large_enough(w, pivot, load(w.M, k * nv + k), _SMALLEST_MASS):
             return False
         inverse = spread(1.0) / root(pivot)
         store_at(w.L, k, k, inverse)

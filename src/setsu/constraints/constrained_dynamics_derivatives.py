@@ -149,7 +149,7 @@ def _way(m: Any) -> _Way:
 
     def general(q: Floats, v: Floats, tau: Floats) -> list[Floats]:
         found, _ = general_derivatives(m, q, v, tau)
-        return [found[name].reshape(len(q), -1, m.nv) for name in _TILE_FIELDS]
+        return [found[name].reshape(len(q), -1) for name in _TILE_FIELDS]
 
     refuse_bearings(m, NAME)
     refuse_loop_constraints(m, NAME)
@@ -196,9 +196,9 @@ def _compiled_batch(
         return None
     states = [array.reshape(-1, array.shape[-1]) for array in taken]
     found = tiles.many(*states)
-    left = np.flatnonzero(found.outcome)
     blocks: dict[str, Any] = dict(zip(_TILE_FIELDS, found, strict=False))
-    if left.size:
+    if found.outcome.any():
+        left = np.flatnonzero(found.outcome)
         if (found.outcome[left] != ALMOST_SINGULAR).any():
             return None  # whose messages know the shape of the batch
         try:
@@ -207,7 +207,7 @@ def _compiled_batch(
         except InputError:
             return None
         for name, block in blocks.items():
-            block[left] = general[name].reshape(len(left), -1, m.nv)
+            block[left] = general[name].reshape(len(left), *block.shape[1:])
     fields = {
         name: blocks[name].reshape(*batch, *shape) if name in blocks else np.zeros((*batch, *shape))
         for name, shape in shapes.items()

@@ -7,7 +7,6 @@ judged once per mechanism, by the general way (constrained_dynamics_derivatives.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -35,11 +34,12 @@ __all__ = ["ALMOST_SINGULAR", "CompiledDerivatives", "TileDerivatives", "derivat
 Ints = NDArray[np.int64]
 General = Callable[[Floats, Floats, Floats], Sequence[Floats]]
 _JUDGED = 3  # states
+_GROUP = 2 * LANES  # states that kernels run on: the lanes of the widest vectors; results do not depend on it
 ALMOST_SINGULAR = 3  # an outcome of compiled_derivatives.py, which is loaded when it is needed
 
 
 class TileDerivatives(NamedTuple):
-    """Derivatives at N states: of accelerations (N, nv, nv), loop wrenches (N, 6 L, nv), coupling forces (N, c, nv).
+    """Derivatives at N states: of accelerations (N, nv nv), loop wrenches (N, 6 L nv), coupling forces (N, c nv).
 
     outcome: (N,) 0 where they were found; other states are left to the general way: ALMOST_SINGULAR where it is one of
     accuracy, else something about the state has to be said.
@@ -82,13 +82,39 @@ class _Constants(NamedTuple):
     springs: Ints
 
 
-class _Work(NamedTuple):
-    """One tile: what kernels read and write has a row per state, all else has the states as its last axis."""
+class _Group(NamedTuple):
+    """States and what kernels read and write, a row per state; handles of kernels bound to them."""
 
     q: Floats
     v: Floats
     tau: Floats
     acceleration: Floats
+    poses: Floats
+    directions: Floats
+    M: Floats
+    velocities: Floats
+    accelerations: Floats
+    b: Floats
+    motion: Floats
+    by_q: Floats
+    by_q_twice: Floats
+    by_v: Floats
+    V: Floats
+    A: Floats
+    own_dq: Floats
+    own_dv: Floats
+    world: Ints
+    rates: Ints
+    bias: Ints
+    columns: Ints
+    own: Ints
+
+
+class _Tile(NamedTuple):
+    """Four states, which are the last axis; first what is taken over from a group."""
+
+    q: Floats
+    tau: Floats
     poses: Floats
     directions: Floats
     M: Floats
@@ -123,15 +149,13 @@ class _Work(NamedTuple):
     multiplier: Floats
     loop_wrench: Floats
     moved: Floats
-    rows: Floats
-    changes: Floats
-    answer: Floats
-    given: Floats
-    world: Ints
-    rates: Ints
-    bias: Ints
-    columns: Ints
-    own: Ints
+    rows_dq: Floats
+    rows_dv: Floats
+    answer_dq: Floats
+    answer_dv: Floats
+    wrench_dq: Floats
+    wrench_dv: Floats
+    wrench_dtau: Floats
 
 
 class _TreeDerivatives:
@@ -156,20 +180,33 @@ class _TreeDerivatives:
         try:
             found, outcome = self._function(q, v, tau), 0
         except SetsuError:
-            found, outcome = [np.zeros((len(q), self._mechanism.nv, self._mechanism.nv)) for _ in range(3)], 1
+            found, outcome = [np.zeros((len(q), self._mechanism.nv**2)) for _ in range(3)], 1
         return TileDerivatives(*found, *nothing, outcome=np.full(len(q), outcome))
 
 
 class _Tiles:
-    """Of one constraint system, four states at a time."""
+    """Of one constraint system; states one by one, or in groups."""
 
     def __init__(self, system: ConstraintSystem) -> None:
         from setsu.native.workspace import Workspace
 
         self.system = system
-        work, self._kept = _work(system)
-        self._workspaces = tuple(map(Workspace, (row_tables(system), _constants(system), work)))
+        self._kept: list[Any] = []
+        self._tables = tuple(map(Workspace, (row_tables(system), _constants(system))))
+        self._tiles = tuple(Workspace(_tile(system)) for _ in range(_GROUP // LANES))
         self._lock = WorkspaceLock()
+
+    def _workspaces(self, count: int) -> tuple[Any, ...]:
+        """Tables, a group of states with kernels bound to it, tiles; and what they need is kept."""
+        from setsu.native.workspace import Workspace
+
+        group, bound = _group(self.system, count)
+        self._kept.append(bound)
+        return (*self._tables, Workspace(group), *self._tiles)
+
+    @cached_property
+    def _of_many(self) -> tuple[Any, ...]:
+        return self._workspaces(_GROUP)
 
     @cached_property
     def one(self) -> SingleCall:
@@ -183,15 +220,12 @@ class _Tiles:
         from setsu.native.workspace import Workspace
 
         m, room = self.system.mechanism, _room(self.system, 1)
-        parts = [(m.nq,), (m.nv,), (m.nv,), *(block.shape[1:] for block in room[3:-1])]
-        ends = np.cumsum([0, *map(math.prod, parts)])
+        ends = np.cumsum([0, m.nq, m.nv, m.nv, *(block.size for block in room[3:-1])])
         row = np.zeros(ends[-1])
-        inside = [
-            row[first:stop].reshape(1, *shape) for (first, stop), shape in zip(pairwise(ends), parts, strict=True)
-        ]
+        inside = [row[None, first:stop] for first, stop in pairwise(ends)]
         given, found = _Given(*inside[:3]), TileDerivatives(*room[:3], *inside[3:], outcome=room.outcome)
-        run = machine(differentiate_states, *self._workspaces, Workspace(given), Workspace(found))
-        results = (*(block[0] for block in room[:3]), row)
+        run = machine(differentiate_states, *self._workspaces(1), Workspace(given), Workspace(found))
+        results = (*(block.reshape(m.nv, m.nv) for block in room[:3]), row)
         return single_call(run, [x[0] for x in given], room.outcome, results, self._lock)
 
     def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
@@ -200,8 +234,8 @@ class _Tiles:
         from setsu.native.workspace import Workspace
 
         found = _room(self.system, len(q))
-        arguments: Any = (*self._workspaces, Workspace(_Given(q, v, tau)), Workspace(found))
         with self._lock:
+            arguments: Any = (*self._of_many, Workspace(_Given(q, v, tau)), Workspace(found))
             differentiate_states(*arguments)
         return found
 
@@ -255,8 +289,8 @@ def _fits(system: ConstraintSystem) -> bool:
 
 def _room(system: ConstraintSystem, count: int) -> TileDerivatives:
     m = system.mechanism
-    shapes = [(m.nv,), (6 * len(m.loops),), (len(m.couplings),)]
-    blocks = [np.empty((count, *shape, m.nv)) for shape in shapes for _ in range(3)]
+    rows = (m.nv, 6 * len(m.loops), len(m.couplings))
+    blocks = [np.empty((count, n * m.nv)) for n in rows for _ in range(3)]
     return TileDerivatives(*blocks, outcome=np.zeros(count, dtype=np.int64))
 
 
@@ -280,52 +314,61 @@ def _constants(system: ConstraintSystem) -> _Constants:
     )
 
 
-def _work(system: ConstraintSystem) -> tuple[_Work, tuple[Any, ...]]:
+def _group(system: ConstraintSystem, count: int) -> tuple[_Group, tuple[Any, ...]]:
+    """Room for some states, and what has to be kept as long as it is in use."""
+    m = system.mechanism
+    nv, bodies = m.nv, m.n_bodies
+
+    def states(*sizes: int) -> list[Floats]:
+        return [np.zeros((count, size)) for size in sizes]
+
+    q = np.tile(m.neutral(), (count, 1))
+    v, tau, a, b = states(nv, nv, nv, nv)
+    world = states(16 * bodies, 9 * nv, nv * nv)
+    rates = states(6 * bodies, 6 * bodies)
+    columns = states(*[6 * nv] * 4, 6 * bodies, 6 * bodies)
+    own = states(*[nv * nv] * 3)
+    springs = " springs" if m.has_force_elements else ""
+    bound = (
+        native_function(m, "world_poses_and_mass").bind([q], world),
+        native_function(m, "world_rates").bind([q, v], [*rates, b]),
+        native_function(m, f"bias_torque{springs}").bind([q, v], [b]),
+        native_function(m, "motion_columns").bind([q, v, a], columns),
+        native_function(m, f"inverse_dynamics_derivatives{springs}").bind([q, v, a], own),
+    )
+    handles = (kernel.handle for kernel in bound)
+    return _Group._make((q, v, tau, a, *world, *rates, b, *columns, *own[:2], *handles)), bound
+
+
+def _tile(system: ConstraintSystem) -> _Tile:
+    """Room for a tile."""
     m, n, L = system.mechanism, int(redundancy(system).kept.sum()), len(system.mechanism.loops)
     nv, bodies = m.nv, m.n_bodies
-    wide = -(-2 * nv // 4) * 4  # products go four columns at a time
-
-    def states(*shape: int) -> Floats:
-        return np.zeros((LANES, *shape))
 
     def lanes(*shape: int) -> Floats:
         return np.zeros((*shape, LANES))
 
-    q = np.tile(m.neutral(), (LANES, 1))
-    v, tau, a, b = (states(nv) for _ in range(4))
-    poses, directions, M = states(16 * bodies), states(9 * nv), states(nv * nv)
-    velocities, accelerations = states(6 * bodies), states(6 * bodies)
-    columns = [states(6 * nv) for _ in range(4)]
-    V, A = states(6 * bodies), states(6 * bodies)
-    own = [states(nv * nv) for _ in range(3)]
-    springs = " springs" if m.has_force_elements else ""
-    bound = (
-        native_function(m, "world_poses_and_mass").bind([q], [poses, directions, M]),
-        native_function(m, "world_rates").bind([q, v], [velocities, accelerations, b]),
-        native_function(m, f"bias_torque{springs}").bind([q, v], [b]),
-        native_function(m, "motion_columns").bind([q, v, a], [*columns, V, A]),
-        native_function(m, f"inverse_dynamics_derivatives{springs}").bind([q, v, a], own),
-    )
-    handles = [kernel.handle for kernel in bound]
-    work = _Work(
-        q=q,
-        v=v,
-        tau=tau,
-        acceleration=a,
-        poses=poses,
-        directions=directions,
-        M=M,
-        velocities=velocities,
-        accelerations=accelerations,
-        b=b,
-        motion=columns[0],
-        by_q=columns[1],
-        by_q_twice=columns[2],
-        by_v=columns[3],
-        V=V,
-        A=A,
-        own_dq=own[0],
-        own_dv=own[1],
+    def padded(rows: int) -> Floats:
+        # Products go four columns at a time: the last row needs room behind it.
+        return np.zeros((rows * nv + 3, LANES))[: rows * nv].reshape(rows, nv, LANES)
+
+    return _Tile(
+        q=lanes(m.nq),
+        tau=lanes(nv),
+        poses=lanes(16 * bodies),
+        directions=lanes(9 * nv),
+        M=lanes(nv * nv),
+        velocities=lanes(6 * bodies),
+        accelerations=lanes(6 * bodies),
+        b=lanes(nv),
+        motion=lanes(6 * nv),
+        by_q=lanes(6 * nv),
+        by_q_twice=lanes(6 * nv),
+        by_v=lanes(6 * nv),
+        V=lanes(6 * bodies),
+        A=lanes(6 * bodies),
+        own_dq=padded(nv),
+        own_dv=padded(nv),
         pin=lanes(L, 3),
         cosine=lanes(L),
         error=lanes(system.n_held),
@@ -346,14 +389,11 @@ def _work(system: ConstraintSystem) -> tuple[_Work, tuple[Any, ...]]:
         multiplier=lanes(n),
         loop_wrench=lanes(L, 6),
         moved=lanes(nv, 6),
-        rows=lanes(n, wide),
-        changes=lanes(nv, wide),
-        answer=lanes(nv + n, wide),
-        given=lanes(3, 6),
-        world=handles[0],
-        rates=handles[1],
-        bias=handles[2],
-        columns=handles[3],
-        own=handles[4],
+        rows_dq=padded(n),
+        rows_dv=padded(n),
+        answer_dq=padded(nv + n),
+        answer_dv=padded(nv + n),
+        wrench_dq=lanes(6 * L, nv),
+        wrench_dv=lanes(6 * L, nv),
+        wrench_dtau=lanes(6 * L, nv),
     )
-    return work, bound

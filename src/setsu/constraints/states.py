@@ -46,13 +46,14 @@ def checked_arrays(
         taken.append(numbers)
     leading = [numbers.shape[: numbers.ndim - len(shape)] for numbers, (_, _, shape) in zip(taken, arrays, strict=True)]
     try:
-        batch = np.broadcast_shapes(*leading)
+        batch = leading[0] if len(set(leading)) == 1 else np.broadcast_shapes(*leading)
     except ValueError:
         listed = ", ".join(f"{name} {axes}" for (name, _, _), axes in zip(arrays, leading, strict=True))
         raise InputError(f"{function}: leading axes do not broadcast against each other: {listed}") from None
     full = [
-        np.ascontiguousarray(np.broadcast_to(numbers, (*batch, *shape)))
-        for numbers, (_, _, shape) in zip(taken, arrays, strict=True)
+        # Most arrays are whole already, and a broadcast takes as long as checking them.
+        np.ascontiguousarray(numbers if axes == batch else np.broadcast_to(numbers, (*batch, *shape)))
+        for numbers, axes, (_, _, shape) in zip(taken, leading, arrays, strict=True)
     ]
     return full, batch
 

@@ -19,6 +19,8 @@ from setsu.native.builtin import address_of
 __all__ = ["FIELD_WORDS", "Layout", "Workspace"]
 
 FIELD_WORDS = 4  # words per field: address and up to three lengths
+_NUMBERS = (np.dtype(np.float64), np.dtype(np.int64))
+_NO_AXES = ((0, 0, 0), (0, 0), (0,), ())  # what follows the lengths of an array of so many axes
 
 
 class Layout:
@@ -58,20 +60,20 @@ class Workspace:
 
     def __init__(self, fields: Any) -> None:
         self.fields = fields
-        self._table = np.zeros((len(fields), FIELD_WORDS), dtype=np.int64)
-        kinds = []
-        for k, (name, array) in enumerate(zip(fields._fields, fields, strict=True)):
+        words, kinds = [], []
+        for name, array in zip(fields._fields, fields, strict=True):
             if isinstance(array, Workspace):
-                self._table[k, 0] = array.address
+                words += (array.address, 0, 0, 0)
                 kinds.append((name, array.layout, 0))
                 continue
-            known = array.dtype in (np.float64, np.int64) or array.dtype.names is not None
-            if not known or not array.flags.c_contiguous or not 1 <= array.ndim <= 3:
+            dtype, axes = array.dtype, array.ndim
+            known = dtype in _NUMBERS or dtype.names is not None
+            if not known or not array.flags.c_contiguous or not 1 <= axes <= 3:
                 raise ValueError(
                     f"{type(fields).__name__}.{name}: expected a contiguous float64, int64 or record array"
                 )
-            self._table[k, 0] = address_of(array)
-            self._table[k, 1 : 1 + array.ndim] = array.shape
-            kinds.append((name, array.dtype, array.ndim))
+            words += (address_of(array), *array.shape, *_NO_AXES[axes])
+            kinds.append((name, dtype, axes))
+        self._table = np.array(words, dtype=np.int64)
         self.address = address_of(self._table)
         self.layout = _layout(type(fields).__name__, tuple(kinds))

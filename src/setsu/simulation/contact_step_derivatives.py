@@ -73,7 +73,7 @@ from setsu.simulation.contact_step_laws import (
     solve_laws,
 )
 from setsu.simulation.contact_step_loops import HeldStep, begin_held, make_held_step, set_held_end
-from setsu.simulation.contact_step_motion import begin_motion, go_through
+from setsu.simulation.contact_step_motion import begin_motion, go_through, start_held_impulses
 from setsu.simulation.contact_step_out import move_out
 from setsu.simulation.contact_step_space import subtract_products
 from setsu.simulation.contact_world import ContactWorld
@@ -142,6 +142,9 @@ def _begin(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepS
     status = begin_motion(w, tree)
     if status == FINE:
         begin_contacts(w, scene, problem)
+        if w.counts[CLOSED] > 0:
+            # Newton's method from zero would meet contacts that slide elsewhere; alone, held rows take it one round.
+            start_held_impulses(w)
     return status
 
 
@@ -233,8 +236,8 @@ def _finish(w: StepMap, scene: Scene, tree: Tree, problem: Problem):
     if w.counts[MOVED_OUT] == 1:
         flat = w.d_out
     for d in range(nv):
-        subtract_products(moved, d, flat[d, column:], w.laws4, n, stop)
-        subtract_products(w.d_v4, d, w.d_v[d, column:], w.laws4, n, stop)
+        subtract_products(moved, d, flat[d, column:], w.laws4, 0, n, 0, stop)
+        subtract_products(w.d_v4, d, w.d_v[d, column:], w.laws4, 0, n, 0, stop)
         for k in range(3):
             for j in range(nv):
                 w.results[k, d, j], w.results[3 + k, d, j] = flat[d, k * nv + j], w.d_v[d, k * nv + j]
@@ -285,11 +288,9 @@ def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, m
     if status != FINE:
         return status
     last, solved, effect = 0.0, w.counts[IMPULSES] == 0, 0.0
-    # The impulses by a chord method, then all columns: one call in the source, for its code is long. Those of held rows
-    # begin at zero: what they do to sliding contacts is worth a second look.
-    looks = 2 if w.counts[HELD] > 0 and w.counts[CLOSED] > 0 else 1
+    # The impulses by a chord method, then all columns: one call in the source, for its code is long.
     for k in range(ROUNDS + 1):
-        how = _WHOLE if solved else (_VALUES if k >= looks else _IMPULSES)
+        how = _WHOLE if solved else (_VALUES if k > 0 else _IMPULSES)
         status = _go(w, scene, tree, problem, held, how)
         if status != FINE:
             return status
@@ -297,10 +298,8 @@ def differentiate_step(w: StepMap, scene: Scene, tree: Tree, problem: Problem, m
             break
         effect = _find_correction(w)
         _correct(w)
-        if k < looks:
-            w.numbers[SLOWEST] = _slowest(w)
         if k == 0:
-            last = w.numbers[SLOWEST]
+            last = w.numbers[SLOWEST] = _slowest(w)
         solved = k == ROUNDS - 1 or _is_rounding(effect, last, w.numbers[SLOWEST])
         last = effect
     return _finish(w, scene, tree, problem)

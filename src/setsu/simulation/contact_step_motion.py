@@ -72,10 +72,20 @@ from setsu.simulation.contact_step_columns import (
 )
 from setsu.simulation.contact_step_end import set_end, set_end_velocity, turn_further
 from setsu.simulation.contact_step_loops import HeldStep, set_held_changes
-from setsu.simulation.contact_step_space import add_product, clear, momentum_terms, move, place, set_chart, set_product
+from setsu.simulation.contact_step_space import (
+    add_product,
+    clear,
+    factor_small,
+    momentum_terms,
+    move,
+    place,
+    set_chart,
+    set_product,
+    solve_small,
+)
 from setsu.simulation.contact_step_targets import set_displacement, set_targets
 
-__all__ = ["begin_motion", "go_through"]
+__all__ = ["begin_motion", "go_through", "start_held_impulses"]
 
 # The machine's own thresholds (contact/flight.py, free_motion.py, step.py).
 _STILL, _FAST, _TURNING, _TURNS, _TURNS_OF_TREES = 1e-7, 1e-5, 1e-4, 20, 3
@@ -213,10 +223,9 @@ def _note_momenta(w: StepMap, tree: Tree):
 
 
 @inline
-def go_through(w: StepMap, tree: Tree, held: HeldStep, differentiated):
-    """The step under the impulses at hand, up to q' before anything is moved out; a Refusal."""
-    a, h, nv = w.vectors, w.numbers[STEP], len(w.parent)
-    x = a[CHANGE]
+def _set_change(w: StepMap, x):
+    """What loads and the impulses at hand do to ν."""
+    a, nv = w.vectors, len(w.parent)
     for d in range(nv):
         x[d] = 0.0
     for k in range(w.counts[LISTED]):
@@ -229,9 +238,43 @@ def go_through(w: StepMap, tree: Tree, held: HeldStep, differentiated):
             x[d] += w.held[r, d] * w.held_impulse[r]
     force_to_x(w.H, w.chain, a[ROOT], x)
     x_to_velocity(w.H, w.chain, a[ROOT], x)
-    most = 0.0
     for d in range(nv):
         x[d] += a[FREE, d]
+
+
+@inline
+def start_held_impulses(w: StepMap):
+    """Impulses μ of held rows G, which the machine does not note, from the velocity that its step ends with:
+    G H⁻¹ Gᵀ μ = G (v' - v - x), x the change without them. They begin at zero where that is singular."""
+    a, nv, n, Z, x = w.vectors, len(w.parent), len(w.held), w.d_rigid, w.vectors[CHANGE]
+    if n == 0:
+        return
+    _set_change(w, x)
+    for r in range(n):
+        for d in range(nv):
+            Z[d, r] = w.held[r, d]
+    solve_rows(w, w.d_rigid4, 0, (n + LANES - 1) // LANES)
+    for r in range(n):
+        w.correction[r, 0] = 0.0
+        for d in range(nv):
+            w.correction[r, 0] += w.held[r, d] * (w.v_reached[0, d] - a[V_START, d] - x[d])
+        for s in range(n):
+            w.factor[r, s] = 0.0
+            for d in range(nv):
+                w.factor[r, s] += w.held[r, d] * Z[d, s]
+    if factor_small(w.factor, w.pivots, n):
+        solve_small(w.factor, w.pivots, n, w.correction4, 0, 1)
+        for r in range(n):
+            w.held_impulse[r] = w.correction[r, 0]
+
+
+@inline
+def go_through(w: StepMap, tree: Tree, held: HeldStep, differentiated):
+    """The step under the impulses at hand, up to q' before anything is moved out; a Refusal."""
+    a, h, nv = w.vectors, w.numbers[STEP], len(w.parent)
+    x, most = a[CHANGE], 0.0
+    _set_change(w, x)
+    for d in range(nv):
         a[NU_NEXT, d] = a[NU, d] + x[d]
         a[RATE, d], a[FIRST_RATE, d] = x[d] / h, a[FIRST, d] / h
     for k in range(len(tree.roots) if w.counts[PLAIN] == 0 else 0):

@@ -19,7 +19,7 @@ import math
 from setsu.contact.tree import set_inertias
 from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import inline
-from setsu.native.lanes import load_at, spread, store_at
+from setsu.native.lanes import LANES, load_at, load_from, spread, store_at, store_from
 from setsu.simulation.contact_step import StepMap
 
 __all__ = [
@@ -151,18 +151,19 @@ def set_product(out, row, factor, matrix, source, start, stop):
 
 
 @inline
-def subtract_products(out, row, factors, matrix, n, stop):
-    """Subtract from a row of `out`, blocks 0 to stop, n rows of a matrix times `factors` (n,): four rows at a time."""
-    i = 0
-    while i + 4 <= n:
+def subtract_products(out, row, factors, matrix, first, last, start, stop):
+    """Subtract from a row of `out`, blocks start to stop, rows first to last of a matrix times their `factors`: four
+    rows at a time."""
+    i = first
+    while i + 4 <= last:
         a, b, c, d = spread(factors[i]), spread(factors[i + 1]), spread(factors[i + 2]), spread(factors[i + 3])
-        for j in range(stop):
+        for j in range(start, stop):
             x = a * load_at(matrix, i, j) + b * load_at(matrix, i + 1, j)
             y = c * load_at(matrix, i + 2, j) + d * load_at(matrix, i + 3, j)
             store_at(out, row, j, load_at(out, row, j) - (x + y))
         i += 4
-    while i < n:
-        add_product(out, row, -factors[i], matrix, i, 0, stop)
+    while i < last:
+        add_product(out, row, -factors[i], matrix, i, start, stop)
         i += 1
 
 
@@ -304,9 +305,13 @@ def factor_small(A, pivots, n):
         for i in range(k + 1, n):
             A[i, k] *= f
             if A[i, k] != 0.0:
-                g, p, q = A[i, k], A[i], A[k]
-                for j in range(k + 1, n):
+                g, p, q, j = A[i, k], A[i], A[k], k + 1
+                while j + LANES <= n:
+                    store_from(p, j, load_from(p, j) - spread(g) * load_from(q, j))
+                    j += LANES
+                while j < n:
                     p[j] -= g * q[j]
+                    j += 1
     return True
 
 
@@ -321,11 +326,7 @@ def solve_small(A, pivots, n, B, start, stop):
                 store_at(B, k, j, load_at(B, best, j))
                 store_at(B, best, j, x)
     for i in range(n):
-        for k in range(i):
-            if A[i, k] != 0.0:
-                add_product(B, i, -A[i, k], B, k, start, stop)
+        subtract_products(B, i, A[i], B, 0, i, start, stop)
     for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            if A[i, k] != 0.0:
-                add_product(B, i, -A[i, k], B, k, start, stop)
+        subtract_products(B, i, A[i], B, i + 1, n, start, stop)
         set_product(B, i, 1.0 / A[i, i], B, i, start, stop)
