@@ -39,8 +39,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def cache_folder() -> Path:
-    """Return the folder of compiled code: $SETSU_CACHE_DIR, else the user's cache folder."""
-    given = os.environ.get("SETSU_CACHE_DIR")
+    """Return the folder of compiled code: $SETSU_CACHE_DIR or $SETSU_CACHE, else the user's cache folder."""
+    given = os.environ.get("SETSU_CACHE_DIR") or os.environ.get("SETSU_CACHE")
     if given:
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME") or (
