@@ -179,5 +179,5 @@ def _flat(poses: Floats, *motions: Floats) -> _States:
 
 
 def _state(states: _States, rows: int) -> Workspace:
-    one = (np.empty(field.shape[1:]) for field in states)
-    return Workspace(_State(*one, np.empty(rows), np.empty(3), np.empty(13)))
+    poses, velocities, accelerations = (np.empty(field.shape[1:]) for field in states)
+    return Workspace(_State(poses, velocities, accelerations, np.empty(rows), np.empty(3), np.empty(13)))
