@@ -7,7 +7,8 @@
     python3 run.py docs          build the documentation into site/
     python3 run.py setup         only make the environment for development
 
-Needs Python 3.11 or later, nothing else. The environment is made once and again when pyproject.toml changes.
+Needs Python 3.11 or later, nothing else. The environment is made once and again when pyproject.toml
+or requirements-dev.txt changes.
 """
 
 import hashlib
@@ -21,6 +22,8 @@ ROOT = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
 OLDEST = (3, 11)
 
+# Versions of every package for development, so that a new release elsewhere cannot fail the tests of old code.
+LOCK = os.path.join(ROOT, "requirements-dev.txt")
 EXTRAS = {"demo": "plots,symbolic", "test": "dev", "setup": "dev", "bench": "bench", "docs": "docs"}
 
 
@@ -70,17 +73,21 @@ def make_environment():
 
 
 def install(extra):
-    """Install the project with one extra, unless that was done for this very pyproject.toml."""
+    """Install the project with one extra, unless that was done for this very pyproject.toml and these versions."""
     stamp = os.path.join(ENVIRONMENT, "installed-" + extra)
-    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
-        wanted = hashlib.sha256(file.read()).hexdigest()
+    digest = hashlib.sha256()
+    for name in (os.path.join(ROOT, "pyproject.toml"), LOCK):
+        with open(name, "rb") as file:
+            digest.update(file.read())
+    wanted = digest.hexdigest()
     if os.path.exists(stamp) and os.path.exists(python_in_environment()):
         with open(stamp) as file:
             if file.read() == wanted:
                 return
     print(f"Setting up .venv with setsu[{extra}] (once; downloads packages) ...", flush=True)
     installer = make_environment()
-    installed = subprocess.run([*installer, "--quiet", "-e", ROOT + "[" + extra + "]"])
+    versions = ["--constraint", LOCK] if extra == "dev" else []
+    installed = subprocess.run([*installer, "--quiet", *versions, "-e", ROOT + "[" + extra + "]"])
     if installed.returncode:
         fail(f"installing setsu[{extra}] failed; the lines above say why.")
     with open(stamp, "w") as file:

@@ -48,6 +48,15 @@ def test_promised_extras_exist() -> None:
     assert project["scripts"]["setsu"] == "setsu.command_line:main"
 
 
+def test_every_package_for_development_has_a_version_of_its_own() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[\[<>=!~; ]", word)[0].lower().replace("_", "-") for word in wanted} - {"setsu"}
+    locked = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8").lower()
+    missing = [name for name in names if f"\n{name}==" not in f"\n{locked}"]
+    assert not missing, f"make requirements-dev.txt again (CONTRIBUTING.md): {missing}"
+
+
 def test_the_two_commands_of_the_readme_exist() -> None:
     """README, CI and the bootstrap speak of the same commands."""
     told = subprocess.run([sys.executable, str(ROOT / "run.py")], capture_output=True, text=True, check=True).stdout
