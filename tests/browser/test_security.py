@@ -100,7 +100,7 @@ def test_an_address_that_cannot_be_listened_on_is_said_so(studio: Studio) -> Non
             open_studio(host, port)
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [24, pytest.param(200, marks=pytest.mark.nightly)])
 def test_malformed_uploads_leave_the_studio_running(studio: Studio, count: int) -> None:
     """Mutants of text formats, random bytes under every ending, lies about size and parts, broken messages."""
     chance = random.Random(7)

@@ -241,16 +241,11 @@ def test_the_fingerprint_covers_every_source_code_is_made_of() -> None:
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("SETSU_CACHE_DIR", str(tmp_path))
-    assert toolchain.cache_folder() == tmp_path
-    monkeypatch.delenv("SETSU_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert toolchain.cache_folder() == tmp_path / "xdg" / "setsu"
-
-
-def test_either_name_of_the_cache_folder_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SETSU_CACHE_DIR", raising=False)
     monkeypatch.setenv("SETSU_CACHE", str(tmp_path))
-    assert toolchain.cache_folder() == tmp_path
     monkeypatch.setenv("SETSU_CACHE_DIR", str(tmp_path / "other"))
     assert toolchain.cache_folder() == tmp_path / "other"
+    monkeypatch.delenv("SETSU_CACHE_DIR")
+    assert toolchain.cache_folder() == tmp_path
+    monkeypatch.delenv("SETSU_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert toolchain.cache_folder() == tmp_path / "xdg" / "setsu"

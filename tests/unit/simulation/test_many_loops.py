@@ -20,9 +20,9 @@ def _start(m: setsu.Mechanism) -> None:
 
 
 def test_calls_and_memory_grow_as_the_number_of_loops() -> None:
-    _start(setsu.sample_mechanisms.n_four_bar(400))  # makes the code
+    _start(setsu.sample_mechanisms.n_four_bar(200))  # makes the code
     calls, peak = Counter(), {}
-    for n in (400, 1600):
+    for n in (200, 800):
         m, again = (setsu.sample_mechanisms.n_four_bar(n) for _ in range(2))
         tracemalloc.start()
         _start(m)
@@ -32,8 +32,8 @@ def test_calls_and_memory_grow_as_the_number_of_loops() -> None:
         _start(again)
         sys.setprofile(None)
     # Four times as many: 16 times as much where something is square.
-    assert peak[1600] < 6 * peak[400]
-    assert calls[1600] < 6 * calls[400]
+    assert peak[800] < 6 * peak[200]
+    assert calls[800] < 6 * calls[200]
 
 
 def test_inertias_are_regrouped_as_link_by_link() -> None:
