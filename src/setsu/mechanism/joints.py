@@ -58,6 +58,8 @@ def _per_axis(
     value: PerAxis, nv: int, what: str, *, minimum: float | None = 0.0, finite: bool = True
 ) -> tuple[float, ...]:
     """Spread one number over the joint's axes, or check a sequence of them."""
+    if type(value) is float and (value == 0.0 or (value == math.inf and not finite)):
+        return (value + 0.0,) * nv  # what most joints have, and large mechanisms have many
     try:
         if isinstance(value, (int, float)) or getattr(value, "shape", None) == ():
             values = [float(value)] * nv  # type: ignore[arg-type]
