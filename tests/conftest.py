@@ -6,6 +6,10 @@ import os
 import zlib
 from typing import Any
 
+# Before NumPy is loaded, here and in the workers: as many tests run at once as there are cores, and BLAS threads that
+# wait for each other on busy cores take three times the processor time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from rounding_report import Report
 
