@@ -104,7 +104,7 @@ def _add_product(p: ConeProblem, row, column, c):
                     for j in range(0, whole, LANES):
                         added = f4 * load_from(K, w + j) + g4 * load_from(K, w + m + j)
                         added += h4 * load_from(K, w + 2 * m + j)
-                        store_from(A, place + j, load_from(A, place + j) + added)
+                        store_from(A, place + j, load_from(A, place + j) + added)  # type: ignore[arg-type]
                     for j in range(whole, m):
                         A[place + j] += f * K[w + j] + g * K[w + m + j] + h * K[w + 2 * m + j]
 

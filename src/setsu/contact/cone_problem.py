@@ -206,7 +206,7 @@ def add_to_nodes(p: ConeProblem, index, n, s, t, out):
             whole, n4, s4, t4 = m - m % LANES, spread(n), spread(s), spread(t)
             for j in range(0, whole, LANES):
                 added = load_from(K, a + j) * n4 + load_from(K, a + m + j) * s4 + load_from(K, a + 2 * m + j) * t4
-                store_from(out, o + j, load_from(out, o + j) + added)
+                store_from(out, o + j, load_from(out, o + j) + added)  # type: ignore[arg-type]
             for j in range(whole, m):
                 out[o + j] += K[a + j] * n + K[a + m + j] * s + K[a + 2 * m + j] * t
 
@@ -228,7 +228,7 @@ def set_from_nodes(p: ConeProblem, index, x, out):
         else:
             whole, u4, v4, w4 = m - m % LANES, spread(0.0), spread(0.0), spread(0.0)
             for j in range(0, whole, LANES):
-                y4 = load_from(x, o + j)
+                y4 = load_from(x, o + j)  # type: ignore[arg-type]
                 u4, v4 = u4 + load_from(K, a + j) * y4, v4 + load_from(K, a + m + j) * y4
                 w4 += load_from(K, a + 2 * m + j) * y4
             u, v, w = u + total(u4), v + total(v4), w + total(w4)

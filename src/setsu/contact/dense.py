@@ -77,7 +77,7 @@ def _to_coordinates(scene: Scene, motion: StepState, X, b):
         y, rest = load_from(X[i], 0), load_from(X[i], 4)
         j = parent[i]
         while j >= 0:
-            f = spread(H[i, j])
+            f = spread(H[i, j])  # type: ignore[arg-type]
             store_from(X[j], 0, load_from(X[j], 0) - f * y)
             store_from(X[j], 4, load_from(X[j], 4) - f * rest)
             j = parent[j]

@@ -61,7 +61,7 @@ def take_out(Q, n, x, part):
         if left > 0.5 * before:
             break
         before = left
-    return left
+    return left  # type: ignore[possibly-undefined]
 
 
 @inline
