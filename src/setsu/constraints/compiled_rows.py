@@ -28,10 +28,12 @@ __all__ = [
     "BAD_STATE",
     "coupling_polynomial",
     "fill_errors",
+    "fill_errors_at_poses",
     "fill_positions",
     "fill_positions_and_mass",
     "fill_rates",
     "fill_rows",
+    "fill_rows_at_poses",
 ]
 
 BAD_STATE = 1_000_000
@@ -39,17 +41,27 @@ BAD_STATE = 1_000_000
 
 
 @inline
-def _contact_row(t, s, k, row):
-    """Row of a contact's normal; tells whether the surface has one."""
-    body = t.contact_body[k]
-    R, x = body_pose(s.poses, body)
+def _contact_error(t, s, k, row):
+    """Error of a contact; return its place, arm and gradient, and the length of that, 0 where there is no normal."""
+    R, x = body_pose(s.poses, t.contact_body[k])
     arm = turned(R, vector(t.contact_point, k))
     r = plus(x, arm)
-    s.place[k, 0], s.place[k, 1], s.place[k, 2] = r
     surface_at(t.surface[k], t.surface_code[k], s.point, s.surface, r)
     slope = (s.surface[1], s.surface[2], s.surface[3])
     steepness = length(slope)
     if not (steepness > 1e-12 and steepness < 1e300 and abs(s.surface[0]) < 1e300):
+        return r, arm, slope, 0.0
+    s.error[row] = s.surface[0] / steepness
+    return r, arm, slope, steepness
+
+
+@inline
+def _contact_row(t, s, k, row):
+    """Row of a contact's normal; tells whether the surface has one."""
+    body = t.contact_body[k]
+    r, arm, slope, steepness = _contact_error(t, s, k, row)
+    s.place[k, 0], s.place[k, 1], s.place[k, 2] = r
+    if steepness == 0.0:
         return False
     n = scaled(slope, 1.0 / steepness)
     v_o, w = body_motion(s.velocities, body)
@@ -61,7 +73,6 @@ def _contact_row(t, s, k, row):
     for i in range(3):
         for j in range(3):
             bend += v[i] * s.surface[4 + 3 * i + j] * v[j]
-    s.error[row] = s.surface[0] / steepness
     s.gamma[row] = dot(n, dv) + bend / steepness
     for i in range(3):
         s.contact_normal[k, i], s.contact_velocity[k, i], s.contact_gamma[k, i] = n[i], v[i], dv[i]
@@ -127,9 +138,16 @@ def _coupling_rates(t, s):
 @inline
 def fill_rows(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill all rows of the state in s.q and s.v; -1, the number of a contact without normal, or BAD_STATE."""
-    status = fill_positions(t, s, kernels)
-    if status < 0:
-        status = fill_rates(t, s, kernels)
+    if run_bound(kernels.world) >= 0:
+        return BAD_STATE
+    return fill_rows_at_poses(t, s, kernels)
+
+
+@inline
+def fill_rows_at_poses(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
+    """The same, where poses and directions are filled already."""
+    _held_rows(t, s)
+    status = fill_rates(t, s, kernels)
     if status >= 0:
         return status
     row = len(t.row_kind) + len(t.coupling_offset)
@@ -178,10 +196,28 @@ def fill_errors(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill poses and errors of loops and couplings alone; -1 or BAD_STATE."""
     if run_bound(kernels.poses) >= 0:
         return BAD_STATE
+    _held_errors(t, s)
+    return -1
+
+
+@inline
+def _held_errors(t, s):
+    """Errors of loops and couplings, from poses."""
     for loop in range(len(t.body_a)):
         _, R, p, _, _, _ = loop_pose(t, s, loop)
         loop_errors(t, s, loop, R, p)
     _coupling_errors(t, s)
+
+
+@inline
+def fill_errors_at_poses(t: RowTables, s: RowState) -> int:
+    """Fill all errors where poses are filled already; -1 or the number of a contact without normal."""
+    _held_errors(t, s)
+    row = len(t.row_kind) + len(t.coupling_offset)
+    for k in range(len(t.contact_body)):
+        _, _, _, steepness = _contact_error(t, s, k, row + k)
+        if steepness == 0.0:
+            return k
     return -1
 
 

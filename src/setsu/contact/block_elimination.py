@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from setsu.contact.cone_problem import CONTACTS, NODES, ROWS, SIZE, ConeProblem, add_to_nodes, set_from_nodes
 from setsu.native.control_flow import inline
+from setsu.native.lanes import LANES, load_from, spread, store_from
 
 __all__ = ["order_nodes", "solve_round"]
 
@@ -99,7 +100,12 @@ def _add_product(p: ConeProblem, row, column, c):
                     for j in range(6):
                         A[place + j] += f * K[w + j] + g * K[w + 6 + j] + h * K[w + 12 + j]
                 else:
-                    for j in range(m):
+                    whole, f4, g4, h4 = m - m % LANES, spread(f), spread(g), spread(h)
+                    for j in range(0, whole, LANES):
+                        added = f4 * load_from(K, w + j) + g4 * load_from(K, w + m + j)
+                        added += h4 * load_from(K, w + 2 * m + j)
+                        store_from(A, place + j, load_from(A, place + j) + added)  # type: ignore[arg-type]
+                    for j in range(whole, m):
                         A[place + j] += f * K[w + j] + g * K[w + m + j] + h * K[w + 2 * m + j]
 
 
@@ -127,6 +133,39 @@ def _assemble(p: ConeProblem, used):
 
 
 @inline
+def _subtract(A, to, f, what, n):
+    """n entries of A from `to` on -= f times those from `what` on."""
+    if n == 6:
+        for j in range(6):
+            A[to + j] -= f * A[what + j]
+        return
+    whole, factor = n - n % LANES, spread(f)
+    for j in range(0, whole, LANES):
+        store_from(A, to + j, load_from(A, to + j) - factor * load_from(A, what + j))
+    for j in range(whole, n):
+        A[to + j] -= f * A[what + j]
+
+
+@inline
+def _solve_vector(A, o, n, pivots, first, r, s):
+    """r <- A_pp⁻¹ r for n entries of r from s on."""
+    for k in range(n):
+        place = pivots[first + k]
+        if place != k:
+            r[s + k], r[s + place] = r[s + place], r[s + k]
+    for i in range(1, n):
+        y = r[s + i]
+        for k in range(i):
+            y -= A[o + i * n + k] * r[s + k]
+        r[s + i] = y
+    for i in range(n - 1, -1, -1):
+        y = r[s + i]
+        for k in range(i + 1, n):
+            y -= A[o + i * n + k] * r[s + k]
+        r[s + i] = y * (1.0 / A[o + i * n + i])
+
+
+@inline
 def _factor_diagonal(A, o, n, pivots, first):
     """LU of a block in place, with row exchanges; False when a pivot is of rounding size."""
     largest = 0.0
@@ -147,8 +186,7 @@ def _factor_diagonal(A, o, n, pivots, first):
             f = A[o + i * n + k] * inverse
             A[o + i * n + k] = f
             if f != 0.0:
-                for j in range(k + 1, n):
-                    A[o + i * n + j] -= f * A[o + k * n + j]
+                _subtract(A, o + i * n + k + 1, f, o + k * n + k + 1, n - k - 1)
     return True
 
 
@@ -164,22 +202,12 @@ def _solve_diagonal(A, o, n, pivots, first, B, s, m):
         for k in range(i):
             f = A[o + i * n + k]
             if f != 0.0:
-                if m == 6:
-                    for j in range(6):
-                        B[s + i * 6 + j] -= f * B[s + k * 6 + j]
-                else:
-                    for j in range(m):
-                        B[s + i * m + j] -= f * B[s + k * m + j]
+                _subtract(B, s + i * m, f, s + k * m, m)
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
             f = A[o + i * n + k]
             if f != 0.0:
-                if m == 6:
-                    for j in range(6):
-                        B[s + i * 6 + j] -= f * B[s + k * 6 + j]
-                else:
-                    for j in range(m):
-                        B[s + i * m + j] -= f * B[s + k * m + j]
+                _subtract(B, s + i * m, f, s + k * m, m)
         inverse = 1.0 / A[o + i * n + i]
         for j in range(m):
             B[s + i * m + j] *= inverse
@@ -203,8 +231,7 @@ def _take_product(A, c, a, b, n, k_size, m):
         for k in range(k_size):
             f = A[a + i * k_size + k]
             if f != 0.0:
-                for j in range(m):
-                    A[c + i * m + j] -= f * A[b + k * m + j]
+                _subtract(A, c + i * m, f, b + k * m, m)
 
 
 @inline
@@ -236,7 +263,7 @@ def _substitute(p: ConeProblem):
     for place in range(n_nodes):
         node = p.order[place]
         n, s = p.node_size[node], p.node_start[node]
-        _solve_diagonal(A, slot[node, node], n, p.pivots, s, r, s, 1)
+        _solve_vector(A, slot[node, node], n, p.pivots, s, r, s)
         for k in range(p.later_start[place], p.later_start[place + 1]):
             b = p.later[k]
             m, t, o = p.node_size[b], p.node_start[b], slot[b, node]

@@ -15,7 +15,7 @@ from setsu.contact.cone_problem import CONTACTS, ROWS, ConeProblem, set_velociti
 from setsu.contact.couple_laws import add_couple_errors, certify_couples, project_couples, set_couple_blocks
 from setsu.native.control_flow import inline
 
-__all__ = ["certify_natural", "copy_impulses", "keep_best", "newton"]
+__all__ = ["certify_natural", "copy_impulses", "keep_best", "newton", "start_from"]
 
 _SHORTER, _DECREASE = 0.4, 0.1
 
@@ -41,13 +41,20 @@ def copy_impulses(p: ConeProblem, source, target):
 
 @inline
 def keep_best(p: ConeProblem, eps, best):
-    """Natural map at `impulse`, brought into its cones; where it is the least so far it becomes `best`."""
+    """Natural map at `impulse`, brought into its cones; where it is the least so far it becomes `best`.
+
+    Velocities are those of `impulse` before, and those of what was looked at after it.
+    """
     copy_impulses(p, p.impulse, p.trial)
+    outside = p.counts[ROWS] > p.counts[CONTACTS]
     for index in range(p.counts[CONTACTS]):
         f = p.trial[index]
-        f[0], f[1], f[2] = project(f[0], f[1], f[2], p.friction[index])
-    project_couples(p, p.trial)
-    set_velocities(p, p.trial, eps)
+        n, s, t = project(f[0], f[1], f[2], p.friction[index])
+        outside = outside or n != f[0] or s != f[1] or t != f[2]
+        f[0], f[1], f[2] = n, s, t
+    if outside:
+        project_couples(p, p.trial)
+        set_velocities(p, p.trial, eps)
     worst = certify_natural(p, p.trial)
     if worst < best:
         copy_impulses(p, p.trial, p.best)
@@ -56,9 +63,15 @@ def keep_best(p: ConeProblem, eps, best):
 
 
 @inline
-def _error(p: ConeProblem, eps, factor):
-    """Velocities and F at the trial impulses: its largest entry (N s) and the sum of squares."""
-    set_velocities(p, p.trial, eps)
+def start_from(p: ConeProblem, source, eps):
+    """impulse = source, with its velocities."""
+    copy_impulses(p, source, p.impulse)
+    set_velocities(p, p.impulse, eps)
+
+
+@inline
+def _error(p: ConeProblem, factor):
+    """F at the trial impulses and their velocities: its largest entry (N s) and the sum of squares."""
     worst = total = 0.0
     for index in range(p.counts[CONTACTS]):
         a, b, c = law_error(p.trial[index], p.velocity[index], factor * p.scale[index], p.friction[index])
@@ -68,20 +81,22 @@ def _error(p: ConeProblem, eps, factor):
 
 
 @inline
-def _set_trial(p: ConeProblem, length):
+def _set_trial(p: ConeProblem, length, eps):
+    """trial = impulse + length · change, with its velocities."""
     for index in range(p.counts[ROWS]):
         for k in range(3):
             p.trial[index, k] = p.impulse[index, k] + length * p.change[index, k]
+    set_velocities(p, p.trial, eps)
 
 
 @inline
 def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest):
-    """Newton's method from `impulse` until |F| <= goal (N s); return (|F|, rounds).
+    """Newton's method from `impulse`, whose velocities are known, until |F| <= goal (N s); return (|F|, rounds).
 
     eps: compliance of the problem; damping: that of a round; factor: of ρ; shortest: how short steps may get, 1: full.
     """
     copy_impulses(p, p.impulse, p.trial)
-    worst, total = _error(p, eps, factor)
+    worst, total = _error(p, factor)
     rounds = 0
     while worst > goal and rounds < most:
         rounds += 1
@@ -97,16 +112,16 @@ def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest):
             follow_normal(p.ratio[index], p.slide[index], p.slope[index], p.change[index])
         length, best, best_total = 1.0, 1.0, math.inf
         while True:
-            _set_trial(p, length)
-            worst, now = _error(p, eps, factor)
+            _set_trial(p, length, eps)
+            worst, now = _error(p, factor)
             if now < best_total:
                 best, best_total = length, now
             if now < (1.0 - _DECREASE * length) * total or length <= shortest:
                 break
             length *= _SHORTER
         if length != best:
-            _set_trial(p, best)
-            worst, now = _error(p, eps, factor)
+            _set_trial(p, best, eps)
+            worst, now = _error(p, factor)
         total = now
         copy_impulses(p, p.trial, p.impulse)
     return worst, rounds

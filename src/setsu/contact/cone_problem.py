@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.native.control_flow import code_address, inline, jit, run_on_workspace
+from setsu.native.lanes import LANES, load_from, spread, store_from, total
 from setsu.native.workspace import Workspace
 
 __all__ = [
@@ -202,7 +203,11 @@ def add_to_nodes(p: ConeProblem, index, n, s, t, out):
             for j in range(6):
                 out[o + j] += K[a + j] * n + K[a + 6 + j] * s + K[a + 12 + j] * t
         else:
-            for j in range(m):
+            whole, n4, s4, t4 = m - m % LANES, spread(n), spread(s), spread(t)
+            for j in range(0, whole, LANES):
+                added = load_from(K, a + j) * n4 + load_from(K, a + m + j) * s4 + load_from(K, a + 2 * m + j) * t4
+                store_from(out, o + j, load_from(out, o + j) + added)  # type: ignore[arg-type]
+            for j in range(whole, m):
                 out[o + j] += K[a + j] * n + K[a + m + j] * s + K[a + 2 * m + j] * t
 
 
@@ -221,7 +226,13 @@ def set_from_nodes(p: ConeProblem, index, x, out):
                 y = x[o + j]
                 u, v, w = u + K[a + j] * y, v + K[a + 6 + j] * y, w + K[a + 12 + j] * y
         else:
-            for j in range(m):
+            whole, u4, v4, w4 = m - m % LANES, spread(0.0), spread(0.0), spread(0.0)
+            for j in range(0, whole, LANES):
+                y4 = load_from(x, o + j)  # type: ignore[arg-type]
+                u4, v4 = u4 + load_from(K, a + j) * y4, v4 + load_from(K, a + m + j) * y4
+                w4 += load_from(K, a + 2 * m + j) * y4
+            u, v, w = u + total(u4), v + total(v4), w + total(w4)
+            for j in range(whole, m):
                 y = x[o + j]
                 u, v, w = u + K[a + j] * y, v + K[a + m + j] * y, w + K[a + 2 * m + j] * y
     out[0], out[1], out[2] = u, v, w

@@ -39,7 +39,7 @@ import math
 
 from setsu.contact.block_elimination import order_nodes, solve_round
 from setsu.contact.cone_laws import project
-from setsu.contact.cone_newton import certify_natural, copy_impulses, keep_best, newton
+from setsu.contact.cone_newton import certify_natural, copy_impulses, keep_best, newton, start_from
 from setsu.contact.cone_problem import (
     ACCURACY,
     CONTACTS,
@@ -135,6 +135,7 @@ def _from_inside(p: ConeProblem, used, eps, damping, inside, patience, goal, eno
         best = keep_best(p, eps, best)
         if residual <= level and best > goal:
             level = 0.0
+            set_velocities(p, p.impulse, eps)
             _, more = newton(p, used, eps, damping, 1.0, goal, min(_TRY_ROUNDS, most - rounds), 1.0)
             rounds += more
             best = keep_best(p, eps, best)
@@ -159,6 +160,7 @@ def _search(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
             for k in range(3):
                 chance = (1103515245 * chance + 12345) % 2147483648
                 p.impulse[index, k] = share * p.best[index, k] + scatter * (chance / 1073741824.0 - 1.0)
+        set_velocities(p, p.impulse, eps)
         _, more = newton(p, used, eps, damping, factor, goal, min(_PATIENT, most - rounds), _TINY)
         rounds += more
         best = keep_best(p, eps, best)
@@ -208,6 +210,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
     used = order_nodes(p)
     goal, enough = accuracy * L, tolerance * L
     copy_impulses(p, p.impulse, p.given)
+    set_velocities(p, p.impulse, eps)
     reserve = _CONVEX_ROUNDS if most > 2 * _CONVEX_ROUNDS else 0
     best, rounds, tried = keep_best(p, eps, math.inf), 0, False
     skipped = _TRIED if hard else 0
@@ -221,7 +224,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
         if left <= 0 or best <= goal or (tried and best <= enough):
             break
         tried = True
-        copy_impulses(p, p.given if source == _GIVEN else p.best, p.impulse)
+        start_from(p, p.given if source == _GIVEN else p.best, softer * eps)
         if softer > 1.0:
             if eps == 0.0:  # its problem is to be solved as it is
                 continue
@@ -231,7 +234,10 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
                 best = keep_best(p, eps, math.inf)
         elif kind == _NEWTON:
             _, more = newton(p, used, eps, damping, factor, goal, left, shortest)
-            best = keep_best(p, eps, best)
+            least, best = best, keep_best(p, eps, best)
+            if best <= goal and best < least:  # velocities are those of the best
+                copy_impulses(p, p.best, p.impulse)
+                return best / L, rounds + more, True, eps
         else:
             best, more = _from_inside(p, used, eps, damping, factor, shortest, goal, enough, L, V, left, best)
         rounds += more
@@ -241,7 +247,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
     if best <= enough:
         for factor in _POLISH:
             if best > goal:
-                copy_impulses(p, p.best, p.impulse)
+                start_from(p, p.best, eps)
                 left = max(0, min(_POLISH_ROUNDS, most - rounds))
                 _, more = newton(p, used, eps, damping, factor, goal, left, _SHORTEST)
                 best, rounds = keep_best(p, eps, best), rounds + more
@@ -250,8 +256,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
             rounds += more
     elif best > _NEARLY * L and reserve > 0:
         rounds += _solve_convex(p, used, eps, damping, L, V)
-    copy_impulses(p, p.best, p.impulse)
-    set_velocities(p, p.impulse, eps)
+    start_from(p, p.best, eps)
     worst = certify_natural(p, p.impulse)
     return worst / L, rounds, worst <= enough, eps
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from setsu.contact.articulated import factor_free, free_sweep
 from setsu.contact.factor import factorise, force_to_x, x_to_velocity
-from setsu.contact.held_rows import YIELDING, HeldRows, add_axes, check_axes, hold_rows, set_axes_sticking
+from setsu.contact.held_rows import YIELDING, HeldRows, add_axes, check_axes, hold_rows, set_axes_sticking, set_basis
 from setsu.contact.scene import Scene
 from setsu.contact.tree import NOW, ROW, Tree
 from setsu.contact.world_bias import set_bias
@@ -213,7 +213,8 @@ def free_velocity(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h
     if dense:
         for d in range(a.shape[1]):
             held.work.unheld[d] = a[V_FREE, d]
-        hold_rows(held, motion.H, scene.parent, a[ROOT], a[CHANGE], a[V_FREE])
+        set_basis(held, motion.H, scene.parent, a[ROOT])
+        hold_rows(held, motion.H, scene.parent, a[ROOT], a[V_FREE])
     if not dense:
         for d in range(a.shape[1]):
             p, s = tree.parent[d], tree.axes[NOW, d]

@@ -17,23 +17,24 @@
 (1) misses the end of the step by the third order of h only, so that (2) ends after a pass or two. Of a row whose error
 is prescribed for the end of the step (a driven joint) γ is zero, and (1) reaches it at once.
 (3) is implicit in r' = J v': it adds Jᵀ (h D + h² k + A) J to the mass matrix.
-Rows are made orthonormal in x (factor.py); those that follow from others hold nothing. Open loops have rows of zeros.
-Source: rows as in constraints/compiled_rows.py. Cost: k² nv for k rows, per pass.
+Rows that hold are made orthonormal in x (factor.py), once for given factors of H; those that follow from others hold
+nothing. Source: rows as in constraints/compiled_rows.py. Cost: k² nv for k rows, k nv per pass.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.compiled_rows import fill_rows
+from setsu.constraints.compiled_rows import fill_errors_at_poses, fill_rows, fill_rows_at_poses
 from setsu.constraints.ranks import EXACT
 from setsu.constraints.row_tables import RowTables, row_state, row_tables
 from setsu.constraints.system import ConstraintSystem
 from setsu.contact.factor import force_to_x, velocity_to_x, x_to_velocity
+from setsu.contact.orthonormal_rows import add_multiple, dot, padded, take_in, take_out
+from setsu.contact.tree import ROW
 from setsu.dynamics.catalogue import native_function
 from setsu.native.control_flow import inline
 from setsu.native.workspace import Workspace
@@ -53,6 +54,7 @@ __all__ = [
     "place_axes",
     "rows_work",
     "set_axes_sticking",
+    "set_basis",
 ]
 
 Floats = NDArray[np.float64]
@@ -71,9 +73,15 @@ class _Kernels(NamedTuple):
 
 
 class _Work(NamedTuple):
-    rows: Floats  # (k, nv) orthonormal in x after `hold_rows`
+    basis: Floats  # (n, lanes) orthonormal in x: of rows that hold, then of bodies in contact (dense.py)
+    rank: Ints  # (2,) how many of these are of rows that hold, and how many there are
+    source: Ints  # (k,) row of G that each of them came from
+    part: Floats  # (k, k) of such a row along those before; on the diagonal one over what was left of it
+    along: Floats  # (2, n) scratch
     rate: Floats  # (k,) what x has to be along them
-    raw: Floats  # (k, nv) G
+    x: Floats  # (lanes,) scratch
+    body: Floats  # (nv, 8) Jacobian of a body, six numbers per velocity
+    raw: Floats  # (k, lanes) G
     goal: Floats  # (k,) g
     open: Ints  # (k,) 1: belongs to an open loop, or is redundant (constraints/redundancy.py)
     unheld: Floats  # (nv,) velocity at the end of the step without rows and contacts
@@ -108,7 +116,7 @@ def make_held_rows(system: ConstraintSystem, bearings: bool, stops: bool) -> tup
     stores = bool(tables.stiffness.any() or tables.armature.any())
     acts = stores or bool(tables.damping.any() or tables.coulomb.any()) or bearings
     tables.free_used[:] = int(acts or stops)
-    f = len(tables.damping)
+    f, most = len(tables.damping), max(k, m.nv) if k else 0
     handles, kept = [np.zeros(7, dtype=np.int64)] * 2, []
     if k:
         rates = [state.velocities, state.accelerations, np.zeros(m.nv)]
@@ -118,9 +126,15 @@ def make_held_rows(system: ConstraintSystem, bearings: bool, stops: bool) -> tup
         ]
         handles = [kernel.handle for kernel in kept]
     work = _Work(
-        rows=np.zeros((k, m.nv)),
+        basis=np.zeros((most, padded(m.nv))),
+        rank=np.zeros(2, dtype=np.int64),
+        source=np.zeros(k, dtype=np.int64),
+        part=np.zeros((k, k)),
+        along=np.zeros((2, most)),
         rate=np.zeros(k),
-        raw=np.zeros((k, m.nv)),
+        x=np.zeros(padded(m.nv)),
+        body=np.zeros((m.nv, ROW)),
+        raw=np.zeros((k, padded(m.nv))),
         goal=np.zeros(k),
         open=np.zeros(k, dtype=np.int64),
         unheld=np.zeros(m.nv),
@@ -149,16 +163,35 @@ def _fill(held: HeldRows, q, v):
 
 
 @inline
-def begin_rows(held: HeldRows, q, v, h):
+def _place(held: HeldRows, q, poses):
+    """Coordinates and poses (n_bodies, 4, 4) that are known already, where rows look for them."""
+    s = held.state
+    for k in range(len(q)):
+        s.q[k] = q[k]
+    for body in range(len(poses)):
+        for i in range(4):
+            for j in range(4):
+                s.poses[body, 4 * i + j] = poses[body, i, j]
+
+
+@inline
+def begin_rows(held: HeldRows, dof_body, q, v, poses, columns, h):
     """Rows, goals (1) and free axes at the beginning of a step; False for bad numbers."""
     s, w, t = held.state, held.work, held.tables
-    if not _fill(held, q, v):
+    _place(held, q, poses)
+    for d in range(len(v)):
+        s.v[d] = v[d]
+        for i in range(6):
+            s.directions[i, d] = columns[i, d]
+        for i in range(3):
+            s.directions[6 + i, d] = poses[dof_body[d], i, 3]
+    if fill_rows_at_poses(t, s, held.kernels) >= 0:
         return False
     for r in range(len(w.goal)):
-        closed = 0.0 if w.open[r] == 1 else 1.0
-        w.goal[r] = -closed * (s.error[r] / h + 0.5 * h * s.gamma[r])  # (1)
-        for d in range(len(v)):
-            w.raw[r, d] = closed * s.G[r, d]
+        if w.open[r] == 0:
+            w.goal[r] = -(s.error[r] / h + 0.5 * h * s.gamma[r])  # (1)
+            for d in range(len(v)):
+                w.raw[r, d] = s.G[r, d]
     for j in range(len(w.axis) if w.acts[0] or w.acts[2] else 0):
         start, w.axis_place[0, j] = w.axis_start[j], s.free_coordinate[j]
         start[0], start[1], start[2] = s.free_rate[j], s.free_coordinate[j] - t.spring_rest[j], s.free_gamma[j]
@@ -258,10 +291,11 @@ def rows_work(held: HeldRows, H, parent, root, v, v_next, contacts):
 
 
 @inline
-def correct_rows(held: HeldRows, q, v, h):
-    """Correct the goals by the errors at q (2); return the largest error (m or rad), -1 for bad numbers."""
+def correct_rows(held: HeldRows, q, poses, h):
+    """Correct the goals by the errors at q and its poses (2); return the largest error (m or rad), -1: bad numbers."""
     s, w = held.state, held.work
-    if not _fill(held, q, v):
+    _place(held, q, poses)
+    if fill_errors_at_poses(held.tables, s) >= 0:
         return -1.0
     worst = 0.0
     for r in range(len(w.goal)):
@@ -272,42 +306,45 @@ def correct_rows(held: HeldRows, q, v, h):
 
 
 @inline
-def hold_rows(held: HeldRows, H, parent, root, x, v_free):
-    """v_free <- the velocity nearest to the unheld one that has the rates `goal`; `rows` orthonormal in x."""
-    w = held.work
-    rows, rate, nv = w.rows, w.rate, len(v_free)
-    velocity_to_x(H, parent, root, w.unheld, x)
-    largest = 0.0  # of the rows, squared
-    for r in range(len(rows)):
-        rate[r] = w.goal[r]
-        for d in range(nv):
-            rows[r, d] = w.raw[r, d]
-        force_to_x(H, parent, root, rows[r])
-        size = 0.0
-        for d in range(nv):
-            size += rows[r, d] * rows[r, d]
-        largest = max(largest, size)
-    for r in range(len(rows)):
-        G = rows[r]
-        for _ in range(2):  # twice is enough
-            for k in range(r):
-                s = 0.0
-                for d in range(nv):
-                    s += G[d] * rows[k, d]
-                for d in range(nv):
-                    G[d] -= s * rows[k, d]
-                rate[r] -= s * rate[k]
-        left = 0.0
-        for d in range(nv):
-            left += G[d] * G[d]
+def set_basis(held: HeldRows, H, parent, root):
+    """Make `basis` of the rows that hold, for new factors of H."""
+    w, count, largest = held.work, 0, 0.0
+    for r in range(len(w.open)):
+        if w.open[r] == 0:
+            x = w.basis[count]
+            for d in range(len(x)):
+                x[d] = w.raw[r, d]
+            force_to_x(H, parent, root, x)
+            largest = max(largest, dot(x, x, len(x)))
+            w.source[count] = r
+            count += 1
+    n = 0
+    for place in range(count):
+        x = w.basis[place]
+        left = take_out(w.basis, n, x, w.along)
         # What is left of a row that others hold already (surfaces may, loops are judged) is rounding: it holds nothing.
-        f = 1.0 / math.sqrt(left) if left > EXACT * EXACT * largest else 0.0
-        s = rate[r] = f * rate[r]
-        for d in range(nv):
-            G[d] *= f
-            s -= G[d] * x[d]
-        for d in range(nv):
-            x[d] += s * G[d]
+        if left > EXACT * EXACT * largest:
+            for k in range(n):
+                w.part[n, k] = w.along[0, k]
+            w.part[n, n] = 1.0 / take_in(w.basis, n, x, left)
+            w.source[n] = w.source[place]
+            n += 1
+    w.rank[0] = w.rank[1] = n
+
+
+@inline
+def hold_rows(held: HeldRows, H, parent, root, v_free):
+    """v_free <- the velocity nearest to the unheld one that has the rates `goal`."""
+    w, x = held.work, held.work.x
+    for d in range(len(x)):
+        x[d] = 0.0
+    velocity_to_x(H, parent, root, w.unheld, x)
+    for r in range(w.rank[0]):
+        rate = w.goal[w.source[r]]
+        for k in range(r):
+            rate -= w.part[r, k] * w.rate[k]
+        w.rate[r] = w.part[r, r] * rate
+        add_multiple(x, w.rate[r] - dot(w.basis[r], x, len(x)), w.basis[r], len(x))
     x_to_velocity(H, parent, root, x)
-    for d in range(nv):
+    for d in range(len(v_free)):
         v_free[d] = x[d]

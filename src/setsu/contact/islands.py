@@ -20,10 +20,11 @@ import math
 
 from setsu.contact.articulated import set_root
 from setsu.contact.cone_problem import CONTACTS, NODES, NONE, ROWS, SIZE, ConeProblem
-from setsu.contact.scene import DENSE, FREE, N_BODIES, N_CONTACTS, Problem
+from setsu.contact.scene import DENSE, FREE, N_BODIES, N_CONTACTS, X_SIZE, Problem
 from setsu.contact.tree import Tree
 from setsu.contact.turning_friction import couple_size, set_turn
 from setsu.native.control_flow import inline
+from setsu.native.lanes import LANES, load_from, spread, store_from
 
 __all__ = ["find_islands", "gather", "has_pairs", "set_roots", "take_couples"]
 
@@ -110,14 +111,23 @@ def _enter(tree: Tree, problem: Problem, contact_body):
         node = p.counts[NODES]
         p.counts[NODES] = node + 1
         p.node[k] = node
-        p.node_size[node] = problem.root.shape[2] if problem.counts[DENSE] == 1 else tree.size[k]
+        p.node_size[node] = problem.counts[X_SIZE] if problem.counts[DENSE] == 1 else tree.size[k]
     return node
 
 
 @inline
 def _add_jacobian(E, r, X, sign, K, o, m, n):
     """K at o (3, n) += sign · P_iᵀ X (1), X (6, m)."""
-    for d in range(m):
+    whole, s, rx, ry, rz = m - m % LANES, spread(sign), spread(r[0]), spread(r[1]), spread(r[2])
+    for d in range(0, whole, LANES):
+        turn_x, turn_y, turn_z = load_from(X[3], d), load_from(X[4], d), load_from(X[5], d)
+        x4 = s * (load_from(X[0], d) + turn_y * rz - turn_z * ry)
+        y4 = s * (load_from(X[1], d) + turn_z * rx - turn_x * rz)
+        z4 = s * (load_from(X[2], d) + turn_x * ry - turn_y * rx)
+        for k in range(3):
+            added = spread(E[k, 0]) * x4 + spread(E[k, 1]) * y4 + spread(E[k, 2]) * z4
+            store_from(K, o + k * n + d, load_from(K, o + k * n + d) + added)
+    for d in range(whole, m):
         x = sign * (X[0, d] + X[4, d] * r[2] - X[5, d] * r[1])
         y = sign * (X[1, d] + X[5, d] * r[0] - X[3, d] * r[2])
         z = sign * (X[2, d] + X[3, d] * r[1] - X[4, d] * r[0])
@@ -129,7 +139,7 @@ def _add_jacobian(E, r, X, sign, K, o, m, n):
 @inline
 def _columns(tree: Tree, problem: Problem, contact_body):
     """Columns of X of a body."""
-    return problem.root.shape[2] if problem.counts[DENSE] == 1 else tree.size[_tree_of(tree, problem, contact_body)]
+    return problem.counts[X_SIZE] if problem.counts[DENSE] == 1 else tree.size[_tree_of(tree, problem, contact_body)]
 
 
 @inline

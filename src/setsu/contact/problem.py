@@ -15,8 +15,8 @@
     W = Pᵀ Λ P of one contact:  tr W = tr Λ_ll + 2 tr(Λ_la [r]) + |r|² tr Λ_aa - rᵀ Λ_aa r    (5)
 
 A body's contacts share its six rows, however many they are: the problem never gets larger than the tree, nor harder to
-solve when contacts are redundant. It is dense, with matrices of size nv, where constraint rows (loops, couplings,
-surfaces) hold: then contacts do not add up along the tree.
+solve when contacts are redundant. It is dense where constraint rows (loops, couplings, surfaces) hold: then contacts
+do not add up along the tree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import math
 
 from setsu.contact.articulated import FREE_FACTOR, set_active, set_responses, sweep
 from setsu.contact.dense import enter_dense, set_dense_twists
-from setsu.contact.free_motion import ROOT, V_FREE, StepState, V
+from setsu.contact.free_motion import V_FREE, StepState, V
 from setsu.contact.held_rows import HeldRows
 from setsu.contact.scene import (
     BEFORE,
@@ -83,7 +83,7 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held:
         c.hub_b = _enter(problem, c.body_b) if c.body_b >= 0 else -1
     if dense:
         for k in range(known, problem.counts[N_BODIES]):
-            enter_dense(scene, problem, motion, held.work.rows, held.work.axis, k, a[ROOT], a[V], a[V_FREE])
+            enter_dense(scene, problem, motion, held, k)
     if not dense and problem.counts[N_BODIES] > known:
         set_active(tree, problem.bodies, problem.counts[N_BODIES])
         set_responses(tree)
@@ -101,7 +101,8 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held:
         c = problem.contacts[index]
         body = c.body_a
         c.soft, c.certified = 0.0, -1.0
-        if c.torsional > 0.0 or c.rolling > 0.0:
+        turns = c.torsional > 0.0 or c.rolling > 0.0
+        if turns:
             problem.counts[TURNING] += 1
         if c.stiffness < math.inf:
             problem.counts[SOFT] += 1
@@ -111,12 +112,14 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held:
         else:
             _set_arm(motion.poses, body if dense else tree.reference[body], c.acts, c.arm_a)
             trace = _trace(L, c.arm_a)
-            _set_agility(c, L, True)
+            if turns:
+                _set_agility(c, L, True)
         if c.hub_b >= 0:
             L = problem.own[c.hub_b] if dense else tree.response[tree.last[c.body_b]]
             _set_arm(motion.poses, c.body_b if dense else tree.reference[c.body_b], c.acts, c.arm_b)
             trace += _trace(L, c.arm_b)
-            _set_agility(c, L, False)
+            if turns:
+                _set_agility(c, L, False)
         c.scale = 3.0 / trace if trace > 0.0 else 0.0
         set_velocity(problem, index, BEFORE, c.before)
         set_velocity(problem, index, FREE, c.free)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from setsu.contact.cone_problem import MOST_ROUNDS, MOST_ROUNDS_OF_FEW, make_cone_problem
 from setsu.contact.environment import Environment
 from setsu.contact.ground import MATERIAL, material_value
+from setsu.contact.orthonormal_rows import padded
 from setsu.contact.tree import ROW, number_trees
 from setsu.mechanism import Mechanism
 
@@ -41,6 +42,7 @@ __all__ = [
     "UNCONVERGED",
     "WRENCH",
     "X_PART",
+    "X_SIZE",
     "Problem",
     "Scene",
     "has_turning_friction",
@@ -75,9 +77,10 @@ LOAD, SOLUTION, X_PART = 4, 5, 6  # of a linear system
 
 # Entries of Problem.counts: contacts, bodies in contact and pairs of bodies; 1 where the problem is dense; points and
 # pairs remembered; steps that did not converge so far; 1 where there was no room for all pairs; contacts with torsional
-# or rolling friction; soft ones; rounds that solvers may still take in this step, and in a step.
+# or rolling friction; soft ones; rounds that solvers may still take in this step, and in a step;
+# velocities of the node where the problem is dense.
 N_CONTACTS, N_BODIES, N_PAIRS, DENSE, POINTS_KEPT, PAIRS_KEPT, UNCONVERGED, OVERFLOW, TURNING, SOFT = range(10)
-ROUNDS_LEFT, ROUNDS_OF_STEP = 10, 11
+ROUNDS_LEFT, ROUNDS_OF_STEP, X_SIZE = 10, 11, 12
 # Rounds that a solve needs to have left: with fewer none is begun where one was solved in this step.
 FEW_ROUNDS = 60
 
@@ -264,11 +267,12 @@ class Scene(NamedTuple):
 class Problem(NamedTuple):
     """Contacts of one step and the bodies that take part in them (the contact bodies), coupled through the mechanism.
 
-    x are coordinates in which the kinetic energy is ½|x|²: of the velocities of one tree, or of all where rows hold.
+    x are coordinates in which the kinetic energy is ½|x|²: of the velocities of one tree, or where rows hold, of those
+    motions that contacts change (dense.py).
     The last array serves such problems alone.
     """
 
-    counts: Ints  # (12,) see N_CONTACTS and the names beside it
+    counts: Ints  # (13,) see N_CONTACTS and the names beside it
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step
     kept: Records  # contacts between bodies in the step before
@@ -278,7 +282,7 @@ class Problem(NamedTuple):
     remembered: Ints  # points that touched something in the step before, or were near it
     vectors: Floats  # (7, d), d = max(6 n, nv)
     stiffness: Floats  # (n, 6, ROW) of each body's contacts
-    root: Floats  # (n, 6, size) X: twist of the body = X x
+    root: Floats  # (n, 6, lanes) X: twist of the body = X x
     cones: NestedWorkspace  # of a ConeProblem: the island at hand
     own: Floats  # (n, 6, 6) X Xᵀ: twist of the body for unit wrench impulses on it
 
@@ -376,7 +380,7 @@ def make_problem(
     largest = m if dense else max(1, int(sizes.max()))
     # A soft contact is one more velocity of its tree (islands.py).
     room = n_contacts if soft else 0
-    counts = np.zeros(12, dtype=np.int64)
+    counts = np.zeros(13, dtype=np.int64)
     counts[[ROUNDS_LEFT, ROUNDS_OF_STEP]] = MOST_ROUNDS if len(sizes) > _FEW_TREES else MOST_ROUNDS_OF_FEW
     return Problem(
         counts=counts,
@@ -389,7 +393,7 @@ def make_problem(
         remembered=np.zeros(max(1, n_points), dtype=np.int64),
         vectors=np.zeros((7, max(6 * n, m))),
         stiffness=np.zeros((n, 6, ROW)),
-        root=np.zeros((n, 6, largest)),
+        root=np.zeros((n, 6, padded(largest))),
         cones=make_cone_problem((2 if turning else 1) * n_contacts, len(sizes), largest + room, m + room),
         own=np.zeros((d, 6, 6)),
     )

@@ -26,7 +26,7 @@ from setsu.contact import newton_solver, sugihara_solver
 from setsu.contact.articulated import sweep_all
 from setsu.contact.certificate import DEPTH, FAILED, PASSES, RESIDUAL, ROUNDS, add_up_work, certify
 from setsu.contact.cone_guard import bring_into_cones
-from setsu.contact.dense import apply_dense
+from setsu.contact.dense import apply_dense, set_free_twists
 from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world, set_places
 from setsu.contact.energy_guard import (
     can_pay,
@@ -125,14 +125,14 @@ _NOTICED = 1e-14  # m: energy that would lift everything by less is rounding.
 
 
 @inline
-def _apply(scene: Scene, tree: Tree, problem: Problem, motion: StepState):
+def _apply(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows):
     """CHANGE = what the contact impulses of the last solve do to the velocities (or displacements)."""
     change = motion.vectors[CHANGE]
     if problem.counts[N_CONTACTS] == 0:
         for d in range(len(change)):
             change[d] = 0.0
     elif problem.counts[DENSE] == 1:
-        apply_dense(scene, problem, motion)
+        apply_dense(scene, problem, motion, held)
     else:
         sweep_all(tree)
         for d in range(len(change)):
@@ -215,7 +215,7 @@ def _deepest_point(scene: Scene, problem: Problem, motion: StepState, held: Held
 
 
 @inline
-def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: StepState):
+def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows):
     """Add a displacement to the step that takes points out of the environment, the least in kinetic metric.
 
     Return the rounds it took, and whether it converged.
@@ -236,7 +236,7 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     problem.counts[ROUNDS_LEFT] -= rounds
     newton_solver.forget_solution(problem)
     problem.counts[TURNING] = turning
-    _apply(scene, tree, problem, motion)
+    _apply(scene, tree, problem, motion, held)
     for d in range(motion.vectors.shape[1]):
         motion.vectors[DISPLACEMENT, d] += motion.vectors[CHANGE, d]
     for i in range(n):
@@ -249,10 +249,10 @@ def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: StepState):
 
 
 @inline
-def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState, h, plain, far):
+def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, h, plain, far):
     """Velocity and displacement of the step from the impulses just found; False for bad numbers."""
     a = motion.vectors
-    _apply(scene, tree, problem, motion)
+    _apply(scene, tree, problem, motion, held)
     for d in range(a.shape[1]):
         a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
     find_jumps(tree, problem, far)
@@ -291,19 +291,21 @@ def _finish(tree: Tree, problem: Problem, motion: StepState, h, plain):
 
 
 @inline
-def _rows_are_loose(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, known, h):
+def _rows_are_loose(scene: Scene, problem: Problem, motion: StepState, held: HeldRows, known, h):
     """Whether the trial step leaves loops open; then the free motion is corrected, for the `known` contacts too."""
     a = motion.vectors
-    if correct_rows(held, motion.q_next, a[V_NEXT], h) <= HELD:
+    if correct_rows(held, motion.q_next, motion.poses_next, h) <= HELD:
         return False
-    hold_rows(held, motion.H, scene.parent, a[ROOT], a[CHANGE], a[V_FREE])
-    _prepare_again(scene, tree, problem, motion, held, known)
+    hold_rows(held, motion.H, scene.parent, a[ROOT], a[V_FREE])
+    set_free_twists(scene, problem, motion, held)
+    for index in range(known):
+        set_velocity(problem, index, FREE, problem.contacts[index].free)
     return True
 
 
 @inline
 def _prepare_again(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, known):
-    """The free motion has changed: fill what follows from it for the `known` contacts."""
+    """Mass matrix and free motion have changed: fill what follows from them for the `known` contacts."""
     reset_hub(problem)
     count, problem.counts[N_CONTACTS] = problem.counts[N_CONTACTS], known
     prepare(scene, tree, problem, motion, held, 0)
@@ -317,7 +319,7 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: StepState, hel
     certificate (10,): depth after the step (m), cone, complementarity, dissipation (see certificate.py), solver
     residual, rounds, passes, 1 if not converged; work of friction and of normal impulses (J).
     """
-    dense = len(held.work.rows) > 0
+    dense = len(held.work.basis) > 0
     plain = solver == SUGIHARA2002 or dense
     problem.counts[DENSE] = 1 if dense else 0
     far = place_middle(tree, motion, h, plain)
@@ -336,7 +338,7 @@ def _take(
 ):  # fmt: skip
     """The step itself, while V is that of the middle."""
     a = motion.vectors
-    if dense and not begin_rows(held, motion.q, a[V], h):
+    if dense and not begin_rows(held, scene.dof_body, motion.q, a[V], motion.poses, motion.columns, h):
         return BAD_NUMBERS
     set_sticking(tree, motion, held)
     status = free_velocity(scene, tree, motion, held, h, dense, plain, far)
@@ -371,7 +373,7 @@ def _take(
             else:
                 residual, more, good = sugihara_solver.solve(tree, problem, h)
             rounds += more
-        if not _take_impulses(scene, tree, problem, motion, h, plain, far):
+        if not _take_impulses(scene, tree, problem, motion, held, h, plain, far):
             return BAD_NUMBERS
         if check_sticking(tree, motion, held) and passes < _PASSES:
             status = free_velocity(scene, tree, motion, held, h, dense, plain, far)
@@ -383,7 +385,7 @@ def _take(
             break
         passed = find_passed(scene, problem, motion.poses_start, motion.poses_next, _CLOSED)
         passed += find_stops(scene, problem, held, motion.q, motion.q_next, a[V_NEXT], h, _CLOSED, False)
-        loose = dense and _rows_are_loose(scene, tree, problem, motion, held, known, h)
+        loose = dense and _rows_are_loose(scene, problem, motion, held, known, h)
         met = not good or problem.counts[ROUNDS_LEFT] < FEW_ROUNDS  # it would fail again; it needs rounds
         met = met or _miss(scene, tree, problem, motion, held, h, plain) <= _CLOSED
         if passed == 0 and met and not loose:
@@ -397,7 +399,7 @@ def _take(
     moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, held, depth)
     moved = moved and problem.counts[ROUNDS_LEFT] > 0
     if moved:
-        more, converged = _move_out(scene, tree, problem, motion)
+        more, converged = _move_out(scene, tree, problem, motion, held)
         rounds, good = rounds + more, good and converged
         if not try_step(tree, motion, h, False):
             return BAD_NUMBERS
@@ -426,7 +428,7 @@ def _take(
                 lifted = not last
                 if last:
                     halvings = 0
-                if not _take_impulses(scene, tree, problem, motion, h, plain, far):
+                if not _take_impulses(scene, tree, problem, motion, held, h, plain, far):
                     return BAD_NUMBERS
                 certify(problem, certificate)
                 add_up_work(problem, certificate)
