@@ -183,7 +183,7 @@ def constrained_dynamics(
     if solver is None or m.coulomb.any() or system.loops.coulomb.any():
         # The sparse solve looks itself.
         _refuse_open(system, states.q, batch)
-    states = _with_joints_at_rest(system, states, method, batch, stick_speed, at_rest)
+    states = _with_joints_at_rest(system, states, method, batch, driven, stick_speed, at_rest)
     if solver is not None:
         result = _sparse_first(system, solver, states, frame, batch)
     else:
@@ -276,6 +276,7 @@ def _with_joints_at_rest(
     states: States,
     method: str,
     batch: tuple[int, ...],
+    driven: Driven,
     stick_speed: float,
     at_rest: NDArray[np.bool_] | None,
 ) -> States:
@@ -285,16 +286,19 @@ def _with_joints_at_rest(
     axes = np.flatnonzero(limit)
     if not axes.size or not len(states.q):
         return states
-    motion = DenseMotion(system, states, method, batch)
+    motion = DenseMotion(system, states, method, batch, driven)
     rate = np.concatenate([states.v, motion.rows.motion.free_rate], axis=-1)[:, axes]
     resting = np.abs(rate) <= stick_speed
     if not resting.any():
         return states
-    # The equations know sliding friction by the sign of the velocity: of slow axes that is taken back.
-    friction = motion.friction_at_rest(axes, resting, limit[axes], stick_speed, at_rest)
-    friction = friction + np.where(resting, limit[axes] * np.sign(rate), 0.0)
     whole = np.zeros((len(rate), len(limit)))
-    whole[:, axes] = -friction
+    # The equations know sliding friction by the sign of the velocity: of slow axes that is taken back, before
+    # friction is asked for what holds them.
+    whole[:, axes] = -np.where(resting, limit[axes] * np.sign(rate), 0.0)
+    if whole.any():
+        states = _resisted(states, whole[:, : m.nv], whole[:, m.nv :])
+        motion = DenseMotion(system, states, method, batch, driven)
+    whole[:, axes] = -motion.friction_at_rest(axes, resting, limit[axes], stick_speed, at_rest)
     return _resisted(states, whole[:, : m.nv], whole[:, m.nv :])
 
 
