@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,22 +101,21 @@ class Settings:
 
     @property
     def free(self) -> bool:
-        """Whether nothing constrains the mechanisms."""
-        m = self.mechanisms[0]
-        held = m.loops or m.couplings or self.contacts or self.joint_stops or self.prescribed
-        return not (held or any(has_dry_friction(each) for each in self.mechanisms))
+        """Whether nothing constrains any of the mechanisms."""
+        held = self.contacts or self.joint_stops or self.prescribed
+        return not (held or any(m.loops or m.couplings or has_dry_friction(m) for m in self.mechanisms))
 
 
 def make_blocks(
-    settings: Settings, arrays: Arrays, batched: bool, law: Callable[[float, Floats, Floats], Floats]
+    settings: Settings, arrays: Arrays, batched: bool, law: Callable[[int, float, Floats, Floats], Floats]
 ) -> list[Block]:
-    """Return the worlds of a simulator in blocks; law: answers for decisions between steps."""
+    """Return the worlds of a simulator in blocks; law: (world, t, q, v) -> torque, for decisions between steps."""
     count, mechanisms = len(arrays.q), settings.mechanisms
     each = mechanisms if len(mechanisms) == count else mechanisms * count
     if settings.environment is not None:
         from setsu.simulation.contact_world import ContactWorld
 
-        return [ContactWorld(m, arrays.rows(k, k + 1), k, settings, law) for k, m in enumerate(each)]
+        return [ContactWorld(m, arrays.rows(k, k + 1), k, settings, partial(law, k)) for k, m in enumerate(each)]
     from setsu.simulation.stages import make_method
 
     if settings.free and settings.integrator in EXPLICIT and settings.integrator != "adaptive":
@@ -132,7 +132,7 @@ def make_blocks(
         ]
     from setsu.simulation.constrained_world import ConstrainedWorld
 
-    return [ConstrainedWorld(m, arrays.rows(k, k + 1), k, settings, law) for k, m in enumerate(each)]
+    return [ConstrainedWorld(m, arrays.rows(k, k + 1), k, settings, partial(law, k)) for k, m in enumerate(each)]
 
 
 def positive(value: float, what: str) -> float:

@@ -393,12 +393,15 @@ class Simulator:
                 block.new_torque()
         self._find_quick_way()
 
-    def _answer_one(self, t: float, q: Floats, v: Floats) -> Floats:
+    def _answer_one(self, world: int, t: float, q: Floats, v: Floats) -> Floats:
         """The torque of the acting functions, for decisions of one world between steps."""
-        if self._sampled:
-            return self._arrays.asked[0]
         a = self._arrays
-        return self._crew.acting.answer(*((a.t, a.q, a.v) if self._batched else (np.array([t]), q[None], v[None])))[0]
+        if self._sampled:
+            return a.asked[world]
+        # The others stand at their last accepted states.
+        times, configurations, velocities = a.t.copy(), a.q.copy(), a.v.copy()
+        times[world], configurations[world], velocities[world] = t, q, v
+        return self._crew.acting.answer(times, configurations, velocities)[world]
 
     def _record(self, steps: int, last: float, every: int, progress: Progress) -> None:
         """Take all steps of a run, with records, in pieces between which Ctrl-C and progress have their turn."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.contact import SurfaceContact
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
+from setsu.simulation.joint_servo import JointServo, ServoRun
 
 __all__ = ["Source", "TorqueInput", "law_name"]
 
@@ -56,6 +57,8 @@ class Source:
             if not callable(torque):
                 self.constant += self._checked(torque, "simulate: torque")
                 continue
+            if isinstance(torque, JointServo):
+                torque = ServoRun(torque, mechanism)
             trace: Any = getattr(torque, "traced", None)
             sampled = trace is not None and hasattr(torque, "period")
             code = None if trace is None else trace(mechanism, contacts, environment) if sampled else trace(mechanism)
