@@ -35,7 +35,7 @@ from setsu.mechanism import Mechanism
 from setsu.mechanism.checks import finite_number
 from setsu.native.single_calls import SingleCall
 
-__all__ = ["ConstrainedDynamics", "constrained_dynamics"]
+__all__ = ["ConstrainedDynamics", "constrained_dynamics", "refuse_open"]
 
 _METHODS = ("default", "extended_newton_euler")
 _STICK_SPEED = 1e-9
@@ -182,7 +182,7 @@ def constrained_dynamics(
     solver = sparse_solver(system, specialised) if method == "default" and count and not driven.names else None
     if solver is None or m.coulomb.any() or system.loops.coulomb.any():
         # The sparse solve looks itself.
-        _refuse_open(system, states.q, batch)
+        refuse_open("constrained_dynamics", system, states.q, batch)
     states = _with_joints_at_rest(system, states, method, batch, driven, stick_speed, at_rest)
     if solver is not None:
         result = _sparse_first(system, solver, states, frame, batch)
@@ -254,7 +254,9 @@ def _check_driven(driven: Driven, states: States) -> None:
             )
 
 
-def _refuse_open(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], stacklevel: int = 3) -> None:
+def refuse_open(
+    function: str, system: ConstraintSystem, q: Floats, batch: tuple[int, ...], stacklevel: int = 3
+) -> None:
     """Loops and couplings that are open say nothing about the closed mechanism: refused; slightly open: a warning."""
     n = system.n_held
     if not n or not len(q):
@@ -265,7 +267,7 @@ def _refuse_open(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], st
     if size[state, row] <= _SLIGHTLY_OPEN:
         return
     where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
-    gap = f"constrained_dynamics: q does not satisfy {system.names[row]}{where}, {opening(system, error[state], row)}"
+    gap = f"{function}: q does not satisfy {system.names[row]}{where}, {opening(system, error[state], row)}"
     if size[state, row] > _OPEN:
         raise InputError(f"{gap}; expected a closed configuration, for example from close_loops")
     warnings.warn(f"{gap}; accelerations and forces are off by about as much", ModelWarning, stacklevel=stacklevel)
@@ -314,7 +316,7 @@ def _sparse_first(
     m, count = system.mechanism, len(states.q)
     found = solver.solve(*states)
     if not (found.opening <= _SLIGHTLY_OPEN).all():
-        _refuse_open(system, states.q, batch, 4)
+        refuse_open("constrained_dynamics", system, states.q, batch, 4)
     through = found.joint_wrenches
     if frame == "body":
         total = found.body_wrench if states.external is None else found.body_wrench + states.external

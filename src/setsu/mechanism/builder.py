@@ -349,6 +349,8 @@ class MechanismBuilder(ConstraintMethods):
         slack = (finite_number(shortest, f"{what} rest"), finite_number(longest, f"{what} rest"))
         if slack[0] > slack[1]:
             raise InputError(f"{what} rest: expected shortest <= longest, got {slack}")
+        if not lower <= upper:
+            raise InputError(f"{what}: expected lower <= upper, got {lower!r} and {upper!r}")
         self._tendons[name] = Tendon(
             name,
             terms,
@@ -377,6 +379,8 @@ class MechanismBuilder(ConstraintMethods):
 
     def add_actuator(self, actuator: Actuator) -> MechanismBuilder:
         """Add an `Actuator`; the joint, tendon or site it drives was added before."""
+        if not isinstance(actuator, Actuator):
+            raise InputError(f"add_actuator: expected an Actuator, got {actuator!r:.80}")
         self._check_new(actuator.name, self._actuators, "actuator")
         what = f'actuator "{actuator.name}"'
         targets = [name for name in (actuator.joint, actuator.tendon, actuator.site) if name]

@@ -82,6 +82,12 @@ class Settings:
                 raise InputError(f"Simulator: {m.name} has another topology than {first.name}; expected one for all")
         if environment is not None and not isinstance(environment, Environment):
             raise InputError(f"simulate: environment: expected an Environment, got {environment!r:.80}")
+        exclude = tuple(exclude)
+        if environment is None and (body_contacts or exclude):
+            raise InputError(
+                "simulate: body_contacts and exclude need an environment: without one nothing touches; "
+                "Environment() is empty space"
+            )
         chosen = _chosen_integrator(integrator, environment, baumgarte)
         held = checked_contacts(first, contacts, "simulate")
         drives = checked_prescribed(first, prescribed)
@@ -89,7 +95,7 @@ class Settings:
             given = [_able_to_touch(m) for m in given]
         return Settings(
             tuple(given), positive(step, "step"), law, tuple(held), environment, contact_solver, body_contacts,
-            tuple(exclude), chosen, positive(tolerance, "tolerance"), _recorded(record),
+            exclude, chosen, positive(tolerance, "tolerance"), _recorded(record),
             tuple(checked_events(first, events, np.inf)), bool(joint_stops),
             None if baumgarte is None else positive(baumgarte, "baumgarte"), drives,
         )  # fmt: skip

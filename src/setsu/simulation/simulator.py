@@ -102,6 +102,10 @@ class Simulator:
         several = not isinstance(mechanism, Mechanism)
         self._batched = several or count is not None
         self._count = count_worlds(count, len(self.settings.mechanisms) if several else None)
+        if threads is not None and (
+            isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1
+        ):
+            raise InputError(f"Simulator: threads: expected a whole number from 1, or None, got {threads!r:.80}")
         self._threads = threads
         m = self.mechanism = self.settings.mechanisms[0]
         self._arrays = Arrays(self._count, m.nq, m.nv)
@@ -264,7 +268,13 @@ class Simulator:
             self.restore(kept)
 
     def _checked_torque(self, torque: ArrayLike) -> Floats:
-        given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
+        try:
+            given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"Simulator.step: torque: expected numbers, got {torque!r:.80}; a function is given to the constructor "
+                "or to `run`"
+            ) from None
         if given.shape not in self._torque_shapes:
             raise InputError(f"Simulator.step: torque: expected shape {self._torque_shapes[0]}, got {given.shape}")
         return given
