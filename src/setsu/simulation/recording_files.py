@@ -158,8 +158,7 @@ def load(path: Path) -> Recording:
 def _refuse_many(recording: Recording) -> None:
     if recording.q.ndim != 2:
         raise InputError(
-            f"Recording: a file or dataset holds one run, got {len(recording.q)}; take them one by one, by "
-            "recording.one(k)"
+            f"Recording: a file or dataset holds one run, got {len(recording.q)}; take them one by one, by recording[k]"
         )
 
 

@@ -158,8 +158,13 @@ class Simulator:
 
     @property
     def time(self) -> Any:
-        """Present time, s; (count,) with worlds."""
-        return self._arrays.t.copy() if self._batched else float(self._arrays.t[0])
+        """Present time, s; (count,) with worlds: of a stopped one, when it stopped."""
+        if not self._batched:
+            return float(self._arrays.t[0])
+        t = self._arrays.t.copy()
+        for world, (stop, _) in self._crew.stops.items():
+            t[world] = stop
+        return t
 
     @property
     def q(self) -> Floats:

@@ -24,9 +24,8 @@ def _assert_rows(batch: setsu.Recording, singles: list[setsu.Recording]) -> None
     for k, single in enumerate(singles):
         np.testing.assert_array_equal(batch.q[k], single.q)
         np.testing.assert_array_equal(batch.v[k], single.v)
-        assert [(e.time, e.kind, e.name) for e in batch.one(k).events] == [
-            (e.time, e.kind, e.name) for e in single.events
-        ]
+        row = batch[k]
+        assert [(e.time, e.kind, e.name) for e in row.events] == [(e.time, e.kind, e.name) for e in single.events]
 
 
 @pytest.mark.parametrize("integrator", STEPS)
@@ -98,3 +97,20 @@ def test_worlds_that_differ_in_what_closes_loops(kind):
         worlds = [arm(closed) for closed in order]
         batch = setsu.simulate(worlds, np.zeros((2, 2)), np.zeros((2, 2)), 0.1)
         _assert_rows(batch, [setsu.simulate(m, np.zeros(2), np.zeros(2), 0.1) for m in worlds])
+
+
+def test_a_stopped_world_says_when_it_stopped():
+    """The first pendulum passes 1.2 rad, where the law has no answer; its time and the reason are of that step."""
+    m = setsu.sample_mechanisms.pendulum()
+
+    def law(t, q, v):
+        return np.where(q > 1.2, np.nan, -0.1 * v)
+
+    sim = setsu.Simulator(m, torque=law, count=2)
+    sim.reset([[1.0], [0.5]], [[2.0], [0.0]])
+    sim.step(steps=500)
+    at, reason = sim.stopped[0]
+    assert sim.time.tolist() == [at, 0.5]
+    assert f"in the step from t = {at:.9g} s" in reason
+    alone = setsu.simulate(m, [1.0], [2.0], at, torque=law)
+    np.testing.assert_array_equal(sim.q[0], alone.q[-1])
