@@ -21,7 +21,7 @@ from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.native.machine_calls import NOTICED, REFUSED, Hold
-from setsu.simulation.arguments import chosen_rows, count_worlds, split_duration, states_of, vector
+from setsu.simulation.arguments import checked_threads, chosen_rows, count_worlds, split_duration, states_of, vector
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import Ask
 from setsu.simulation.crew import Crew
@@ -38,7 +38,7 @@ from setsu.simulation.step_derivatives import (
     refuse_derivatives,
     step_derivatives,
 )
-from setsu.simulation.torques import Source, TorqueInput, law_name
+from setsu.simulation.torques import Source, TorqueInput, held_torque, law_name
 
 __all__ = ["Simulator"]
 
@@ -102,11 +102,7 @@ class Simulator:
         several = not isinstance(mechanism, Mechanism)
         self._batched = several or count is not None
         self._count = count_worlds(count, len(self.settings.mechanisms) if several else None)
-        if threads is not None and (
-            isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1
-        ):
-            raise InputError(f"Simulator: threads: expected a whole number from 1, or None, got {threads!r:.80}")
-        self._threads = threads
+        self._threads = checked_threads(threads)
         m = self.mechanism = self.settings.mechanisms[0]
         self._arrays = Arrays(self._count, m.nq, m.nv)
         self._add, self._nothing = fast_function(m, "integrate"), np.zeros(m.nv)
@@ -159,12 +155,7 @@ class Simulator:
     @property
     def time(self) -> Any:
         """Present time, s; (count,) with worlds: of a stopped one, when it stopped."""
-        if not self._batched:
-            return float(self._arrays.t[0])
-        t = self._arrays.t.copy()
-        for world, (stop, _) in self._crew.stops.items():
-            t[world] = stop
-        return t
+        return self._crew.times() if self._batched else float(self._arrays.t[0])
 
     @property
     def q(self) -> Floats:
@@ -273,16 +264,7 @@ class Simulator:
             self.restore(kept)
 
     def _checked_torque(self, torque: ArrayLike) -> Floats:
-        try:
-            given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"Simulator.step: torque: expected numbers, got {torque!r:.80}; a function is given to the constructor "
-                "or to `run`"
-            ) from None
-        if given.shape not in self._torque_shapes:
-            raise InputError(f"Simulator.step: torque: expected shape {self._torque_shapes[0]}, got {given.shape}")
-        return given
+        return held_torque(torque, self._torque_shapes)
 
     def run(
         self,
