@@ -98,4 +98,4 @@ def checked_threads(threads: Any) -> int | None:
     """Return how many threads work on a batch; InputError for what is no number of them."""
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1):
         raise InputError(f"Simulator: threads: expected a whole number from 1, or None, got {threads!r:.80}")
-    return threads
+    return None if threads is None else int(threads)
