@@ -35,7 +35,7 @@ from setsu.mechanism import Mechanism
 from setsu.mechanism.checks import finite_number
 from setsu.native.single_calls import SingleCall
 
-__all__ = ["ConstrainedDynamics", "constrained_dynamics"]
+__all__ = ["ConstrainedDynamics", "constrained_dynamics", "refuse_open"]
 
 _METHODS = ("default", "extended_newton_euler")
 _STICK_SPEED = 1e-9
@@ -182,8 +182,8 @@ def constrained_dynamics(
     solver = sparse_solver(system, specialised) if method == "default" and count and not driven.names else None
     if solver is None or m.coulomb.any() or system.loops.coulomb.any():
         # The sparse solve looks itself.
-        _refuse_open(system, states.q, batch)
-    states = _with_joints_at_rest(system, states, method, batch, stick_speed, at_rest)
+        refuse_open("constrained_dynamics", system, states.q, batch)
+    states = _with_joints_at_rest(system, states, method, batch, driven, stick_speed, at_rest)
     if solver is not None:
         result = _sparse_first(system, solver, states, frame, batch)
     else:
@@ -254,7 +254,9 @@ def _check_driven(driven: Driven, states: States) -> None:
             )
 
 
-def _refuse_open(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], stacklevel: int = 3) -> None:
+def refuse_open(
+    function: str, system: ConstraintSystem, q: Floats, batch: tuple[int, ...], stacklevel: int = 3
+) -> None:
     """Loops and couplings that are open say nothing about the closed mechanism: refused; slightly open: a warning."""
     n = system.n_held
     if not n or not len(q):
@@ -265,7 +267,7 @@ def _refuse_open(system: ConstraintSystem, q: Floats, batch: tuple[int, ...], st
     if size[state, row] <= _SLIGHTLY_OPEN:
         return
     where = f" in state {[int(i) for i in np.unravel_index(state, batch)]}" if batch else ""
-    gap = f"constrained_dynamics: q does not satisfy {system.names[row]}{where}, {opening(system, error[state], row)}"
+    gap = f"{function}: q does not satisfy {system.names[row]}{where}, {opening(system, error[state], row)}"
     if size[state, row] > _OPEN:
         raise InputError(f"{gap}; expected a closed configuration, for example from close_loops")
     warnings.warn(f"{gap}; accelerations and forces are off by about as much", ModelWarning, stacklevel=stacklevel)
@@ -276,6 +278,7 @@ def _with_joints_at_rest(
     states: States,
     method: str,
     batch: tuple[int, ...],
+    driven: Driven,
     stick_speed: float,
     at_rest: NDArray[np.bool_] | None,
 ) -> States:
@@ -285,16 +288,19 @@ def _with_joints_at_rest(
     axes = np.flatnonzero(limit)
     if not axes.size or not len(states.q):
         return states
-    motion = DenseMotion(system, states, method, batch)
+    motion = DenseMotion(system, states, method, batch, driven)
     rate = np.concatenate([states.v, motion.rows.motion.free_rate], axis=-1)[:, axes]
     resting = np.abs(rate) <= stick_speed
     if not resting.any():
         return states
-    # The equations know sliding friction by the sign of the velocity: of slow axes that is taken back.
-    friction = motion.friction_at_rest(axes, resting, limit[axes], stick_speed, at_rest)
-    friction = friction + np.where(resting, limit[axes] * np.sign(rate), 0.0)
     whole = np.zeros((len(rate), len(limit)))
-    whole[:, axes] = -friction
+    # The equations know sliding friction by the sign of the velocity: of slow axes that is taken back, before
+    # friction is asked for what holds them.
+    whole[:, axes] = -np.where(resting, limit[axes] * np.sign(rate), 0.0)
+    if whole.any():
+        states = _resisted(states, whole[:, : m.nv], whole[:, m.nv :])
+        motion = DenseMotion(system, states, method, batch, driven)
+    whole[:, axes] = -motion.friction_at_rest(axes, resting, limit[axes], stick_speed, at_rest)
     return _resisted(states, whole[:, : m.nv], whole[:, m.nv :])
 
 
@@ -310,7 +316,7 @@ def _sparse_first(
     m, count = system.mechanism, len(states.q)
     found = solver.solve(*states)
     if not (found.opening <= _SLIGHTLY_OPEN).all():
-        _refuse_open(system, states.q, batch, 4)
+        refuse_open("constrained_dynamics", system, states.q, batch, 4)
     through = found.joint_wrenches
     if frame == "body":
         total = found.body_wrench if states.external is None else found.body_wrench + states.external

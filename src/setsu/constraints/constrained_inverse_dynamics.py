@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
+from setsu.constraints.constrained_dynamics import refuse_open
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import held_tolerance, loop_joint_forces
 from setsu.constraints.forces_at_frames import Loaded, kept_external, require_source
@@ -145,6 +146,7 @@ def constrained_inverse_dynamics(
     count = math.prod(batch)
     q, v, a, press, squeeze, external = (x.reshape(count, *x.shape[len(batch) :]) for x in taken)
     _refuse_pulling(system, press)
+    refuse_open("constrained_inverse_dynamics", system, q, batch)
     rows = system.linearise(q, v)
     _refuse_broken_motion(system, rows, a)
     contact_force, friction = _contact_force(system, rows, press)

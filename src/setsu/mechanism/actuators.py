@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from setsu.errors import InputError
 from setsu.spatial import finite_vector
 
-__all__ = ["Actuator", "Keyframe"]
+__all__ = ["Actuator", "Keyframe", "require_actuator"]
 
 
 @dataclass(frozen=True)
@@ -79,3 +79,9 @@ class Keyframe:
     def control(self) -> NDArray[np.float64]:
         """Controls of the actuators, (n_actuators,)."""
         return np.array(self.controls)
+
+
+def require_actuator(actuator: object) -> None:
+    """InputError for what is no Actuator."""
+    if not isinstance(actuator, Actuator):
+        raise InputError(f"add_actuator: expected an Actuator, got {actuator!r:.80}")

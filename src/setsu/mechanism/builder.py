@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setsu.errors import InputError, ModelWarning, nearest_names
-from setsu.mechanism.actuators import Actuator, Keyframe
+from setsu.mechanism.actuators import Actuator, Keyframe, require_actuator
 from setsu.mechanism.builder_constraints import ConstraintMethods
-from setsu.mechanism.checks import checked_name, finite_number, six_moments, vector3
+from setsu.mechanism.checks import checked_name, finite_number, require_order, six_moments, vector3
 from setsu.mechanism.element_checks import checked_fluid, checked_segment, checked_shapes, per_axis, two_joints
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Material, Pose, Shape, Site, Spring
 from setsu.mechanism.force_elements import Fluid, Segment, Tendon
@@ -349,6 +349,7 @@ class MechanismBuilder(ConstraintMethods):
         slack = (finite_number(shortest, f"{what} rest"), finite_number(longest, f"{what} rest"))
         if slack[0] > slack[1]:
             raise InputError(f"{what} rest: expected shortest <= longest, got {slack}")
+        require_order(lower, upper, what)
         self._tendons[name] = Tendon(
             name,
             terms,
@@ -377,6 +378,7 @@ class MechanismBuilder(ConstraintMethods):
 
     def add_actuator(self, actuator: Actuator) -> MechanismBuilder:
         """Add an `Actuator`; the joint, tendon or site it drives was added before."""
+        require_actuator(actuator)
         self._check_new(actuator.name, self._actuators, "actuator")
         what = f'actuator "{actuator.name}"'
         targets = [name for name in (actuator.joint, actuator.tendon, actuator.site) if name]

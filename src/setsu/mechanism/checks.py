@@ -11,7 +11,7 @@ from setsu.mechanism.elements import Vector3
 from setsu.mechanism.inertia import symmetric_inertia
 from setsu.spatial import finite_vector
 
-__all__ = ["checked_name", "finite_number", "six_moments", "vector3"]
+__all__ = ["checked_name", "finite_number", "require_order", "six_moments", "vector3"]
 
 
 def checked_name(name: object, what: str) -> str:
@@ -50,3 +50,9 @@ def six_moments(inertia: ArrayLike | None, what: str) -> tuple[float, float, flo
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = symmetric_inertia(inertia, what).tolist()
     return (xx, xy, xz, yy, yz, zz)
+
+
+def require_order(lower: float, upper: float, what: str) -> None:
+    """InputError for limits that are crossed or no numbers."""
+    if not lower <= upper:
+        raise InputError(f"{what}: expected lower <= upper, got {lower!r} and {upper!r}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 
-__all__ = ["chosen_rows", "count_worlds", "split_duration", "states_of", "vector"]
+__all__ = ["checked_threads", "chosen_rows", "count_worlds", "split_duration", "states_of", "vector"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,3 +92,10 @@ def split_duration(duration: float, step: float) -> tuple[int, float]:
         )
     last = duration - (count - 1) * step
     return count, 0.0 if abs(last - step) <= 1e-8 * step else last
+
+
+def checked_threads(threads: Any) -> int | None:
+    """Return how many threads work on a batch; InputError for what is no number of them."""
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1):
+        raise InputError(f"Simulator: threads: expected a whole number from 1, or None, got {threads!r:.80}")
+    return None if threads is None else int(threads)

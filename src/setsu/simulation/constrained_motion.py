@@ -271,7 +271,8 @@ class ConstrainedMotion:
 
     def gathered(self, t: float, q: Floats, v: Floats, tau: Floats) -> Evaluation:
         """Return what compiled code has just found of a state, as a record."""
-        space = self.space
+        # Decisions that follow ask for the torque at this time; the machine's own steps do not pass through `evaluate`.
+        space, self._time = self.space, t
         state, work = space.state, space.work
         normal = state.contact_normal
         normal_force, friction_force = work.normal_force.copy(), work.friction_force.copy()

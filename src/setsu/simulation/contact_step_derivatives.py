@@ -399,7 +399,8 @@ class ContactStepDerivatives:
 
     def _refuse(self, why: Refusal) -> None:
         m, w = self.mechanism, self.map
-        point = int(w.counts[WHICH])
+        # Only what bounces and what is soft says which: otherwise the number is of an earlier step, or of none.
+        point = int(w.counts[WHICH]) if why in (Refusal.BOUNCES, Refusal.SOFT) else -1
         name = f"contact point {self.twin.point_names[point]}" if point >= 0 else "a stop"
         if why is Refusal.ELSEWHERE:
             text = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setsu.simulation.block import Arrays, Block, Failure, call_all
 from setsu.simulation.clock import Ask
@@ -54,6 +55,13 @@ class Crew:
                 self.stops.setdefault(
                     block.first + int(row), (float(block.clock.frozen_at[row]), block.reason(int(row)))
                 )
+
+    def times(self) -> NDArray[np.float64]:
+        """Return the present time of each world (count,), s: of a stopped one, when it stopped."""
+        t = self._arrays.t.copy()
+        for world, (stop, _) in self.stops.items():
+            t[world] = stop
+        return t
 
     def go_on(self, block: Block, ask: Ask) -> None:
         """The same for one world that asks, with as little between its stages as can be."""

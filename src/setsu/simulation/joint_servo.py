@@ -57,7 +57,10 @@ class JointServo:
 
 
 class ServoRun:
-    """A servo, checked for a mechanism, as rows for the steps of a run."""
+    """A servo, checked for a mechanism, as rows for the steps of a run, and as a function (t, q, v) of one world."""
+
+    single_state = True
+    __name__ = JointServo.__name__
 
     def __init__(self, servo: JointServo, mechanism: Mechanism) -> None:
         self.servo, self.mechanism = servo, mechanism
@@ -67,6 +70,17 @@ class ServoRun:
         self.needs_state = any(
             callable(value) and _arguments(value) == 3 for value in (servo.position, servo.velocity, servo.torque)
         )
+        self.stateless = not self.varies
+
+    def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
+        """Return the torque (nv,) in a state."""
+        torque, position, velocity = self.at(t, q, v)
+        angle = np.where(self.coordinate >= 0, q[np.maximum(self.coordinate, 0)], 0.0)
+        return torque + self.kp * (position - angle) + self.kd * (velocity - v)
+
+    def for_world(self, world: int) -> ServoRun:
+        """Return the servo of one of many worlds: it remembers nothing, so that all can share it."""
+        return self
 
     @property
     def varies(self) -> bool:

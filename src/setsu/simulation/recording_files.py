@@ -60,6 +60,7 @@ _PAIRS: dict[str, tuple[tuple[str, ...], str]] = {
 
 def to_xarray(recording: Recording) -> Any:
     """Return an xarray.Dataset of the recording."""
+    _refuse_many(recording)
     try:
         import xarray
     except ImportError:
@@ -97,6 +98,7 @@ def to_xarray(recording: Recording) -> Any:
 
 def save(recording: Recording, path: Path) -> Path:
     """Write the recording; the ending of the path decides the format."""
+    _refuse_many(recording)
     try:
         if path.suffix == ".npz":
             arrays = {name: getattr(recording, name) for name in ("time", *ARRAYS) if recording.has(name)}
@@ -151,6 +153,13 @@ def load(path: Path) -> Recording:
         raise InputError(f"Recording.load: there is no file {path}") from None
     except (OSError, ValueError, KeyError, TypeError, EOFError) as problem:
         raise InputError(f"Recording.load: {path} is no recording ({problem})") from None
+
+
+def _refuse_many(recording: Recording) -> None:
+    if recording.q.ndim != 2:
+        raise InputError(
+            f"Recording: a file or dataset holds one run, got {len(recording.q)}; take them one by one, by recording[k]"
+        )
 
 
 def _header(recording: Recording) -> str:

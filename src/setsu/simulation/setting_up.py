@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,6 +82,12 @@ class Settings:
                 raise InputError(f"Simulator: {m.name} has another topology than {first.name}; expected one for all")
         if environment is not None and not isinstance(environment, Environment):
             raise InputError(f"simulate: environment: expected an Environment, got {environment!r:.80}")
+        exclude = tuple(exclude)
+        if environment is None and (body_contacts or exclude):
+            raise InputError(
+                "simulate: body_contacts and exclude need an environment: without one nothing touches; "
+                "Environment() is empty space"
+            )
         chosen = _chosen_integrator(integrator, environment, baumgarte)
         held = checked_contacts(first, contacts, "simulate")
         drives = checked_prescribed(first, prescribed)
@@ -88,7 +95,7 @@ class Settings:
             given = [_able_to_touch(m) for m in given]
         return Settings(
             tuple(given), positive(step, "step"), law, tuple(held), environment, contact_solver, body_contacts,
-            tuple(exclude), chosen, positive(tolerance, "tolerance"), _recorded(record),
+            exclude, chosen, positive(tolerance, "tolerance"), _recorded(record),
             tuple(checked_events(first, events, np.inf)), bool(joint_stops),
             None if baumgarte is None else positive(baumgarte, "baumgarte"), drives,
         )  # fmt: skip
@@ -100,22 +107,21 @@ class Settings:
 
     @property
     def free(self) -> bool:
-        """Whether nothing constrains the mechanisms."""
-        m = self.mechanisms[0]
-        held = m.loops or m.couplings or self.contacts or self.joint_stops or self.prescribed
-        return not (held or any(has_dry_friction(each) for each in self.mechanisms))
+        """Whether nothing constrains any of the mechanisms."""
+        held = self.contacts or self.joint_stops or self.prescribed
+        return not (held or any(m.loops or m.couplings or has_dry_friction(m) for m in self.mechanisms))
 
 
 def make_blocks(
-    settings: Settings, arrays: Arrays, batched: bool, law: Callable[[float, Floats, Floats], Floats]
+    settings: Settings, arrays: Arrays, batched: bool, law: Callable[[int, float, Floats, Floats], Floats]
 ) -> list[Block]:
-    """Return the worlds of a simulator in blocks; law: answers for decisions between steps."""
+    """Return the worlds of a simulator in blocks; law: (world, t, q, v) -> torque, for decisions between steps."""
     count, mechanisms = len(arrays.q), settings.mechanisms
     each = mechanisms if len(mechanisms) == count else mechanisms * count
     if settings.environment is not None:
         from setsu.simulation.contact_world import ContactWorld
 
-        return [ContactWorld(m, arrays.rows(k, k + 1), k, settings, law) for k, m in enumerate(each)]
+        return [ContactWorld(m, arrays.rows(k, k + 1), k, settings, partial(law, k)) for k, m in enumerate(each)]
     from setsu.simulation.stages import make_method
 
     if settings.free and settings.integrator in EXPLICIT and settings.integrator != "adaptive":
@@ -132,7 +138,7 @@ def make_blocks(
         ]
     from setsu.simulation.constrained_world import ConstrainedWorld
 
-    return [ConstrainedWorld(m, arrays.rows(k, k + 1), k, settings, law) for k, m in enumerate(each)]
+    return [ConstrainedWorld(m, arrays.rows(k, k + 1), k, settings, partial(law, k)) for k, m in enumerate(each)]
 
 
 def positive(value: float, what: str) -> float:

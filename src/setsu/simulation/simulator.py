@@ -21,7 +21,7 @@ from setsu.dynamics.catalogue import fast_function
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.native.machine_calls import NOTICED, REFUSED, Hold
-from setsu.simulation.arguments import chosen_rows, count_worlds, split_duration, states_of, vector
+from setsu.simulation.arguments import checked_threads, chosen_rows, count_worlds, split_duration, states_of, vector
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import Ask
 from setsu.simulation.crew import Crew
@@ -38,7 +38,7 @@ from setsu.simulation.step_derivatives import (
     refuse_derivatives,
     step_derivatives,
 )
-from setsu.simulation.torques import Source, TorqueInput, law_name
+from setsu.simulation.torques import Source, TorqueInput, held_torque, law_name
 
 __all__ = ["Simulator"]
 
@@ -102,7 +102,7 @@ class Simulator:
         several = not isinstance(mechanism, Mechanism)
         self._batched = several or count is not None
         self._count = count_worlds(count, len(self.settings.mechanisms) if several else None)
-        self._threads = threads
+        self._threads = checked_threads(threads)
         m = self.mechanism = self.settings.mechanisms[0]
         self._arrays = Arrays(self._count, m.nq, m.nv)
         self._add, self._nothing = fast_function(m, "integrate"), np.zeros(m.nv)
@@ -154,8 +154,8 @@ class Simulator:
 
     @property
     def time(self) -> Any:
-        """Present time, s; (count,) with worlds."""
-        return self._arrays.t.copy() if self._batched else float(self._arrays.t[0])
+        """Present time, s; (count,) with worlds: of a stopped one, when it stopped."""
+        return self._crew.times() if self._batched else float(self._arrays.t[0])
 
     @property
     def q(self) -> Floats:
@@ -264,10 +264,7 @@ class Simulator:
             self.restore(kept)
 
     def _checked_torque(self, torque: ArrayLike) -> Floats:
-        given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
-        if given.shape not in self._torque_shapes:
-            raise InputError(f"Simulator.step: torque: expected shape {self._torque_shapes[0]}, got {given.shape}")
-        return given
+        return held_torque(torque, self._torque_shapes)
 
     def run(
         self,
@@ -393,12 +390,15 @@ class Simulator:
                 block.new_torque()
         self._find_quick_way()
 
-    def _answer_one(self, t: float, q: Floats, v: Floats) -> Floats:
+    def _answer_one(self, world: int, t: float, q: Floats, v: Floats) -> Floats:
         """The torque of the acting functions, for decisions of one world between steps."""
-        if self._sampled:
-            return self._arrays.asked[0]
         a = self._arrays
-        return self._crew.acting.answer(*((a.t, a.q, a.v) if self._batched else (np.array([t]), q[None], v[None])))[0]
+        if self._sampled:
+            return a.asked[world]
+        # The others stand at their last accepted states.
+        times, configurations, velocities = a.t.copy(), a.q.copy(), a.v.copy()
+        times[world], configurations[world], velocities[world] = t, q, v
+        return self._crew.acting.answer(times, configurations, velocities)[world]
 
     def _record(self, steps: int, last: float, every: int, progress: Progress) -> None:
         """Take all steps of a run, with records, in pieces between which Ctrl-C and progress have their turn."""

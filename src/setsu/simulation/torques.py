@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.contact import SurfaceContact
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
+from setsu.simulation.joint_servo import JointServo, ServoRun
 
-__all__ = ["Source", "TorqueInput", "law_name"]
+__all__ = ["Source", "TorqueInput", "held_torque", "law_name"]
 
 Floats = NDArray[np.float64]
 _FLOAT64 = np.dtype(np.float64)
@@ -56,6 +57,8 @@ class Source:
             if not callable(torque):
                 self.constant += self._checked(torque, "simulate: torque")
                 continue
+            if isinstance(torque, JointServo):
+                torque = ServoRun(torque, mechanism)
             trace: Any = getattr(torque, "traced", None)
             sampled = trace is not None and hasattr(torque, "period")
             code = None if trace is None else trace(mechanism, contacts, environment) if sampled else trace(mechanism)
@@ -159,3 +162,17 @@ def _numbers(value: Any, shape: tuple[int, ...] | None, what: str, name: str) ->
     if shape is not None and numbers.shape != shape:
         raise InputError(f"{what}: expected shape {shape} for {name}, got {numbers.shape}")
     return numbers
+
+
+def held_torque(torque: ArrayLike, shapes: tuple[tuple[int, ...], ...]) -> Floats:
+    """Return the torque of a step, N m or N, of one of the shapes."""
+    try:
+        given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"Simulator.step: torque: expected numbers, got {torque!r:.80}; a function is given to the constructor or "
+            "to `run`"
+        ) from None
+    if given.shape not in shapes:
+        raise InputError(f"Simulator.step: torque: expected shape {shapes[0]}, got {given.shape}")
+    return given

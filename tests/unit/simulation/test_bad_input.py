@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import setsu
-from setsu.sample_mechanisms import four_bar, pendulum, planar_arm
+from setsu.sample_mechanisms import floating_box, four_bar, pendulum, planar_arm
 
 ARM = planar_arm(2)
 GOOD: dict[str, Any] = {"q0": [0.1, 0.2], "v0": [0.0, 0.0], "duration": 0.1, "step": 0.01}
@@ -109,3 +110,55 @@ def test_a_motion_that_blows_up_is_an_error_not_nan() -> None:
     assert np.isfinite(caught.value.recording.q).all()
     with pytest.raises(setsu.InputError, match="contradict the constraints of four-bar"):
         setsu.consistent_velocity(four_bar(), four_bar().neutral(), [1.0, 1.0, 1.0], fixed=["crank", "rocker"])
+
+
+def test_contacts_of_bodies_need_an_environment() -> None:
+    m = floating_box()
+    options: tuple[dict[str, Any], ...] = ({"body_contacts": True}, {"exclude": [("box", "world")]})
+    for option in options:
+        with pytest.raises(setsu.InputError, match="need an environment"):
+            setsu.simulate(m, m.neutral(), np.zeros(6), 0.01, **option)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
+def test_threads(threads: Any) -> None:
+    with pytest.raises(setsu.InputError, match="threads: expected a whole number from 1"):
+        setsu.Simulator(pendulum(), count=2, threads=threads)
+
+
+def test_a_function_is_no_torque_of_a_step() -> None:
+    sim = setsu.Simulator(pendulum())
+    sim.reset([0.0], [0.0])
+    with pytest.raises(setsu.InputError, match="torque: expected numbers"):
+        sim.step(lambda t, q, v: -v)  # type: ignore[arg-type]
+
+
+def test_a_recording_of_many_runs_is_saved_one_by_one(tmp_path: Path) -> None:
+    runs = setsu.simulate(pendulum(), np.zeros((2, 1)), np.zeros((2, 1)), 0.01)
+    for way in (runs.to_xarray, lambda: runs.save(tmp_path / "runs.nc"), lambda: runs.save(tmp_path / "runs.npz")):
+        with pytest.raises(setsu.InputError, match=r"recording\[k\]"):
+            way()
+
+
+def test_inverse_dynamics_of_an_open_loop_is_refused() -> None:
+    m = four_bar()
+    with pytest.raises(setsu.InputError, match="constrained_inverse_dynamics: q does not satisfy"):
+        setsu.constrained_inverse_dynamics(m, np.full(3, 0.3), np.zeros(3), np.zeros(3))
+
+
+def test_elements_of_a_builder() -> None:
+    b = setsu.MechanismBuilder("arm").add_body("a", joint=setsu.Revolute((0, 0, 1), "j"), mass=1.0)
+    with pytest.raises(setsu.InputError, match="expected an Actuator"):
+        b.add_actuator("motor")  # type: ignore[arg-type]
+    for lower, upper in ((np.nan, 1.0), (2.0, 1.0)):
+        with pytest.raises(setsu.InputError, match="expected lower <= upper"):
+            b.add_tendon("t", {"j": 1.0}, stiffness=1.0, lower=lower, upper=upper)
+
+
+def test_derivatives_of_a_step_that_is_no_map_are_refused_in_words() -> None:
+    m = setsu.sample_mechanisms.flyball_governor()
+    sim = setsu.Simulator(m, step=1e-3, environment=setsu.Environment.floor(-99.0))
+    q = setsu.close_loops(m, m.reference_configuration())
+    sim.reset(q, setsu.consistent_velocity(m, q, 0.4 * np.random.default_rng(1).normal(size=m.nv)))
+    with pytest.raises(setsu.InputError, match=r"Simulator\.derivatives"):
+        sim.derivatives(np.zeros(m.nv))
