@@ -11,7 +11,7 @@ from setsu.errors import InputError
 from setsu.mechanism import WORLD, Mechanism
 from setsu.mechanism.checks import finite_number, vector3
 
-__all__ = ["SurfaceContact", "checked_contacts"]
+__all__ = ["SurfaceContact", "checked_contacts", "checked_restitution"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class SurfaceContact:
             point up to that size when it is at rest.
         bilateral: the contact may pull; otherwise the contact releases instead of pulling.
         name: for messages and recordings; the body's name when not given, numbered where a body has several.
+        restitution: part of the approaching velocity with which the point leaves after an impact, 0 (plastic) to 1.
 
     >>> from setsu.constraints.surfaces import Plane
     >>> SurfaceContact("link2", point=(0.5, 0, 0), surface=Plane((0, 0, 1), 0.0), friction=0.2).name
@@ -38,6 +39,7 @@ class SurfaceContact:
     friction: float = 0.0
     bilateral: bool = False
     name: str = ""
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.body, str):
@@ -53,6 +55,17 @@ class SurfaceContact:
         object.__setattr__(self, "friction", finite_number(self.friction, f"{what} friction", minimum=0.0))
         object.__setattr__(self, "bilateral", bool(self.bilateral))
         object.__setattr__(self, "name", self.name or self.body)
+        object.__setattr__(self, "restitution", checked_restitution(self.restitution, f"{what} restitution"))
+        if self.bilateral and self.restitution:
+            raise InputError(f"{what} restitution: a bilateral contact never hits, expected 0, got {self.restitution}")
+
+
+def checked_restitution(value: float, what: str) -> float:
+    """Return a coefficient of restitution, from 0 to 1."""
+    e = finite_number(value, what, minimum=0.0)
+    if e > 1.0:
+        raise InputError(f"{what}: expected at most 1, got {value}")
+    return e
 
 
 def checked_contacts(

@@ -37,7 +37,8 @@ class ContactMotion(NamedTuple):
 
 
 class ContactRows:
-    """The contacts of a mechanism. body (c,): carries them; point (c, 3): on that body; friction, bilateral (c,)."""
+    """The contacts of a mechanism. body (c,): carries them; point (c, 3): on that body; friction, bilateral and
+    restitution (c,)."""
 
     def __init__(self, mechanism: Mechanism, contacts: tuple[SurfaceContact, ...]) -> None:
         self.nv, self.contacts = mechanism.nv, contacts
@@ -46,6 +47,7 @@ class ContactRows:
         self.point = np.array([_point_on_carrier(mechanism, c) for c in contacts]).reshape(-1, 3)
         self.friction = np.array([contact.friction for contact in contacts])
         self.bilateral = np.array([contact.bilateral for contact in contacts], dtype=bool)
+        self.restitution = np.array([contact.restitution for contact in contacts])
 
     def distances(self, poses: Floats) -> Floats:
         """Return the distances (..., c) of the points from their surfaces for poses (..., n_bodies, 4, 4)."""

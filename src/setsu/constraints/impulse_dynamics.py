@@ -12,28 +12,36 @@ Refuses: open loops, motions without mass, contacts for which no impulses were f
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setsu.constraints.contact import SurfaceContact
+from setsu.constraints.contact import SurfaceContact, checked_restitution
 from setsu.constraints.contact_forces import solve_contacts
 from setsu.constraints.dense_dynamics import contact_basis, held_tolerance, kept_rows
 from setsu.constraints.held_motion import hold
 from setsu.constraints.stacked import Floats, dot, times, transposed_times
 from setsu.constraints.states import checked_arrays
-from setsu.constraints.system import constraint_system
+from setsu.constraints.system import ConstraintSystem, constraint_system
 from setsu.dynamics import mass_matrix
 from setsu.dynamics.catalogue import require_mechanism
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
-from setsu.mechanism.checks import finite_number
 
-__all__ = ["ImpulseDynamics", "impulse_dynamics"]
+__all__ = ["ImpulseDynamics", "impulse_dynamics", "restitutions"]
 
 _RIGID = 1e-7
+_ROUNDING = 1e-9  # of the energy: what may be rounding
+
+
+def restitutions(system: ConstraintSystem, given: float | None, function: str) -> Floats:
+    """Return e of each contact, or the one that is given for all that may release."""
+    if given is None:
+        return system.contact_rows.restitution
+    return np.where(system.bilateral, 0.0, checked_restitution(given, f"{function}: restitution"))
 
 
 @dataclass(frozen=True)
@@ -60,16 +68,19 @@ def impulse_dynamics(
     q: ArrayLike,
     v: ArrayLike,
     contacts: Iterable[SurfaceContact] = (),
-    restitution: float = 0.0,
+    restitution: float | None = None,
 ) -> ImpulseDynamics:
     """Return velocities and impulses of an impact of all contacts at once, loops and couplings held.
 
     Args:
         q, v: coordinates (..., nq), velocities before the impact (..., nv).
         contacts: points that touch their surfaces; those that approach hit, those that leave get no impulse.
-        restitution: part of the approaching velocity with which contacts leave, from 0 (plastic) to 1.
+        restitution: part of the approaching velocity with which contacts leave, from 0 (plastic) to 1, of all contacts
+            that may release; that of each contact when not given.
 
-    Velocities that break loops or couplings are made to keep them, by the same impact.
+    Where several contacts hit with friction, or bounce apart at different rates, (2) may add energy: `energy_lost` is
+    then negative, and a ModelWarning says so. Velocities that break loops or couplings are made to keep them, by the
+    same impact.
 
     >>> import setsu
     >>> b = setsu.MechanismBuilder("ball", gravity=(0, 0, -9.81))
@@ -81,10 +92,8 @@ def impulse_dynamics(
     """
     require_mechanism(mechanism, "impulse_dynamics")
     m = mechanism
-    bounce = finite_number(restitution, "impulse_dynamics: restitution", minimum=0.0)
-    if bounce > 1.0:
-        raise InputError(f"impulse_dynamics: restitution: expected at most 1, got {restitution}")
     system = constraint_system(m, contacts)
+    e = restitutions(system, restitution, "impulse_dynamics")
     (q, v), batch = checked_arrays("impulse_dynamics", m, (("q", q, (m.nq,)), ("v", v, (m.nv,))))
     count = math.prod(batch)
     q, v = q.reshape(count, m.nq), v.reshape(count, m.nv)
@@ -118,7 +127,7 @@ def impulse_dynamics(
         B = (np.swapaxes(Z, -1, -2) @ Z).reshape(count, c, 3, c, 3)
         b = transposed_times(Z, after).reshape(count, c, 3)
         approach = np.minimum(dot(normal, velocity), 0.0)
-        b[..., 0] += bounce * approach  # (2)
+        b[..., 0] += e[changing] * approach  # (2)
         bilateral = system.bilateral[changing]
         found = solve_contacts(B, b, system.friction[changing], bilateral, np.zeros((count, c), dtype=bool))
         if not found.converged.all():
@@ -140,5 +149,13 @@ def impulse_dynamics(
     along = dot(impulse, rows.normal)
     velocity = held.acceleration(after)
     kinetic = 0.5 * (dot(v, times(M, v)) - dot(velocity, times(M, velocity)))
+    gained = kinetic < -_ROUNDING * dot(v, times(M, v))
+    if gained.any():
+        warnings.warn(
+            f"impulse_dynamics: Newton's law of restitution adds energy in {int(gained.sum())} of {count} impacts, up "
+            f"to {-float(kinetic.min()):.6g} J; expected less restitution where contacts with friction hit together",
+            ModelWarning,
+            stacklevel=2,
+        )
     result = (velocity, along, impulse - along[..., None] * rows.normal, constraint, kinetic)
     return ImpulseDynamics(*(array.reshape((*batch, *array.shape[1:])) for array in result))

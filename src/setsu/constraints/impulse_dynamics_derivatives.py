@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from setsu.constraints.constraint_partials import ConstraintPartials
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import kept_rows
-from setsu.constraints.impulse_dynamics import ImpulseDynamics, impulse_dynamics
+from setsu.constraints.impulse_dynamics import ImpulseDynamics, impulse_dynamics, restitutions
 from setsu.constraints.stacked import Floats, dot, times
 from setsu.constraints.states import checked_arrays
 from setsu.constraints.system import constraint_system
@@ -67,7 +67,7 @@ def impulse_dynamics_derivatives(
     q: ArrayLike,
     v: ArrayLike,
     contacts: Iterable[SurfaceContact] = (),
-    restitution: float = 0.0,
+    restitution: float | None = None,
 ) -> ImpulseDynamicsDerivatives:
     """Return the exact derivatives of velocities and impulses of `impulse_dynamics`, whose arguments these are.
 
@@ -89,7 +89,7 @@ def impulse_dynamics_derivatives(
     count, nv = math.prod(batch), m.nv
     q, v = q.reshape(count, m.nq), v.reshape(count, nv)
     system = constraint_system(m, contacts)
-    impact = _Impact(system, found, q, v, float(restitution))
+    impact = _Impact(system, found, q, v, restitutions(system, restitution, "impulse_dynamics"))
     dv, dp, dconstraint = impact.derivatives()
     n, p, dn = impact.before.normal, impact.impulse, impact.dn
     along = dot(n, p)
@@ -105,7 +105,7 @@ def impulse_dynamics_derivatives(
 class _Impact:
     """N impacts and the change of their equations with v', λ and p held."""
 
-    def __init__(self, system: Any, found: ImpulseDynamics, q: Floats, v: Floats, restitution: float) -> None:
+    def __init__(self, system: Any, found: ImpulseDynamics, q: Floats, v: Floats, restitution: Floats) -> None:
         self.system, self.q, self.v, self.e = system, q, v, restitution
         N, c = len(q), len(system.contacts)
         held, always = kept_rows(system)

@@ -364,8 +364,9 @@ def _contacts(scenario: schema.Scenario, m: Mechanism, problems: _Problems) -> t
             continue
         with problems.at(("contacts", index)):
             surface = _SURFACES[type(contact.surface)](contact.surface)
+            friction, e = contact.friction, contact.restitution
             made.append(
-                SurfaceContact(contact.body, contact.point, surface, contact.friction, contact.bilateral, contact.name)
+                SurfaceContact(contact.body, contact.point, surface, friction, contact.bilateral, contact.name, e)
             )
     return tuple(made)
 

@@ -211,6 +211,7 @@ class Contact(_Table, frozen=True, kw_only=True):
     friction: NotNegative = 0.0
     bilateral: bool = False
     name: str = ""
+    restitution: NotNegative = 0.0
 
 
 class World(_Table, frozen=True, kw_only=True):

@@ -1,17 +1,19 @@
-"""Plastic impacts of a run: one complementarity problem over all that touches at the instant, whatever the order.
+"""Impacts of a run: one complementarity problem over all that touches at the instant, whatever the order.
 
 | symbol | meaning |
 |---|---|
 | H | rows of loops and couplings, which hold |
 | J, x | basis n, t1, t2 of each contact and row of each stop; their velocities x = J v |
 | p | impulses, N s |
+| e | restitution of a contact that approaches; 0 of stops, of loops, and of contacts that would leave slowly |
 
     M (v' - v) = Hᵀ λ + Jᵀ p,  H v' = 0, or the rate of what is driven                                         (1)
-    x_n' >= 0 ⊥ p_n >= 0;  x_t' = 0 and |p_t| <= K p_n, or p_t = -K p_n x_t'/|x_t'|                             (2)
+    x_n' + e x_n >= 0 ⊥ p_n >= 0;  x_t' = 0 and |p_t| <= K p_n, or p_t = -K p_n x_t'/|x_t'|                     (2)
 
 Contacts and stops that rest take part like those that hit, so that they may open: a block that rocks onto one corner
 leaves the other. All that arrive at the instant take part, so that the order of a list does not matter. Dry friction of
-joints takes no part: it has a limit, and in no time no impulse.
+joints takes no part: it has a limit, and in no time no impulse. Where several contacts hit with friction (2) may add
+energy: all e are then halved until it does not, which plastic impacts never do.
 
 Source: J. J. Moreau 1988 (2); it is constraints/contact_forces.py for velocities instead of accelerations.
 Refuses: contacts for which no impulses were found, by name.
@@ -39,6 +41,9 @@ Floats = NDArray[np.float64]
 _ARRIVED = 1e-9  # lengths of the mechanism: what is as near and coming nearer has arrived too
 _STILL = 1e-9  # part of the largest velocity that counts as none
 _RIGID = 1e-14  # part of a compliance below which loops leave none
+_SLOW = 1e-4  # lengths of the mechanism per second: what would leave slower stays, after less than a nanometre
+_HALVINGS = 40
+_ROUNDING = 1e-12  # of the work of impulses
 
 
 def strike(
@@ -88,23 +93,30 @@ def strike(
     c = len(J)
     friction = np.concatenate([system.friction[which], np.zeros(len(ends))])
     bilateral = np.concatenate([system.bilateral[which], np.zeros(len(ends), dtype=bool)])
-    impulse, converged = np.zeros((c, 3)), True
-    if c:
-        found = solve_contacts(
-            B.reshape(1, c, 3, c, 3), b.reshape(1, c, 3), friction, bilateral, np.zeros((1, c), dtype=bool)
-        )
-        impulse, converged = found.force[0], bool(found.converged[0])
-    if not converged:
-        motion.modes[:], rest.held = modes, tuple(sorted(set(ends)))
-        names = ", ".join([*(motion.contact_names[k] for k in which), *(rest.names[i] for i in ends)])
-        raise InputError(
-            f"simulate: at t = {t:.9g} s no impulses stop the impact of {name} together with {names}; expected smaller "
-            "friction or fewer contacts at once"
-        )
-    y = metric.force(flat.T @ impulse.reshape(-1), none)
-    after = held + metric.acceleration(y, none)
+    impulse, after, y = np.zeros((c, 3)), held, np.zeros(len(v))
+    bounce = np.zeros(c)
+    bounce[: len(which)] = system.contact_rows.restitution[which] * np.minimum(rate[which], 0.0)
+    bounce[np.abs(bounce) <= _SLOW * system.length] = 0.0
+    for halving in range(_HALVINGS if c else 0):
+        aimed = b.reshape(1, c, 3).copy()
+        aimed[0, :, 0] += bounce  # (2)
+        found = solve_contacts(B.reshape(1, c, 3, c, 3), aimed, friction, bilateral, np.zeros((1, c), dtype=bool))
+        if not found.converged[0]:
+            motion.modes[:], rest.held = modes, tuple(sorted(set(ends)))
+            names = ", ".join([*(motion.contact_names[k] for k in which), *(rest.names[i] for i in ends)])
+            raise InputError(
+                f"simulate: at t = {t:.9g} s no impulses stop the impact of {name} together with {names}; expected "
+                "smaller friction or fewer contacts at once"
+            )
+        impulse = found.force[0]
+        y = metric.force(flat.T @ impulse.reshape(-1), none)
+        after = held + metric.acceleration(y, none)
+        work = 0.5 * float((impulse * (b.reshape(c, 3) + J @ after)).sum())
+        if not bounce.any() or work <= _ROUNDING * float(np.abs(impulse * b.reshape(c, 3)).sum()):
+            break
+        bounce *= 0.0 if halving == _HALVINGS - 2 else 0.5
     through = metric.multipliers(y, none) - metric.impulse(off)
-    _set_modes(motion, which, ends, basis, J @ after, impulse[:, 0], modes, q)
+    _set_modes(motion, which, ends, basis, J @ after, impulse[:, 0], modes, q, bounce != 0.0)
 
     before = float(motion.energy(q, v))
     motion.prime(q, after)
@@ -125,6 +137,7 @@ def _set_modes(
     push: Floats,
     before: list[ContactMode],
     q: Floats,
+    bounced: NDArray[np.bool_],
 ) -> None:
     """Give every contact and stop the mode of its velocity x (c, 3) after the impulses: at rest, sliding, or gone."""
     still = max(_STILL * float(np.abs(x).max(initial=0.0)), motion.rest_speed)
@@ -134,7 +147,7 @@ def _set_modes(
         along = x[place, 1:] @ basis[place, 1:]
         speed = float(np.linalg.norm(along))
         contact = motion.contacts[k]
-        if not (pressed[place] or contact.bilateral) and x[place, 0] > still:
+        if (bounced[place] or not (pressed[place] or contact.bilateral)) and x[place, 0] > still:
             motion.modes[k] = ContactMode(Mode.FREE)
         elif speed <= still and contact.friction > 0.0:
             motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))

@@ -282,7 +282,7 @@ def _change_stop(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[
 
 
 def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
-    """Plastic impact of a contact with its surface."""
+    """Impact of a contact on its surface."""
     after, report = strike(motion, state.t, state.q, state.v, "impact", motion.contact_names[k], contacts=[k])
     return after, [report]
 

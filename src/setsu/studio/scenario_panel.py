@@ -78,7 +78,7 @@ class ScenarioPanel:
             self.place = gui.add_vector3("Centre (m)", (0.0, 0.0, -1.0), step=0.1)
             self.expression = gui.add_text("C(x, y, z) = 0", "z")
             self.friction = gui.add_number("Friction coeff.", 0.3, min=0.0, max=10.0, step=0.05)
-            self.bilateral = gui.add_checkbox("Hold for ever (pulls too)", False)
+            self.bilateral = gui.add_checkbox("Bilateral (may pull)", False)
         self.ground = None
         if mechanism.contact_points:
             with gui.add_folder("Ground under contact points"):
