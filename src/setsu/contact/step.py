@@ -316,8 +316,7 @@ def _prepare_again(scene: Scene, tree: Tree, problem: Problem, motion: StepState
 def take_step(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, h, solver, certificate):
     """Compute the velocity and configuration after one step, contact impulses and their certificate; see `accept`.
 
-    certificate (10,): depth after the step (m), cone, complementarity, dissipation (see certificate.py), solver
-    residual, rounds, passes, 1 if not converged; work of friction and of normal impulses (J).
+    certificate: entries of certificate.py.
     """
     dense = len(held.work.basis) > 0
     plain = solver == SUGIHARA2002 or dense

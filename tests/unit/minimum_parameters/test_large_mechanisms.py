@@ -58,7 +58,9 @@ def test_floating_tree_is_proved_joint_by_joint(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Talos with grippers", "G1 with hands", "Romeo with hands"])
+@pytest.mark.parametrize(
+    "name", ["Talos with grippers", "G1 with hands", pytest.param("Romeo with hands", marks=pytest.mark.nightly)]
+)
 def test_humanoids(name: str) -> None:
     """Hands whose fingers are coupled have nearly dependent columns: both methods choose well-conditioned ones."""
     path, count = HUMANOIDS[name]

@@ -22,6 +22,7 @@ import setsu
 samples = setsu.sample_mechanisms
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_count_is_the_high_precision_rank(family: str) -> None:
     assert faults_of_the_study([study(family, seed=0)]) == []
