@@ -10,13 +10,7 @@ from setsu.mechanism.checks import finite_number, vector3
 from setsu.mechanism.elements import Pose, Shape
 from setsu.mechanism.force_elements import Fluid, FluidBox, Segment
 
-__all__ = [
-    "checked_fluid",
-    "checked_segment",
-    "checked_shapes",
-    "per_axis",
-    "two_joints",
-]
+__all__ = ["checked_fluid", "checked_segment", "checked_shapes", "per_axis", "two_joints"]
 
 
 def checked_segment(piece: Segment, what: str) -> Segment:
