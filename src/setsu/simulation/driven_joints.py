@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,7 +12,7 @@ from setsu.constraints.prescribed import Prescribed, driven_joints
 from setsu.constraints.ranks import rank_of
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.system import ConstraintSystem
-from setsu.errors import InputError
+from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 
 __all__ = ["DrivenJoints", "checked_prescribed"]
@@ -20,6 +21,8 @@ Floats = NDArray[np.float64]
 
 _LARGEST_OFFSET = 1e-5
 """What q0 and v0 may be off the prescribed motion by (m, rad, per second), and are moved onto it."""
+_MISFIT, _IN_A_ROW = 0.2, 5
+"""Part of a rate or acceleration by which it may miss the slope, and how often: single jumps are no misfit."""
 
 
 def checked_prescribed(m: Mechanism, prescribed: Iterable[Prescribed]) -> tuple[Prescribed, ...]:
@@ -48,6 +51,8 @@ class DrivenJoints:
         self.coordinate = driven.coordinate if driven else np.zeros(0, dtype=np.int64)
         self.velocity = driven.velocity if driven else np.zeros(0, dtype=np.int64)
         self.friction = m.coulomb[self.velocity]
+        self._before: tuple[float, Floats] | None = None
+        self._misfits = np.zeros((len(self.names), 2), dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -57,10 +62,35 @@ class DrivenJoints:
         try:
             motion = np.array([drive.function(t) for drive in self._prescribed], dtype=np.float64)
             if motion.shape == (len(self), 3) and np.isfinite(motion).all():
+                self._compare(t, motion)
                 return motion
         except (TypeError, ValueError):
             pass
         return driven_joints(self._mechanism, self._prescribed, t, "simulate").motion
+
+    def _compare(self, t: float, motion: Floats) -> None:
+        """Warn once of rates and accelerations that are not the slopes of what they belong to."""
+        before, self._before = self._before, (t, motion)
+        if before is None or t <= before[0] or (self._misfits < 0).all():
+            self._before = before if before is not None and t == before[0] else self._before
+            return
+        dt, (start, end) = t - before[0], (before[1], motion)
+        slope = (end[:, :2] - start[:, :2]) / dt
+        given = 0.5 * (start[:, 1:] + end[:, 1:])
+        given[:, 0] += dt / 12.0 * (start[:, 2] - end[:, 2])
+        rounding = 1e-12 * (np.abs(start) + np.abs(end))[:, :2] / dt
+        off = np.abs(slope - given) > _MISFIT * np.maximum(np.abs(slope), np.abs(given)) + rounding
+        self._misfits = np.where(self._misfits < 0, -1, np.where(off, self._misfits + 1, 0))
+        for k, what in zip(*np.nonzero(self._misfits >= _IN_A_ROW), strict=True):
+            self._misfits[k] = -1
+            name, by = (("rate", "coordinate"), ("acceleration", "rate"))[what]
+            warnings.warn(
+                f'simulate: prescribed: the {name} of joint "{self.names[k]}" does not fit its {by}: about '
+                f"{slope[k, what]:.4g} by the {by} at t = {t:.6g} s, and {given[k, what]:.4g} by its function; torques "
+                "and forces follow from what the function returns",
+                ModelWarning,
+                stacklevel=2,
+            )
 
     def put_into(self, system: ConstraintSystem, t: float) -> None:
         """Let the rows of the drives, the last ones among couplings, say what is prescribed at a time."""

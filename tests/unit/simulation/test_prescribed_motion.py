@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from rounding import opening
@@ -220,3 +222,32 @@ def test_what_drives_cannot_be_combined_with_is_refused() -> None:
     m = slider_crank(bearing_friction=0.1, bearing_radius=0.01)
     with pytest.raises(InputError, match="bearing friction"):
         setsu.simulate(m, *start(m), 0.1, prescribed=[DRIVE])
+
+
+@pytest.mark.parametrize("environment", [None, setsu.Environment.floor()])
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda t: (2.0 * t, 0.0, 0.0), "rate of joint"),
+        (lambda t: (np.sin(3.0 * t), 3.0 * np.cos(3.0 * t), 0.0), "acceleration of joint"),
+        (lambda t: (np.sin(3.0 * t), 3.0 * np.cos(3.0 * t), -9.0 * np.sin(3.0 * t)), None),
+        (lambda t: (abs(t - 0.05), 1.0 if t > 0.05 else -1.0, 0.0), None),  # turns round at once
+        (lambda t: (0.0, 0.0, 0.0), None),
+    ],
+)
+def test_rates_and_accelerations_that_do_not_fit_are_named(function, said, environment) -> None:  # type: ignore[no-untyped-def]
+    b = setsu.MechanismBuilder("slide")
+    b.add_body("a", joint=setsu.Prismatic((1, 0, 0), "x"), mass=1.0)
+    b.add_body("b", "a", joint=setsu.Revolute((0, 1, 0), "y"), mass=1.0, center_of_mass=(0, 0, 0.3))
+    m = b.build()
+    start, rate, _ = function(0.0)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run = setsu.simulate(
+            m, [start, 0.1], [rate, 0.0], 0.1, 1e-3, prescribed=[setsu.Prescribed("x", function)],
+            environment=environment,
+        )  # fmt: skip
+    assert np.isfinite(run.q).all()
+    named = [str(each.message) for each in found if "does not fit" in str(each.message)]
+    assert len(named) == (said is not None), named
+    assert said is None or said in named[0]
