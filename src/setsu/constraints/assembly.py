@@ -41,6 +41,7 @@ _LARGEST_LEFT_OUT = 1e-3  # lengths of the mechanism or rad, of a redundant row
 _SAME_POSES = 1e-6  # of the entries of poses, lengths over that of the mechanism
 _FEW = 12  # coordinates that a message shows
 _SOME = 5  # joints that a message names
+_UNIT = 1e-12  # by which a quaternion of length one may miss it
 
 
 class ClosingError(InputError):
@@ -112,6 +113,9 @@ def close_loops(
     elif q is None:
         q = m.reference_configuration()
     (guess,), batch = checked_arrays("close_loops", m, [("q", q, (m.nq,))])
+    # Quaternions of another length stand for the same turn; those of length one keep their bits.
+    unit = integrate(m, guess, np.zeros(m.nv), 1.0)
+    guess = np.where(np.abs(unit - guess) > _UNIT * (1.0 + np.abs(guess)), unit, guess)
     held = velocity_indices(m, fixed, "close_loops: fixed")
     if not system.n_rows:
         return guess.copy()

@@ -27,8 +27,9 @@ Ints = NDArray[np.int64]
 class Arrays:
     """State and torques of all N worlds of a simulator; blocks work on rows of them."""
 
-    def __init__(self, count: int, nq: int, nv: int) -> None:
-        self.q, self.v = np.zeros((count, nq)), np.zeros((count, nv))
+    def __init__(self, count: int, m: Mechanism) -> None:
+        nv = m.nv
+        self.q, self.v = np.tile(m.neutral(), (count, 1)), np.zeros((count, nv))
         self.t, self.t0, self.k = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64)
         self.held, self.asked, self.total = (np.zeros((count, nv)) for _ in range(3))
 

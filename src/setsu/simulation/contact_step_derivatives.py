@@ -316,7 +316,7 @@ class ContactStepDerivatives:
         self.mechanism = m
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # all was said when the world itself was made
-            self.twin = ContactWorld(m, Arrays(1, m.nq, m.nv), 0, settings, lambda t, q, v: np.zeros(m.nv))
+            self.twin = ContactWorld(m, Arrays(1, m), 0, settings, lambda t, q, v: np.zeros(m.nv))
         self._held = len(row_tables(constraint_system(m)).held)
         self._make(4)
 

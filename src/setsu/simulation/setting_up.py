@@ -76,6 +76,8 @@ class Settings:
         given = list(mechanisms)
         for m in given or [None]:
             require_mechanism(m, "simulate")
+            if not m.nv:
+                raise InputError(f"simulate: {m.name} has no joint that moves; expected one at least")
         first = given[0]
         for m in given[1:]:
             if (m.nq, m.nv, m.joint_names, m.body_names) != (first.nq, first.nv, first.joint_names, first.body_names):

@@ -104,7 +104,7 @@ class Simulator:
         self._count = count_worlds(count, len(self.settings.mechanisms) if several else None)
         self._threads = checked_threads(threads)
         m = self.mechanism = self.settings.mechanisms[0]
-        self._arrays = Arrays(self._count, m.nq, m.nv)
+        self._arrays = Arrays(self._count, m)
         self._add, self._nothing = fast_function(m, "integrate"), np.zeros(m.nv)
         self._torque_shapes = ((self._count, m.nv), (m.nv,))[0 if self._batched else 1 :]
         self._source = self._make_source([self.settings.function_or_array])

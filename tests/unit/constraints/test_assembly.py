@@ -257,3 +257,19 @@ def test_the_best_configuration_stretches_towards_the_gap(seed: int) -> None:
     with pytest.raises(setsu.ClosingError, match=message) as caught:
         setsu.close_loops(m, m.random_configuration(seed))
     np.testing.assert_allclose(np.cos(caught.value.configuration), [1.0, -1.0], rtol=0, atol=1e-9)
+
+
+def test_quaternions_of_any_length_stand_for_their_turn() -> None:
+    b = setsu.MechanismBuilder("hanging arm")
+    b.add_body("x", joint=setsu.Free(), mass=1, inertia=np.eye(3))
+    b.add_body("y", "x", setsu.Revolute((0, 0, 1)), setsu.placement((1, 0, 0)), mass=1, inertia=np.eye(3))
+    plain = b.build()
+    b.add_loop("pin", "y", "world", setsu.Spherical(), setsu.placement((1, 0, 0)), setsu.placement((2, 0.3, 0)))
+    q = np.array([0.0, 0.0, 0.0, 0.1, 0.2, 0.3, 0.9, 0.4])
+    unit = q.copy()
+    unit[3:7] /= np.linalg.norm(q[3:7])
+    for m in (plain, b.build()):
+        found, twice = setsu.close_loops(m, unit), setsu.close_loops(m, q * [1, 1, 1, 2, 2, 2, 2, 1])
+        np.testing.assert_allclose(twice, found, atol=1e-12)
+        assert abs(np.linalg.norm(twice[3:7]) - 1.0) < 1e-15
+    assert np.array_equal(setsu.close_loops(plain, unit), unit)

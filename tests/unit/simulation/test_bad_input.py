@@ -162,3 +162,13 @@ def test_derivatives_of_a_step_that_is_no_map_are_refused_in_words() -> None:
     sim.reset(q, setsu.consistent_velocity(m, q, 0.4 * np.random.default_rng(1).normal(size=m.nv)))
     with pytest.raises(setsu.InputError, match=r"Simulator\.derivatives"):
         sim.derivatives(np.zeros(m.nv))
+
+
+def test_a_mechanism_that_cannot_move_is_refused_and_a_new_simulator_is_at_the_neutral_configuration() -> None:
+    b = setsu.MechanismBuilder("rock")
+    for rigid in (b.build(), b.add_body("stone", mass=1.0).build()):
+        with pytest.raises(setsu.InputError, match="no joint that moves"):
+            setsu.simulate(rigid, [], [], 0.1)
+    m = setsu.sample_mechanisms.floating_box()
+    assert np.array_equal(setsu.Simulator(m, 1e-3).q, m.neutral())
+    assert np.array_equal(setsu.Simulator(m, 1e-3, count=2).q, [m.neutral()] * 2)
