@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import zlib
 from typing import Any
 
@@ -16,6 +17,10 @@ from rounding_report import Report
 from setsu.native.processor import target
 from setsu.native.threads import get_threads
 from setsu.native.toolchain import cache_folder, lanes
+
+# A shell lets what it starts in the background ignore Ctrl-C, and children inherit that: tests that send it would wait.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Many tests look at stderr, and a slow machine has much to say there.
 os.environ.setdefault("SETSU_QUIET", "1")

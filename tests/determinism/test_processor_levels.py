@@ -22,7 +22,7 @@ from setsu.native import processor
 
 TESTS = Path(__file__).resolve().parents[1]
 CORE = ("identities", "determinism/test_arguments.py", "unit/contact", "unit/simulation")
-EVERY = {"x86-64-v3": 23, "x86-64-v2": 29}
+EVERY = {"x86-64-v3": 47, "x86-64-v2": 59}
 """Two numbers without a common factor: the levels run different tests."""
 
 
