@@ -74,7 +74,9 @@ class Settings:
     ) -> Settings:
         """Return the settings; InputError for what is wrong, before any work."""
         given = list(mechanisms)
-        for m in given or [None]:
+        if not given:
+            require_mechanism(None, "simulate")
+        for m in given:
             require_mechanism(m, "simulate")
             if not m.nv:
                 raise InputError(f"simulate: {m.name} has no joint that moves; expected one at least")
