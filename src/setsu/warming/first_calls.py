@@ -96,7 +96,7 @@ OWN: dict[str, str | tuple[str, ...]] = {
     "contact_derivatives": "setsu.simulation.contact_step_",
 }
 # What else calls compiled functions of a family.
-_OTHERS: dict[str, tuple[Callable[[], object], ...]] = {"loop": (friction,)}
+_OTHERS: dict[str, tuple[Callable[[], object], ...]] = {"loop": (friction,), "rows": (loop,)}
 
 
 def run_family(name: str) -> None:
