@@ -65,7 +65,6 @@ def ask(code: str, package: Path, **environment: str) -> list[str]:
     return found.stdout.split()
 
 
-@pytest.mark.thin(2)
 @pytest.mark.slow
 @every_family
 def test_an_empty_cache_needs_no_numba(family: str, tmp_path: Path) -> None:
