@@ -264,11 +264,21 @@ def _trim(folder: Path) -> None:
 
 
 @cache
-def _target_machine(optimise: int) -> Any:
+def _prepare_llvm() -> None:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    # Rewriting the addresses of loops takes a quarter of the back end's time, and the code is no faster for it. LLVM
+    # keeps this option for the process and accepts it once.
+    llvm.set_option("setsu", "-disable-lsr")
+
+
+@cache
+def _target_machine(optimise: int) -> Any:
+    import llvmlite.binding as llvm
+
+    _prepare_llvm()
     # Small code with constants addressed relative to it: absolute addressing costs an instruction per constant.
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=target().name, features=target().features, opt=optimise, reloc="pic", codemodel="small"
