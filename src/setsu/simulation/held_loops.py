@@ -169,8 +169,8 @@ class HeldLoops:
             worst = np.abs(q[:, drives.coordinate] - there).max(axis=1)
         for which, system, period in self._each_period(times):
             held = period.held & ~self._driven(system)
-            here = np.abs(system.position_error(q[which])[:, held]).max(axis=1, initial=0.0)
-            worst[which] = np.maximum(worst[which], here)
+            if held.any():
+                worst[which] = np.maximum(worst[which], np.abs(system.position_error(q[which])[:, held]).max(axis=1))
         return worst
 
     def energy(self, times: Floats, q: Floats, v: Floats) -> Floats:
