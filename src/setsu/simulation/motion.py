@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.dynamics import kinetic_energy, potential_energy
+from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
 
 __all__ = ["POWERS", "Evaluation", "mechanical_energy"]
@@ -18,6 +19,9 @@ POWERS = ("actuators", "joint_friction", "spring_dampers", "contact_friction")
 """Names of the entries of Evaluation.powers, in order."""
 
 _NONE = np.zeros(0)
+
+# Up to so many states are computed one by one, with the same bits: code for vectors takes longer to make.
+_FEW = 256
 
 
 @dataclass(frozen=True)
@@ -54,4 +58,7 @@ class Evaluation:
 
 def mechanical_energy(m: Mechanism, q: Floats, v: Floats) -> Floats:
     """Return kinetic and potential energy, springs included (J), (...)."""
-    return kinetic_energy(m, q, v) + potential_energy(m, q)
+    if q.size > _FEW * m.nq:
+        return kinetic_energy(m, q, v) + potential_energy(m, q)
+    kinetic, potential = native_function(m, "kinetic_energy"), native_function(m, "potential_energy")
+    return kinetic.one_by_one(q, v) + potential.one_by_one(q)
