@@ -54,13 +54,20 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the cases that `thin` takes out to the nightly run; keep every Nth test."""
+    """Leave the cases that `thin` takes out to the nightly run; keep every Nth test; fast files first."""
     leave_to_the_night(items)
     step = config.getoption("--every")
     if step > 1:
         chosen = [item for item in items if item.get_closest_marker("nightly") is None][::step]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
+    put_fast_files_first(items)
+
+
+def put_fast_files_first(items: list[pytest.Item]) -> None:
+    """Move files that hold a slow test behind the others, whole: what their tests share is made once."""
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path in slow)
 
 
 def leave_to_the_night(items: list[pytest.Item]) -> None:

@@ -20,6 +20,8 @@ import pytest
 import setsu
 from setsu.native import processor
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).resolve().parents[1]
 CORE = ("identities", "determinism/test_arguments.py", "unit/contact", "unit/simulation")
 EVERY = {"x86-64-v3": 47, "x86-64-v2": 59}

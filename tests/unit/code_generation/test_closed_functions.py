@@ -21,7 +21,7 @@ from setsu.sample_mechanisms import (
 )
 from setsu.symbolic import evaluate
 
-pytestmark = pytest.mark.thin(3)
+pytestmark = [pytest.mark.slow, pytest.mark.thin(3)]
 
 DRIVES = ["joint1", "joint2", "joint2p", "joint4", "joint5", "joint6"]
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined"]

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from setsu.reproduce.kawasaki1995 import run
 from setsu.reproduce.kawasaki1995.operations import count_operations
 
@@ -9,6 +11,7 @@ from setsu.reproduce.kawasaki1995.operations import count_operations
 REACHED = (569, 480, 444)
 
 
+@pytest.mark.slow
 def test_every_row_agrees_or_is_explained(tmp_path: Path) -> None:
     report = run(tmp_path, lambda text, part: None)
     assert report.failures == ()
