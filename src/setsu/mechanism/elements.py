@@ -38,12 +38,30 @@ SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 
 Vector3 = tuple[float, float, float]
 
 
+def _are_finite(*numbers: float) -> bool:
+    return 0.0 * sum(map(float, numbers)) == 0.0
+
+
 @dataclass(frozen=True)
 class Pose:
     """Placement of a frame in its parent: rotation (9 numbers, row by row) and translation (3)."""
 
     rotation: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
     translation: Vector3 = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        # Plain numbers: mechanisms have thousands of poses. A number that is not finite fails too.
+        if len(self.rotation) == 9 and len(self.translation) == 3:
+            a, b, c, d, e, f, g, h, i = map(float, self.rotation)
+            lengths = abs(a * a + b * b + c * c - 1.0) + abs(d * d + e * e + f * f - 1.0)
+            third = abs(b * f - c * e - g) + abs(c * d - a * f - h) + abs(a * e - b * d - i)
+            unmoved = sum(map(float, self.translation)) * 0.0
+            if lengths + abs(a * d + b * e + c * f) + third + unmoved <= 1e-9:
+                return
+        raise InputError(
+            "Pose: expected a rotation as 9 numbers, row by row, and a translation of 3 (4x4 arrays: Pose.of), "
+            f"got {self.rotation!r:.200} and {self.translation!r:.100}"
+        )
 
     @staticmethod
     def of(matrix: ArrayLike | Pose | None, what: str) -> Pose:
@@ -100,7 +118,8 @@ class Shape:
     length of the straight part along z), "ellipsoid" (half axes x y z), "mesh" (scale x y z, with `mesh` the file).
     contype, conaffinity: bits; collision shapes of two bodies touch only where the contype of one and the conaffinity
     of the other share a bit, as geoms of MuJoCo do. They touch an environment whatever their bits.
-    material: friction of a collision shape; None: that of the contact points of its body.
+    pose: in its body's frame, or the world's; a 4x4 placement is taken too. material: friction of a collision shape;
+    None: that of the contact points of its body.
     """
 
     kind: str
@@ -113,6 +132,8 @@ class Shape:
     material: Material | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.pose, Pose):
+            object.__setattr__(self, "pose", Pose.of(self.pose, f"Shape {self.kind} pose"))
         if not (self.material is None or isinstance(self.material, Material)):
             raise InputError(f"Shape material: expected a Material or None, got {self.material!r:.80}")
         if self.kind not in SHAPE_SIZES:
@@ -212,6 +233,13 @@ class Body:
 
     def __post_init__(self) -> None:
         _take_placements(self, "body", "pose")
+        numbers = (self.mass, *self.center_of_mass, *self.inertia, self.gravity_compensation)
+        if len(numbers) != 11 or not _are_finite(*numbers) or self.mass < 0.0:
+            raise InputError(
+                f'body "{self.name}": expected a mass of at least 0, 3 numbers of center_of_mass, 6 of inertia and '
+                f"gravity_compensation, all finite, got {self.mass}, {self.center_of_mass}, {self.inertia} and "
+                f"{self.gravity_compensation}"
+            )
 
     @property
     def inertia_matrix(self) -> NDArray[np.float64]:
@@ -257,6 +285,11 @@ class Coupling:
     argument: tuple[tuple[str, float], ...] = ()
     reference: float = 0.0
 
+    def __post_init__(self) -> None:
+        factors = [factor for _, factor in (*self.factors, *self.argument)]
+        if not _are_finite(self.offset, self.reference, *self.polynomial, *factors):
+            raise InputError(f"coupling: expected finite numbers, got {self}")
+
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints it relates, each once."""
@@ -290,6 +323,15 @@ class Spring:
     rest_length: float = 0.0
     damping: float = 0.0
 
+    def __post_init__(self) -> None:
+        numbers = (self.stiffness, self.rest_length, self.damping)
+        points = (*self.point_a, *self.point_b)
+        if len(points) != 6 or not _are_finite(*points, *numbers) or min(numbers) < 0.0:
+            raise InputError(
+                "spring: expected points of 3 finite numbers, and stiffness, rest_length and damping of at least 0, "
+                f"got {self}"
+            )
+
 
 @dataclass(frozen=True)
 class ContactPoint:
@@ -299,6 +341,10 @@ class ContactPoint:
     position: Vector3
     material: Material = field(default_factory=Material)
     radius: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.position) != 3 or not _are_finite(*self.position, self.radius) or self.radius < 0.0:
+            raise InputError(f"contact point: expected 3 finite numbers and a radius of at least 0, got {self}")
 
 
 @dataclass(frozen=True)

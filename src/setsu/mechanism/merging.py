@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +43,7 @@ def merge(
     ('link1', 'link2', 'tool_bob1')
     """
     mechanism.frame(parent)
+    _refuse_shared_names(mechanism, other, prefix)
     mount = Pose.of(placement, "merge placement").matrix
 
     def renamed(body: str) -> str:
@@ -75,7 +75,7 @@ def merge(
     def prefixed(name: str) -> str:
         return prefix + name if name else ""
 
-    result = replace(
+    return replace(
         mechanism,
         bodies=mechanism.bodies
         + tuple(
@@ -141,26 +141,14 @@ def merge(
         keys=_joined_keys(mechanism, other),
         reference=_joined_reference(mechanism, other),
     )
-    _refuse_repeated_names(result)
-    return result
 
 
-def _refuse_repeated_names(mechanism: Mechanism) -> None:
-    joints = [element.joint.name for element in (*mechanism.bodies, *mechanism.loops)]
-    named = {
-        "body": [WORLD, *(body.name for body in mechanism.bodies)],
-        "joint": joints,
-        "loop": [loop.name for loop in mechanism.loops],
-        "coupling": [coupling.name for coupling in mechanism.couplings],
-        "spring": [spring.name for spring in mechanism.springs],
-        "tendon": [tendon.name for tendon in mechanism.tendons],
-        "actuator": [actuator.name for actuator in mechanism.actuators],
-        "site": [site.name for site in mechanism.sites],
-    }
-    for kind, names in named.items():
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        if repeated:
-            raise InputError(f"merge: both mechanisms have a {kind} of the name {', '.join(repeated)}; give a prefix")
+def _refuse_shared_names(mechanism: Mechanism, other: Mechanism, prefix: str) -> None:
+    for kind, names in mechanism.names.items():
+        theirs = {prefix + name for name in other.names[kind]}
+        shared = [name for name in (WORLD, *names) if name in theirs]
+        if shared:
+            raise InputError(f"merge: both mechanisms have a {kind} of the name {', '.join(shared)}; give a prefix")
 
 
 def _one_fluid(first: Fluid | None, second: Fluid | None, prefix: str) -> Fluid | None:

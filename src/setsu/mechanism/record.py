@@ -65,6 +65,45 @@ class Mechanism:
     missing: tuple[str, ...] = ()
     excluded: tuple[tuple[str, str], ...] = ()
 
+    def __post_init__(self) -> None:
+        # Elements check their own numbers; what they name is checked here, however the mechanism was made.
+        if len(self.gravity) != 3 or 0.0 * sum(map(float, self.gravity)) != 0.0:
+            raise InputError(f"mechanism {self.name}: expected 3 finite numbers of gravity, got {self.gravity}")
+        for kind, names in self.names.items():
+            if len(set(names)) < len(names):
+                repeated = next(name for name in names if names.count(name) > 1)
+                raise InputError(f'mechanism {self.name}: expected names of their own, got {kind} "{repeated}" twice')
+        bodies, joints = {WORLD}, set(self.names["joint"])
+        for body in self.bodies:
+            if body.name == WORLD:
+                raise InputError(f'mechanism {self.name}: "world" is the fixed frame every mechanism has')
+            self._require(body.parent, bodies, f'parent of body "{body.name}"')
+            bodies.add(body.name)
+        for pair in (*self.loops, *self.springs):
+            for body in (pair.body_a, pair.body_b):
+                self._require(body, bodies, f'{type(pair).__name__.lower()} "{pair.name}"')
+        for element in (*self.contact_points, *self.sites):
+            self._require(element.body, bodies, type(element).__name__)
+        for coupling in self.couplings:
+            for joint in coupling.joints:
+                self._require(joint, joints, f'coupling "{coupling.name}"')
+
+    def _require(self, name: str, known: set[str], what: str) -> None:
+        """InputError for a name that no body or joint before has."""
+        if name not in known:
+            raise InputError(
+                f"mechanism {self.name}, {what}: unknown name {name!r}{nearest_names(name, sorted(known))}"
+            )
+
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """Names of all declared elements by kind; those of one kind differ."""
+        joints = [element.joint for element in (*self.bodies, *self.loops)]
+        kinds = {"body": self.bodies, "joint": joints, "loop": self.loops, "coupling": self.couplings,
+                 "spring": self.springs, "tendon": self.tendons, "actuator": self.actuators,
+                 "site": self.sites}  # fmt: skip
+        return {kind: [element.name for element in elements] for kind, elements in kinds.items()}
+
     @cached_property
     def moving(self) -> tuple[Body, ...]:
         """Bodies whose joint is not fixed, in order."""
