@@ -205,7 +205,7 @@ def _world_shapes(m: Mechanism, environment: Environment | None) -> list[PlacedS
         return f"{name} of the world" if name in names else name
 
     placed = [
-        PlacedShape(-1, named(f"{shape.kind} {index}"), shape, shape.pose.matrix, None)
+        PlacedShape(-1, named(f"{shape.kind} {index}"), shape, shape.pose.matrix, shape.material)
         for index, shape in enumerate(environment.shapes)
     ]
     solids = []
