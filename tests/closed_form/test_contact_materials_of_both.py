@@ -1,4 +1,4 @@
-"""The lower friction of body and ground counts, whatever carries it: a box on ground that is tilted by turned gravity."""
+"""The lower friction of body and ground counts, whatever carries it: a box on ground tilted by turned gravity."""
 
 from __future__ import annotations
 
