@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.convex_tables import bluntness
 from setsu.contact.ground import MATERIAL, material_value
 from setsu.contact.mesh_hulls import load_mesh
 from setsu.contact.shape_pairs import MARGIN, POINTS_PER_PAIR, PlacedShape, ShapePairs
@@ -76,6 +77,8 @@ class BodyPairs:
                     row = out[count]
                     # coal's normal points from the first shape to the second: the second is body a of the contact.
                     row["body_a"], row["body_b"], row["log"] = shapes[j].body, shapes[i].body, self._pairs.log[number]
+                    blunt_a, blunt_b = (bluntness(shapes[k].shape, self._reach[k]) for k in (i, j))
+                    row["follow"] = blunt_a / (blunt_a + blunt_b)
                     row["shapes"], row["normal"], row["gap"] = number, normal, patch.penetration_depth
                     row["position"] = np.asarray(patch.getPoint(corner)).ravel()
                     for key, value in _combined(shapes[i].material, shapes[j].material).items():

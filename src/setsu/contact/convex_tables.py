@@ -27,7 +27,7 @@ from setsu.contact.hull_faces import hull_faces
 from setsu.contact.mesh_hulls import mesh_hull
 from setsu.contact.scene import NODE, PAIR
 from setsu.contact.shape_pairs import PlacedShape, ShapePairs
-from setsu.mechanism import Material
+from setsu.mechanism import Material, Shape
 
 __all__ = [
     "BOUNDED",
@@ -43,6 +43,7 @@ __all__ = [
     "SEGMENT",
     "WITHOUT_END",
     "ConvexShapes",
+    "bluntness",
     "make_shapes",
 ]
 
@@ -57,6 +58,8 @@ POINT, SEGMENT, BOX, CYLINDER, HULL, ELLIPSOID = range(6)
 _CORES = {
     "sphere": POINT, "capsule": SEGMENT, "box": BOX, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID, "mesh": HULL,
 }  # fmt: skip
+# Radius of a shape's surface where it has faces, in parts of its size.
+_FLAT = 1e3
 # Of the least radius of curvature of an ellipsoid: what rounds its core, which is convex up to 1.
 _ROUNDED = 0.9
 
@@ -80,6 +83,7 @@ _SHAPE = np.dtype(
         ("corners", "i8"),  # how many a hull has
         ("corner", "i8"),  # corner the last search ended at
         ("reach", "f8"),  # m: radius of a ball around the shape
+        ("blunt", "f8"),  # m: radius of its surface where others touch it; of faces much more than the shape is large
         ("farthest", "f8"),  # m: distance of its farthest point from the body's origin, at most
         ("rotation", "f8", (3, 3)),  # in the body frame
         ("center", "f8", 3),
@@ -166,6 +170,7 @@ def make_shapes(pairs: ShapePairs, n_bodies: int) -> ConvexShapes:
         row["rotation"] = placed.pose[:3, :3]
         row["center"] = placed.pose[:3, :3] @ center + placed.pose[:3, 3]
         row["farthest"] = row["reach"] + np.linalg.norm(row["center"])
+        row["blunt"] = bluntness(placed.shape, float(row["reach"]))
         if placed.body < 0:
             row["R"], row["place"] = row["rotation"], row["center"]
     table = np.zeros(len(faces) + len(polygons), dtype=_FACE)
@@ -245,6 +250,7 @@ def _flat_hulls(
     shapes["corners"] = counts
     shapes["place"], shapes["center"], shapes["R"], shapes["rotation"] = center, center, np.eye(3), np.eye(3)
     shapes["reach"] = np.maximum.reduceat(np.linalg.norm(corners, axis=1), starts[:-1])
+    shapes["blunt"] = bluntness(None, 1.0)
     flat = environment.tables
     for key in (*MATERIAL, "surface"):
         shapes[key] = getattr(flat, key)
@@ -312,6 +318,19 @@ def _fill(row: Any, placed: PlacedShape) -> tuple[Any, Floats]:
         else:
             row["reach"] = row["radius"] + np.linalg.norm(half)
     return points, center
+
+
+def bluntness(shape: Shape | None, reach: float) -> float:
+    """Radius of a shape's surface where others touch it (m), never 0; without a shape: of a hull of this reach.
+
+    The place where two shapes touch goes with the sharper one: that of two balls in proportion to their radii, that of
+    a ball on a box with the ball. On faces it is as undetermined as they are flat; there the smaller shape counts.
+    """
+    if shape is not None and shape.kind in ("sphere", "capsule", "cylinder"):
+        return max(shape.size[0], 1e-9)
+    if shape is not None and shape.kind == "ellipsoid":
+        return max(*shape.size, 1e-9)
+    return max(_FLAT * reach, 1e-9)
 
 
 def _centered(row: Any, corners: Floats, triangles: Ints) -> tuple[Any, Floats]:

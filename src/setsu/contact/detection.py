@@ -222,6 +222,7 @@ def add_pairs(problem: Problem):
         c.point, c.face, c.body_a, c.body_b, c.gap = -1, k, p.body_a, p.body_b, p.gap
         for i in range(3):
             c.position[i] = p.position[i]
+        c.follow = p.follow
         copy_material(c, p)
         set_axes(c.axes, p.normal[0], p.normal[1], p.normal[2])
         _set_surface(c, p.surface)
@@ -243,7 +244,8 @@ def set_places(scene: Scene, problem: Problem, motion: StepState, first):
         for i in range(3):
             way = motion.poses[c.body_a, i, 3] - motion.poses_start[c.body_a, i, 3]
             if c.body_b >= 0:
-                way = 0.5 * (way + motion.poses[c.body_b, i, 3] - motion.poses_start[c.body_b, i, 3])
+                other = motion.poses[c.body_b, i, 3] - motion.poses_start[c.body_b, i, 3]
+                way = other + c.follow * (way - other)
             c.acts[i] = c.position[i] + way
 
 

@@ -55,12 +55,13 @@ from setsu.contact.free_motion import (
     V,
 )
 from setsu.contact.scene import N_CONTACTS, STOP, TURNING, Problem
-from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias
+from setsu.contact.tree import DRIVE, FACTOR, LOSS, NEXT, NOW, WAY, Tree, kinetic_energy, own_gain, set_inertias
 from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
     "find_jumps",
     "first_moment",
+    "keep_energy",
     "note_momenta",
     "place_middle",
     "rebound",
@@ -69,6 +70,7 @@ __all__ = [
     "set_pull",
     "set_targets",
     "try_step",
+    "turn_velocity",
 ]
 
 # Part of the inner kinetic energy that (8) may take or give.
@@ -110,6 +112,11 @@ def place_middle(tree: Tree, motion: StepState, h, plain):
     for d in range(a.shape[1]):
         motion.start[0, d] = a[V, d]
     far = 0.0 if plain else _farthest(motion, V, h)
+    for k in range(tree.account.shape[1]):
+        tree.account[WAY, k] = 0.0
+    for d in range(0 if plain else a.shape[1]):
+        k = tree.root[d]
+        tree.account[WAY, k] = max(tree.account[WAY, k], h * abs(a[V, d]))
     if far <= _STILL:
         for k in range(len(motion.q)):
             motion.q_middle[k] = motion.q[k]
@@ -133,8 +140,24 @@ def place_middle(tree: Tree, motion: StepState, h, plain):
 
 
 @inline
-def find_jumps(tree: Tree, problem: Problem, far):
-    """Note in which trees a contact changes its normal velocity, or presses in a step that goes nowhere (far, m)."""
+def turn_velocity(tree: Tree, motion: StepState, back):
+    """Turn V_NEXT of free and spherical joints from the axes at the end of the step into the world's, or back."""
+    v = motion.vectors[V_NEXT]
+    for k in range(len(tree.roots)):
+        r = tree.roots[k]
+        T = motion.poses_next[r.body]
+        for o in (r.velocity, r.turning):
+            if o == r.turning or r.free == 1:
+                x, y, z = v[o], v[o + 1], v[o + 2]
+                for i in range(3):
+                    v[o + i] = (
+                        T[0, i] * x + T[1, i] * y + T[2, i] * z if back else T[i, 0] * x + T[i, 1] * y + T[i, 2] * z
+                    )
+
+
+@inline
+def find_jumps(tree: Tree, problem: Problem):
+    """Note in which trees a contact changes its normal velocity, or presses where the tree goes nowhere."""
     for body in range(len(tree.reference)):
         tree.jumps[body] = 0
     for index in range(problem.counts[N_CONTACTS]):
@@ -142,8 +165,13 @@ def find_jumps(tree: Tree, problem: Problem, far):
         if c.soft > 0.0:
             continue
         fast = max(abs(c.before[0]), abs(c.velocity[0] - c.shift[0])) > _JUMP
-        if c.impulse[0] > 0.0 and (fast or far <= _RESTING):
-            a = tree.dof_body[tree.last[c.body_a]] if c.point == STOP else c.body_a
+        if c.impulse[0] <= 0.0:
+            continue
+        a = tree.dof_body[tree.last[c.body_a]] if c.point == STOP else c.body_a
+        way = tree.account[WAY, tree.root[tree.last[a]]]
+        if c.body_b >= 0:
+            way = max(way, tree.account[WAY, tree.root[tree.last[c.body_b]]])
+        if fast or way <= _RESTING:
             tree.jumps[tree.reference[a]] = 1
             if c.body_b >= 0:
                 tree.jumps[tree.reference[c.body_b]] = 1
@@ -420,31 +448,35 @@ def _correct(tree: Tree, motion: StepState, r):
 
 
 @inline
-def keep_energy(tree: Tree, motion: StepState, gain):
-    """Take `gain` (J) from the motion within the trees at the end of the step (8); whether that was possible."""
-    inner, v = motion.energies[KINETIC_NEXT], motion.vectors[V_NEXT]
-    for k in range(len(tree.roots)):
-        r = tree.roots[k]
-        if r.exact == 0:
-            return False
-        inner -= r.energy
-    if not abs(gain) < _SMALL * inner:
-        return False
-    scale = math.sqrt(1.0 - gain / inner)
-    tree.current[0] = 0
-    for k in range(len(tree.roots)):
+def keep_energy(tree: Tree, motion: StepState):
+    """Take what trees that nothing drives or touches gain from the motion within them, at the end of the step (8)."""
+    v, account, changed = motion.vectors[V_NEXT], tree.account, False
+    for k in range(account.shape[1]):
+        account[FACTOR, k] = 1.0
+    weight = motion.weight[0] / tree.total_mass[0] if tree.total_mass[0] > 0.0 else 0.0
+    for number in range(len(tree.roots)):
+        r = tree.roots[number]
+        k = tree.root[r.velocity]
+        if r.exact == 0 or tree.pressed[k] == 1 or account[DRIVE, k] > 1e-6 * (weight + 1.0) * r.mass:
+            continue
+        gain, inner = own_gain(tree, k) - account[LOSS, k], account[NEXT, k] - r.energy
+        if not abs(gain) < _SMALL * inner:
+            continue
+        scale = account[FACTOR, k] = math.sqrt(1.0 - gain / inner)
+        account[NEXT, k] -= gain
+        changed = True
+        motion.energies[KINETIC_NEXT] -= gain
         # What the base does beyond the rigid motion is scaled as the joints are.
-        r = tree.roots[k]
         T, o, w, y = motion.poses_next[r.body], r.velocity, r.turning, r.rigid
         keep = (1.0 - scale) / scale
         for i in range(3):
             v[w + i] += keep * (T[0, i] * y[3] + T[1, i] * y[4] + T[2, i] * y[5])
             if r.free == 1:
                 v[o + i] += keep * (T[0, i] * y[0] + T[1, i] * y[1] + T[2, i] * y[2])
-    for d in range(len(v)):
-        v[d] *= scale
-    motion.energies[KINETIC_NEXT] -= gain
-    return True
+    if changed:
+        tree.current[0] = 0
+        for d in range(len(v)):
+            v[d] *= account[FACTOR, tree.root[d]]
 
 
 @inline

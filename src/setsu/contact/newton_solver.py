@@ -11,12 +11,11 @@
 
 Where only a rigid environment is touched, Newton's method works on all trees at once, by articulated inertias
 (linear_step.py): a few full steps, then with a line search, as in cone_newton.py but along the trees. What these do not
-solve, bodies that touch each other, mechanisms with constraint rows, soft contacts and those with torsional or rolling
-friction go island by island (islands.py) through
-cone_solver.py, which ends in a bounded number of rounds: of those that a step has (200, up to eight trees 2000), what
-former solves of it left (ROUNDS_LEFT). Islands that are asked for what they were asked for in the solve before keep
-their impulses. A light body under a heavy one gives way at the speed ε λ: such islands are solved again with less
-compliance, from there.
+solve, bodies that touch each other, mechanisms with constraint rows, trees of very unlike masses, soft contacts and
+those with torsional or rolling friction go island by island (islands.py) through cone_solver.py, which ends in a
+bounded number of rounds: of those that a step has (200, up to eight trees 2000), what former solves of it left
+(ROUNDS_LEFT). Islands that are asked for what they were asked for in the solve before keep their impulses. A light body
+under a heavy one gives way at the speed ε λ: such islands are solved again with less compliance, from there.
 
 Why this method: measured (`setsu bench --only contact`, benchmarks/contact_methods.py) on contact problems of a
 humanoid, all to 1e-10. Falling, from the impulses of the step before: Newton 1 round, 12 µs; ADMM 240, 186 µs;
@@ -44,6 +43,8 @@ _ACCURACY, _TOLERANCE = 1e-10, 1e-8
 _COMPLIANCE = 5e-7
 # Of the largest speed of an island: what its compliance may let in; else how much of the compliance remains, how often.
 _GIVEN_WAY, _HARDER, _HARDER_TIMES = 1e-4, 0.01, 3
+# Trees whose contacts yield so many times more than those of others get a compliance of their own.
+_UNLIKE = 100.0
 # Newton's method on all trees at once: rounds, shortest step, factor of ρ. Full steps first: |F| may climb before it
 # falls.
 _TRIES = ((4, 1.0, 1.0), (10, 0.01, 1.0), (12, 0.01, 10.0))
@@ -203,6 +204,19 @@ def _solve_islands(tree: Tree, problem: Problem, most, hard):
 
 
 @inline
+def _are_unlike(tree: Tree, problem: Problem):
+    """Whether one tree in contact is so much lighter than another that its compliance would let that one sink."""
+    lightest, heaviest, several, first = math.inf, 0.0, False, -1
+    for index in range(problem.counts[N_CONTACTS]):
+        c = problem.contacts[index]
+        k = tree.root[tree.last[problem.bodies[c.hub_a]]]
+        several = several or (first >= 0 and k != first)
+        first = k
+        lightest, heaviest = min(lightest, c.scale), max(heaviest, c.scale)
+    return several and heaviest > _UNLIKE * lightest
+
+
+@inline
 def forget_solution(problem: Problem):
     """Impulses are not those of the last solve any more: every island is solved next time."""
     for index in range(problem.counts[N_CONTACTS]):
@@ -218,7 +232,7 @@ def solve(tree: Tree, problem: Problem):
     """
     count, most, rounds = problem.counts[N_CONTACTS], problem.counts[ROUNDS_LEFT], 0
     apart = problem.counts[SOFT] > 0 or problem.counts[TURNING] > 0
-    if problem.counts[DENSE] == 0 and not apart and not has_pairs(problem):
+    if problem.counts[DENSE] == 0 and not apart and not has_pairs(problem) and not _are_unlike(tree, problem):
         unit, largest = 0.0, 1e-300
         for index in range(count):
             c = problem.contacts[index]

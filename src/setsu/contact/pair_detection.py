@@ -253,6 +253,7 @@ def _note(tables: ConvexShapes, problem: Problem, total, count, A, B, number, lo
         out.body_a, out.body_b, out.shapes, out.log, out.gap = b.body, a.body, number, log, found.gap
         out.normal[0], out.normal[1], out.normal[2] = nx, ny, nz
         out.position[0], out.position[1], out.position[2] = x, y, z
+        out.follow = a.blunt / (a.blunt + b.blunt)
         combine(out, a, b)
         for i in range(3):
             out.surface[i] = a.surface[i] - b.surface[i]
@@ -377,7 +378,7 @@ def find_missed(tables: ConvexShapes, problem: Problem, motion: StepState, h):
 @inline
 def _copy_pair(source, target):
     target.body_a, target.body_b, target.shapes, target.log = source.body_a, source.body_b, source.shapes, source.log
-    target.gap = source.gap
+    target.gap, target.follow = source.gap, source.follow
     copy_material(target, source)
     for i in range(3):
         target.position[i], target.normal[i] = source.position[i], source.normal[i]
@@ -392,7 +393,8 @@ def _bring_back(pair, motion: StepState):
     wx, wy, wz = x, y, z
     if pair.body_b >= 0:
         u, v, w = _moved(motion, pair.body_b, p[0], p[1], p[2])
-        wx, wy, wz = 0.5 * (x + u), 0.5 * (y + v), 0.5 * (z + w)
+        f = pair.follow
+        wx, wy, wz = u + f * (x - u), v + f * (y - v), w + f * (z - w)
         x, y, z = x - u, y - v, z - w
     pair.gap -= n[0] * x + n[1] * y + n[2] * z
     p[0] -= wx

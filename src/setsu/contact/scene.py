@@ -165,6 +165,7 @@ PAIR = np.dtype(
         ("log", "i8"),  # number of the two bodies in the log (pair_log.py)
         ("gap", "f8"),  # m
         ("position", "f8", 3),  # m, world
+        ("follow", "f8"),  # part of the way of body a that the place goes along, 1 - that of body b's
         ("normal", "f8", 3),  # from body b towards body a
         ("static_friction", "f8"),
         ("kinetic_friction", "f8"),
@@ -201,6 +202,7 @@ _CONTACT = np.dtype(
         ("gap_next", "f8"),  # m, at its end
         ("offset", "f8"),  # m: of the plane that a point is held in front of, along the normal
         ("position", "f8", 3),  # m, world, at the beginning of the step
+        ("follow", "f8"),  # part of the way of body a that the place of a pair goes along (convex_tables.py)
         ("acts", "f8", 3),  # m, world, where the force acts, in the middle of the step
         ("axes", "f8", (3, 3)),  # rows: normal towards body a, two tangents
         ("arm_a", "f8", 3),  # m, world axes, from the reference point of the body

@@ -30,12 +30,12 @@ from setsu.contact.dense import apply_dense, set_free_twists
 from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world, set_places
 from setsu.contact.energy_guard import (
     can_pay,
-    dissipated,
     energy_gain,
+    find_groups,
     guard_energy,
     is_driven,
-    presses,
     set_energies,
+    set_losses,
     set_work,
     take_given,
 )
@@ -48,6 +48,7 @@ from setsu.contact.flight import (
     set_end_velocity,
     set_targets,
     try_step,
+    turn_velocity,
 )
 from setsu.contact.free_motion import (
     ACCELERATION,
@@ -60,7 +61,6 @@ from setsu.contact.free_motion import (
     DISPLACEMENT,
     DRY,
     FINE,
-    GIVEN,
     KD,
     KINETIC,
     KINETIC_NEXT,
@@ -101,7 +101,7 @@ from setsu.contact.scene import (
     Problem,
     Scene,
 )
-from setsu.contact.tree import NEXT, NOW, Tree, kinetic_energy, set_inertias, take_next, weight_energy
+from setsu.contact.tree import NEXT, NOW, POTENTIAL_OF, Tree, kinetic_energy, set_inertias, take_next, weight_energy
 from setsu.contact.turns import find_turns
 from setsu.native.control_flow import inline, run_bound
 
@@ -141,10 +141,15 @@ def _apply(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: 
 
 @inline
 def _shorten(tree: Tree, motion: StepState, held: HeldRows, h, share):
-    """Take only a share of the step's displacement; False for bad numbers."""
+    """Take only a share of the displacement of trees that cannot pay for theirs; False for bad numbers."""
     for d in range(motion.vectors.shape[1]):
-        motion.vectors[DISPLACEMENT, d] *= share
-    return try_step(tree, motion, h, False) and set_energies(tree, motion, held)
+        if tree.stays[tree.root[d]] == 1:
+            motion.vectors[DISPLACEMENT, d] *= share
+    turn_velocity(tree, motion, False)  # a shorter step ends in other axes
+    if not try_step(tree, motion, h, False):
+        return False
+    turn_velocity(tree, motion, True)
+    return set_energies(tree, motion, held)
 
 
 @inline
@@ -255,7 +260,7 @@ def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState
     _apply(scene, tree, problem, motion, held)
     for d in range(a.shape[1]):
         a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
-    find_jumps(tree, problem, far)
+    find_jumps(tree, problem)
     set_displacement(tree, motion, h, plain)
     if not plain:
         set_targets(tree, problem, motion, h)
@@ -408,12 +413,14 @@ def _take(
         return BAD_NUMBERS
     if solver == DEFAULT:
         halvings = 0
-        if not (plain or is_driven(tree, motion) or presses(problem)) and motion.elastic[0] == 0:
-            keep_energy(tree, motion, energy_gain(motion) + motion.energies[GIVEN] - dissipated(motion, h))
-        lifted = known > 0 and not moved and energy_gain(motion) > _NOTICED * motion.weight[0]
+        find_groups(tree, problem, motion)
+        if not plain and motion.elastic[0] == 0:
+            set_losses(tree, motion, h)
+            keep_energy(tree, motion)
+        lifted = known > 0 and not moved and energy_gain(tree, problem, motion) > _NOTICED * motion.weight[0]
         for index in range(known):
             lifted = lifted and problem.contacts[index].bounces == 0
-        while not guard_energy(tree, motion) and halvings <= _HALVINGS:
+        while not guard_energy(tree, problem, motion) and halvings <= _HALVINGS:
             halvings += 1
             if lifted and problem.counts[ROUNDS_LEFT] >= FEW_ROUNDS:
                 motion.recovery_share[0] *= _SLOWER  # contacts push in vain, and would report forces for it
@@ -434,10 +441,11 @@ def _take(
                 _finish(tree, problem, motion, h, plain)
                 if not set_energies(tree, motion, held):
                     return BAD_NUMBERS
+                find_groups(tree, problem, motion)
             elif not _shorten(tree, motion, held, h, 0.5 if halvings < _HALVINGS else 0.0):
                 return BAD_NUMBERS
             depth = _deepest_point(scene, problem, motion, held, h)
-        take_given(motion)
+        take_given(tree, problem, motion)
         motion.recovery_share[0] = min(1.0, max(_LEAST, motion.recovery_share[0] * _FASTER))
     certificate[DEPTH] = depth
     certificate[RESIDUAL], certificate[ROUNDS], certificate[PASSES] = residual, rounds, passes
@@ -490,6 +498,9 @@ def accept(scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     take_next(tree)
     e = motion.energies
     e[KINETIC], e[POTENTIAL], e[AXES] = e[KINETIC_NEXT], e[POTENTIAL_NEXT], e[AXES_NEXT]
+    for k in range(tree.account.shape[1]):
+        tree.account[NOW, k] = tree.account[NEXT, k]
+        tree.account[POTENTIAL_OF + NOW, k] = tree.account[POTENTIAL_OF + NEXT, k]
     for k in range(len(motion.q)):
         motion.q[k] = motion.q_next[k]
     for d in range(motion.vectors.shape[1]):

@@ -27,14 +27,24 @@ from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.control_flow import inline
 
 __all__ = [
+    "ABOUT",
+    "DRIVE",
+    "FACTOR",
+    "INPUT",
+    "LOSS",
     "NEXT",
     "NOW",
+    "POTENTIAL_OF",
     "ROW",
+    "SHARE",
+    "WAY",
     "Tree",
     "kinetic_energy",
     "make_tree",
     "number_trees",
+    "own_gain",
     "set_inertias",
+    "sum_of",
     "take_next",
     "weight_energy",
 ]
@@ -72,6 +82,11 @@ _ROOT = np.dtype(
 ROW = 8
 # Which state: that of the step's beginning, that of its end.
 NOW, NEXT = 0, 1
+# Rows of Tree.account: kinetic energy of both states, potential energy of both, what torques and moving ground put in,
+# what joints lose, what the tree pays, energy of its motion about the centre of mass (all J); sum of torques; factor of
+# its velocity; how far it goes in the step (m or rad).
+ACCOUNT = 11
+POTENTIAL_OF, INPUT, LOSS, SHARE, ABOUT, DRIVE, FACTOR, WAY = 2, 4, 5, 6, 7, 8, 9, 10
 
 
 class Tree(NamedTuple):
@@ -85,6 +100,10 @@ class Tree(NamedTuple):
     reference: Ints  # (n_bodies,) body whose origin is O
     sibling: Ints  # (n_bodies,) next body of the same tree, -1: none; the reference body is the first
     root: Ints  # (nv,) number of the tree: bodies that only the world connects are in different ones
+    account: Floats  # (ACCOUNT, n_trees) energies of each tree (energy_guard.py)
+    group: Ints  # (n_trees,) first of the trees that press on each other, directly or over others
+    pressed: Ints  # (n_trees,) 1: a contact presses on it
+    stays: Ints  # (n_trees,) 1: nothing pays for its displacement
     place: Ints  # (nv,) of each velocity among those of its tree
     size: Ints  # (n_trees,) velocities of each tree
     masses: Floats  # (n_bodies, 10) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
@@ -150,6 +169,10 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         reference=reference,
         sibling=_siblings(reference),
         root=root,
+        account=np.zeros((ACCOUNT, len(size))),
+        group=np.zeros(len(size), dtype=np.int64),
+        pressed=np.zeros(len(size), dtype=np.int64),
+        stays=np.zeros(len(size), dtype=np.int64),
         place=place,
         size=size,
         masses=masses,
@@ -270,11 +293,13 @@ def take_next(tree: Tree):
 
 @inline
 def kinetic_energy(tree: Tree, v, when):
-    """Kinetic energy (J) of a state with velocities v (nv,) (3), (4)."""
-    total = 0.0
+    """Kinetic energy (J) of a state with velocities v (nv,) (3), (4); that of each tree goes to its account."""
+    account = tree.account[when]
+    for k in range(len(account)):
+        account[k] = 0.0
     for d in range(len(tree.parent)):
         p, s, y, rate = tree.parent[d], tree.axes[when, d], tree.twists[d], v[d]
-        total += 0.5 * tree.joint_inertia[NOW, d] * rate * rate
+        total = 0.5 * tree.joint_inertia[NOW, d] * rate * rate
         x, y0, z, wx, wy, wz = s[0] * rate, s[1] * rate, s[2] * rate, s[3] * rate, s[4] * rate, s[5] * rate
         if p >= 0:
             carrier = tree.twists[p]
@@ -288,23 +313,41 @@ def kinetic_energy(tree: Tree, v, when):
             )
         y[0], y[1], y[2], y[3], y[4], y[5] = x, y0, z, wx, wy, wz
         body = tree.carries[d]
-        if body < 0:
-            continue
-        b = tree.inertias[when, body]
-        total += 0.5 * b[0] * (x * x + y0 * y0 + z * z)
-        total += b[1] * (y0 * wz - z * wy) + b[2] * (z * wx - x * wz) + b[3] * (x * wy - y0 * wx)
-        total += 0.5 * ((b[7] + b[9]) * wx * wx + (b[4] + b[9]) * wy * wy + (b[4] + b[7]) * wz * wz)
-        total -= b[5] * wx * wy + b[6] * wx * wz + b[8] * wy * wz
-    return total
+        if body >= 0:
+            b = tree.inertias[when, body]
+            total += 0.5 * b[0] * (x * x + y0 * y0 + z * z)
+            total += b[1] * (y0 * wz - z * wy) + b[2] * (z * wx - x * wz) + b[3] * (x * wy - y0 * wx)
+            total += 0.5 * ((b[7] + b[9]) * wx * wx + (b[4] + b[9]) * wy * wy + (b[4] + b[7]) * wz * wz)
+            total -= b[5] * wx * wy + b[6] * wx * wz + b[8] * wy * wz
+        account[tree.root[d]] += total
+    return sum_of(account)
 
 
 @inline
 def weight_energy(tree: Tree, poses, when):
-    """Potential energy of the weights of a state (J) (4)."""
-    total, g = 0.0, tree.gravity
+    """Potential energy of the weights of a state (J) (4); that of each tree goes to its account."""
+    account, g = tree.account[POTENTIAL_OF + when], tree.gravity
+    for k in range(len(account)):
+        account[k] = 0.0
     for body in range(len(tree.masses)):
         b, base = tree.inertias[when, body], poses[tree.reference[body]]
-        total -= (
+        account[tree.root[tree.last[body]]] -= (
             g[0] * (b[0] * base[0, 3] + b[1]) + g[1] * (b[0] * base[1, 3] + b[2]) + g[2] * (b[0] * base[2, 3] + b[3])
         )
+    return sum_of(account)
+
+
+@inline
+def own_gain(tree: Tree, k):
+    """T' + V' - T - V - W of a tree (J), without springs."""
+    e = tree.account
+    return (e[NEXT, k] - e[NOW, k]) + (e[POTENTIAL_OF + NEXT, k] - e[POTENTIAL_OF + NOW, k]) - e[INPUT, k]
+
+
+@inline
+def sum_of(row):
+    """Sum of a row of numbers."""
+    total = 0.0
+    for k in range(len(row)):
+        total += row[k]
     return total
