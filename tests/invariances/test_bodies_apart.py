@@ -65,7 +65,7 @@ def test_a_ball_that_rolls_beside_what_stands(shape: str, mass: float) -> None:
     assert np.abs(beside.q[:, 9] - 0.5).max() < 1e-9
 
 
-@pytest.mark.parametrize("mass", [2.0, 20.0, 200.0, 2e3, 2e4, 2e5])
+@pytest.mark.parametrize("mass", [2.0, 20.0, 2e3, 2e7])
 def test_a_ball_rolls_on_a_body_as_on_the_ground(mass: float) -> None:
     b = setsu.MechanismBuilder("slab")
     inertia = np.diag([101.0, 101.0, 200.0]) * mass / 12.0
@@ -76,8 +76,8 @@ def test_a_ball_rolls_on_a_body_as_on_the_ground(mass: float) -> None:
     q[2], q[9], v[:6] = _RADIUS + 1.0, 1.0, (1.0, 0, 0, 0, 1.0 / _RADIUS, 0)
     run = _run(both, q, v, 0.5, body_contacts=True)
     speed = setsu.body_velocities(both, run.q, run.v)[:, 0]
-    # With masses that differ by 1e7 the slab's compliance takes some of the ball's energy.
-    bound = 1e-8 if mass < 100.0 else 1e-3
+    # A slab of a thousand times the ball's mass rests some 1e-8 m deep, and the ball on it.
+    bound = 1e-8 if mass < 100.0 else 1e-6
     assert np.abs(speed[:, 0] - 1.0).max() < bound
     assert np.abs(speed[:, 4] * _RADIUS - 1.0).max() < bound
     assert np.abs(run.q[:, 2] - _RADIUS - 1.0).max() < 1e-7
