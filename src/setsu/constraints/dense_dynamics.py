@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from setsu.constraints import dry_friction, extended_newton_euler
 from setsu.constraints.contact_forces import OPEN, STICKING, solve_contacts
+from setsu.constraints.contact_modes_solve import ContactProblem
 from setsu.constraints.contact_paradox import refuse_unsettled
-from setsu.constraints.contact_problem import ContactProblem
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
 from setsu.constraints.prescribed import NOT_DRIVEN, Driven
