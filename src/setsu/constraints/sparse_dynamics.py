@@ -16,6 +16,7 @@ from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 from setsu.native.single_calls import SingleCall, WorkspaceLock, single_call
+from setsu.native.workspace import Workspace, floats, ints, make
 
 __all__ = ["Found", "Places", "SparseSolver", "sparse_solver"]
 
@@ -26,17 +27,17 @@ Ints = NDArray[np.int64]
 class _Work(NamedTuple):
     """Work space of one state beside its factors."""
 
-    tau: Floats
-    axis_torque: Floats
-    axis_force: Floats
-    external: Floats
-    loaded: Ints  # (1,) whether wrenches on bodies, or springs, act
-    a: Floats
-    multiplier: Floats
-    pin: Floats
-    through: Floats
-    bias: Ints
-    joints: Ints
+    tau: Floats = floats("nv")
+    axis_torque: Floats = floats("f")
+    axis_force: Floats = floats("f")
+    external: Floats = floats("bodies", 6)
+    loaded: Ints = ints(1)  # whether wrenches on bodies, or springs, act
+    a: Floats = floats("nv")
+    multiplier: Floats = floats("rows")
+    pin: Floats = floats("loops", 3)
+    through: Floats = floats("bodies", 6)
+    bias: Ints = ints(7)
+    joints: Ints = ints(7)
 
 
 class _Given(NamedTuple):
@@ -55,14 +56,14 @@ class Found(NamedTuple):
     opening: the largest error of loops and couplings, rad or lengths of the loop.
     """
 
-    a: Floats
-    multiplier: Floats
-    loop_wrench: Floats
-    body_wrench: Floats
-    joint_wrenches: Floats
-    residual: Floats
-    opening: Floats
-    outcome: Ints
+    a: Floats = floats("N", "nv")
+    multiplier: Floats = floats("N", "rows")
+    loop_wrench: Floats = floats("N", "loops", 6)
+    body_wrench: Floats = floats("N", "bodies", 6)
+    joint_wrenches: Floats = floats("N", "bodies", 6)
+    residual: Floats = floats("N")
+    opening: Floats = floats("N")
+    outcome: Ints = ints("N")
 
 
 class Places(NamedTuple):
@@ -83,8 +84,6 @@ class SparseSolver:
     """The sparse solve of one constraint system without contacts."""
 
     def __init__(self, system: ConstraintSystem, specialised: bool) -> None:
-        from setsu.native.workspace import Workspace
-
         self.system = system
         tables, state = row_tables(system, packed=True), row_state(system, packed=True)
         kernels, kept = bound_kernels(system, state, specialised, packed=True)
@@ -109,7 +108,6 @@ class SparseSolver:
         """
         from setsu.constraints.sparse_solve import solve_states
         from setsu.native.compiled_code import machine
-        from setsu.native.workspace import Workspace
 
         m, place = self.system.mechanism, self.places
         block, outcome = np.zeros(place.length), np.zeros(1, dtype=np.int64)
@@ -135,13 +133,12 @@ class SparseSolver:
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
         """Solve states q (N, nq), v, tau (N, nv), axis torques (N, f), wrenches on bodies (N, n_bodies, 6)."""
         from setsu.constraints.sparse_solve import solve_states
-        from setsu.native.workspace import Workspace
 
         m, count = self.system.mechanism, len(q)
         loaded = m.has_force_elements or external is not None
         if external is None:
             external = np.zeros((count, m.n_bodies, 6))
-        found = _room(self.system, count)
+        found = make(Found, _lengths(self.system) | {"N": count})
         arguments: Any = (*self._workspaces, Workspace(_Given(q, v, tau, axis_torque, external)), Workspace(found))
         with self._lock:
             self._loaded[0] = loaded
@@ -150,19 +147,10 @@ class SparseSolver:
         return found
 
 
-def _room(system: ConstraintSystem, count: int) -> Found:
-    """Arrays for the results of some states."""
+def _lengths(system: ConstraintSystem) -> dict[str, int]:
     m = system.mechanism
-    return Found(
-        a=np.empty((count, m.nv)),
-        multiplier=np.zeros((count, system.n_held)),
-        loop_wrench=np.empty((count, len(m.loops), 6)),
-        body_wrench=np.empty((count, m.n_bodies, 6)),
-        joint_wrenches=np.empty((count, m.n_bodies, 6)),
-        residual=np.zeros(count),
-        opening=np.zeros(count),
-        outcome=np.zeros(count, dtype=np.int64),
-    )
+    free = len(system.loops.free_loop)
+    return {"nv": m.nv, "rows": system.n_held, "loops": len(m.loops), "bodies": m.n_bodies, "f": free}
 
 
 def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) -> tuple[_Work, tuple[Any, ...]]:
@@ -175,20 +163,10 @@ def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) ->
     joints = native_function(m, f"joint_wrenches world external{springs}", specialised=specialised).bind(
         [state.q, state.v, a, external], [through]
     )
-    f = len(system.loops.free_loop)
-    work = _Work(
-        tau=np.zeros(m.nv),
-        axis_torque=np.zeros(f),
-        axis_force=np.zeros(f),
-        external=external,
-        loaded=np.array([int(m.has_force_elements)]),
-        a=a,
-        multiplier=np.zeros(system.n_rows),
-        pin=np.zeros((len(m.loops), 3)),
-        through=through,
-        bias=bias.handle,
-        joints=joints.handle,
-    )
+    work = make(
+        _Work, _lengths(system), external=external, loaded=np.array([int(m.has_force_elements)]), a=a, through=through,
+        bias=bias.handle, joints=joints.handle,
+    )  # fmt: skip
     return work, (bias, joints)
 
 
