@@ -126,8 +126,7 @@ class DenseMotion:
         # Along free axes: actuators, friction and springs of loop joints, and their drives' inertia.
         self.free_force = loop_torque + loop_joint_forces(system, rows)
         if t.armature.any():
-            F = self.free_jacobian
-            M = M + np.swapaxes(F, -1, -2) @ (t.armature[:, None] * F)
+            M = M + system.drive_inertia(self.free_jacobian)
             self.free_force = self.free_force - t.armature * rows.motion.free_velocity_term
         self.force = tau - bias + transposed_times(self.free_jacobian, self.free_force)
         self.held_rows, self.always = kept_rows(system)

@@ -185,7 +185,7 @@ class _Chunk:
         dfree = self._free_change()
         changes = np.concatenate([own.dq, own.dv], axis=-1) - np.swapaxes(F, -1, -2) @ dfree
         changes -= partials.joint_forces(self.contact_force, held_change, solved.coupling_force, states.external)
-        M = own.da + np.swapaxes(F, -1, -2) @ (t.armature[:, None] * F) + self.contacts.added_mass()
+        M = own.da + system.drive_inertia(F) + self.contacts.added_mass()
 
         held = np.concatenate([self.kept, system.n_held + self.always])
         fixed = np.concatenate([self.driven, self._stuck()])

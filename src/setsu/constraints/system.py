@@ -226,6 +226,10 @@ class ConstraintSystem:
         couplings = np.broadcast_to(np.abs(self.coupling_jacobian), (*size.shape[:-2], *self.coupling_jacobian.shape))
         return np.concatenate([size, couplings, np.sqrt((rows.contact_jacobian**2).sum(-2))], axis=-2)
 
+    def drive_inertia(self, free_jacobian: Floats) -> Floats:
+        """Return what drives in loop joints add to the mass matrix, for rows (..., f, nv) of their free axes."""
+        return np.swapaxes(free_jacobian, -1, -2) @ (self.loops.armature[:, None] * free_jacobian)
+
     def loop_row_wrenches(self, ends: LoopPoses) -> Floats:
         """Return the wrench of each loop row on body_b at the joint, world axes, (..., k, 6)."""
         return ends.in_world(ends.wrench, self.loops.row_loop)

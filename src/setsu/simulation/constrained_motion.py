@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from setsu.constraints.assembly import opening
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dry_friction import friction_at_rest
+from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches
 from setsu.constraints.prescribed import with_driven_couplings
+from setsu.constraints.ranks import EXACT
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
@@ -31,7 +33,6 @@ from setsu.simulation.internal_forces import InternalForces
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.loop_joint_forces import LoopJointForces
-from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation, mechanical_energy
 
 __all__ = ["SPARSE_FROM", "ConstrainedMotion"]
@@ -373,7 +374,7 @@ class ConstrainedMotion:
         status = self._run(self.compiled.evaluate, False)
         if 0 <= status < space.broken:
             # Forces do not exist, as where friction jams; rows do.
-            self.learn_rank(self.impact_metric(q, v)[0].rank)
+            self.learn_rank(self.impact_rows(q, v)[0].rank)
             return
         self._learn_rank()
         if space.work.redundant[0] and space.work.size[0] == len(space.tables.held):
@@ -419,14 +420,15 @@ class ConstrainedMotion:
             "expected a configuration with some slack"
         )
 
-    def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
-        """Return mass metric and active rows (k, nv) for an impact at a state."""
+    def impact_rows(self, q: Floats, v: Floats) -> tuple[HeldMotion, Floats]:
+        """Return the active rows (k, nv) for an impact at a state, factored in the metric of the mass matrix."""
         self.use_dense_factors(self._time)
         space = self.load(q, v)
         count, status = self.compiled_projection.active_rows(*space.arguments)
         self.refuse(status, 0.0)
         G = space.factor.G[:count].copy()
-        return MassMetric(space.kernels.M.copy(), G), G
+        none = np.zeros(len(G))
+        return hold(space.kernels.M.copy(), G, none, None, EXACT, self.mechanism, "simulate"), G
 
     def settle_joints(self, q: Floats, v: Floats) -> None:
         """Decide at once which of the joints at rest dry friction holds, and which way the others go.
@@ -448,14 +450,12 @@ class ConstrainedMotion:
         bearings[:], space.modes.dry_limit[:] = factor, limit
         b = space.work.dry_change[resting].copy()
         noise = 1e-10 * float(np.abs(space.work.a).max(initial=0.0))
-        metric, G = self.impact_metric(q, v)
+        held, _ = self.impact_rows(q, v)
         axes = np.concatenate([np.eye(self.mechanism.nv), rows.free_jacobian])
         E = axes[np.where(friction.velocity >= 0, friction.velocity, self.mechanism.nv + friction.loop_axis)[resting]]
-        none = np.zeros(len(G))
-        pushed = np.array([metric.force(row, none) for row in E]).reshape(E.shape)
-        moved = np.array([metric.acceleration(y, none) for y in pushed]).reshape(E.shape)
-        size = (pushed * pushed).sum(axis=1)
-        force = friction_at_rest(E @ moved.T, b, limit[resting], size, noise, fewest_inside=True)
+        pushed = held.solve_L(E.T)
+        moved, size = held.free_part(pushed), (pushed * pushed).sum(axis=0)
+        force = friction_at_rest(moved.T @ moved, b, limit[resting], size, noise, fewest_inside=True)
         for place, axis in enumerate(resting):
             if abs(force[place]) < limit[axis]:
                 friction.hold(int(axis))

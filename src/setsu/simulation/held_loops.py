@@ -18,6 +18,7 @@ from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import held_tolerance
 from setsu.constraints.held_motion import hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.ranks import EXACT
 from setsu.constraints.redundancy import redundancy, warn_of_left_out
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
 from setsu.dynamics import joint_wrenches, mass_matrix
@@ -28,7 +29,6 @@ from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
 from setsu.simulation.joint_friction import without_dry_friction
 from setsu.simulation.loop_joint_forces import LoopJointForces
-from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.transitions import LARGEST_START_ERROR
 from setsu.simulation.transitions import _joined_here as joined_here
 
@@ -153,8 +153,8 @@ class HeldLoops:
                 self._drives.put_into(self._system, t)
             M, G = mass_matrix(self._mechanism, q), self._system.jacobian_and_error(q)[0][self._held()]
             rate = self._errors_and_rates(q, v)[1][self._held()]
-            metric = MassMetric(M, G)
-            jump, impulse = -metric.nearest(rate), -metric.impulse(rate)
+            held = hold(M, G, rate, None, EXACT, self._mechanism, "simulate")
+            jump, impulse = held.acceleration(held.forced_part), held.multipliers(held.forced_part)
             lost = float(0.5 * jump @ M @ jump)
         self._mark_open()
         self._remember(t)

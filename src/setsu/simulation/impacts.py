@@ -78,22 +78,21 @@ def strike(
 
     modes = list(motion.modes)
     motion.modes[:], rest.held = [ContactMode(Mode.FREE)] * len(modes), ()
-    metric, H = motion.impact_metric(q, v)
-    none = np.zeros(len(H))
+    held, H = motion.impact_rows(q, v)
     flat = J.reshape(-1, system.mechanism.nv)
-    pushed = np.array([metric.force(row, none) for row in flat]).reshape(flat.shape)
-    moved = np.array([metric.acceleration(y, none) for y in pushed]).reshape(flat.shape)
-    B = flat @ moved.T
-    rigid = np.diagonal(B) <= _RIGID * (pushed * pushed).sum(axis=1)
-    B = np.where(rigid[:, None] | rigid, 0.0, 0.5 * (B + B.T))
+    pushed = held.solve_L(flat.T)
+    moved = held.free_part(pushed)
+    rigid = (moved * moved).sum(axis=0) <= _RIGID * (pushed * pushed).sum(axis=0)
+    moved = np.where(rigid, 0.0, moved)
+    B = moved.T @ moved
     # Drives keep their rates.
-    off = H @ v + motion.kept_rates()
-    held = v - metric.nearest(off)
-    b = np.where(rigid, 0.0, flat @ held)
+    off = held.least(H @ v + motion.kept_rates())
+    kept = v - held.acceleration(off)
+    b = np.where(rigid, 0.0, flat @ kept)
     c = len(J)
     friction = np.concatenate([system.friction[which], np.zeros(len(ends))])
     bilateral = np.concatenate([system.bilateral[which], np.zeros(len(ends), dtype=bool)])
-    impulse, after, y = np.zeros((c, 3)), held, np.zeros(len(v))
+    impulse, after = np.zeros((c, 3)), kept
     bounce = np.zeros(c)
     bounce[: len(which)] = system.contact_rows.restitution[which] * np.minimum(rate[which], 0.0)
     bounce[np.abs(bounce) <= _SLOW * system.length] = 0.0
@@ -109,13 +108,12 @@ def strike(
                 "smaller friction or fewer contacts at once"
             )
         impulse = found.force[0]
-        y = metric.force(flat.T @ impulse.reshape(-1), none)
-        after = held + metric.acceleration(y, none)
+        after = kept + held.acceleration(moved @ impulse.reshape(-1))
         work = 0.5 * float((impulse * (b.reshape(c, 3) + J @ after)).sum())
         if not bounce.any() or work <= _ROUNDING * float(np.abs(impulse * b.reshape(c, 3)).sum()):
             break
         bounce *= 0.0 if halving == _HALVINGS - 2 else 0.5
-    through = metric.multipliers(y, none) - metric.impulse(off)
+    through = held.multipliers(-pushed @ impulse.reshape(-1) - off)
     _set_modes(motion, which, ends, basis, J @ after, impulse[:, 0], modes, q, bounce != 0.0)
 
     before = float(motion.energy(q, v))

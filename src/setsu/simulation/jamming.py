@@ -35,7 +35,6 @@ from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import ContactMode, JamError, Mode
 from setsu.simulation.contact_space import ContactSpace, contact_space
 from setsu.simulation.events import EventReport
-from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation
 
 __all__ = ["SHORTEST", "begin_slip", "release", "resolve_jam"]
@@ -168,25 +167,24 @@ def _struck(
     """Return the state after the impulses (1)-(3), with the modes they leave, and the event."""
     free = _acceleration_without_contacts(motion, t, q, v)
     motion.let_joints_slide(q, v)
-    held = contact_space(motion, q, v).held
-    metric, sinking = MassMetric(space.M, held), space.J @ free + space.bias
+    held, sinking = contact_space(motion, q, v).held, space.J @ free + space.bias
     moment = _MOMENT * _size(space.velocity) / max(_size(sinking), 1e-300)
-    found = space.impulses(metric, space.velocity + moment * sinking)
-    impulse, none = found.force[0], np.zeros(len(held))
-    y = metric.force(np.einsum("kin,ki->n", space.J, impulse), none)
-    jump = metric.acceleration(y, none)
+    found = space.impulses(held, space.velocity + moment * sinking)
+    impulse = found.force[0]
+    pushed = held.solve_L(np.einsum("kin,ki->n", space.J, impulse))
+    jump = held.acceleration(held.free_part(pushed[:, None])[:, 0])
     if not found.converged[0] or _size(space.J @ jump) <= 1e3 * _MOMENT * _size(space.velocity):
         raise jam
     _set_modes(motion, space, impulse[:, 0] != 0.0, q, v + jump)
     energy = float(motion.energy(q, v))
     if motion.constrained:
-        motion.learn_rank(motion.impact_metric(q, v)[0].rank)
+        motion.learn_rank(motion.impact_rows(q, v)[0].rank)
     after_q, after_v = motion.project(q, v + jump) if motion.constrained else (q, v + jump)
     motion.let_joints_slide(after_q, after_v)
     hit = [k for k, slides, push in zip(space.which, space.slides, impulse[:, 0], strict=True) if slides and push]
     names = ", ".join(motion.contact_names[k] for k in hit or [jam.contact])
     lost = energy - float(motion.energy(after_q, after_v))
-    through = np.concatenate([metric.multipliers(y, none), impulse.reshape(-1)])
+    through = np.concatenate([held.multipliers(-pushed), impulse.reshape(-1)])
     return after_q, after_v, EventReport(t, "jam", names, after_v - v, through, lost)
 
 

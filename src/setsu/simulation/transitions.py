@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
-from setsu.constraints.massless import refuse_unheld
+from setsu.constraints.held_motion import refuse_unheld
 from setsu.constraints.redundancy import redundancy, refuse_locked, warn_of_left_out
 from setsu.dynamics import body_poses, frame_acceleration, kinetic_energy
 from setsu.errors import InputError, ModelWarning
