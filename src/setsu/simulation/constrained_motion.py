@@ -27,6 +27,7 @@ from setsu.constraints.system import constraint_system
 from setsu.dynamics import body_poses, difference, integrate
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.simulation import compiled_motion, compiled_projection
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode
 from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.internal_forces import InternalForces
@@ -34,12 +35,27 @@ from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.loop_joint_forces import LoopJointForces
 from setsu.simulation.motion import Evaluation, mechanical_energy
+from setsu.simulation.motion_space import (
+    BEARING_JAMS,
+    BROKEN,
+    FREE,
+    JAMMED,
+    MASSLESS,
+    NEEDS_DENSE,
+    SLIDE,
+    STICK,
+    UNSUITABLE,
+    MotionSpace,
+    motion_space,
+    with_dense_factors,
+)
 
 __all__ = ["SPARSE_FROM", "ConstrainedMotion"]
 
 Floats = NDArray[np.float64]
 Structure = tuple[tuple[Mode, ...], tuple[int, ...], tuple[int, ...]]
 
+_NUMBER = {Mode.FREE: FREE, Mode.SLIDE: SLIDE, Mode.STICK: STICK}
 _LARGEST_ERROR = 1e-6
 """Error of a loop (rad, or m in lengths of its longest lever) with which a run does not go on."""
 _SHORT_WAY = 1e-3  # rad or m to either side of a singular start
@@ -132,27 +148,11 @@ class ConstrainedMotion:
     # Compiled code and its arrays ----------------------------------------------------------------------------------
 
     @cached_property
-    def compiled(self) -> Any:
-        """The compiled functions; loaded only when there is something to move."""
-        from setsu.simulation import compiled_motion
-
-        return compiled_motion
-
-    @cached_property
-    def compiled_projection(self) -> Any:
-        """Those that lead to the constraints."""
-        from setsu.simulation import compiled_projection
-
-        return compiled_projection
-
-    @cached_property
-    def space(self) -> Any:
+    def space(self) -> MotionSpace:
         """The arrays of the compiled functions."""
-        from setsu.simulation.motion_space import motion_space
-
         return motion_space(self.system, self.stops, self.friction, self.baumgarte)
 
-    def load(self, q: Floats, v: Floats) -> Any:
+    def load(self, q: Floats, v: Floats) -> MotionSpace:
         """Put a state and the present modes into the arrays of the compiled functions, and return these."""
         space = self.space
         space.state.q[:], space.state.v[:] = q, v
@@ -170,8 +170,6 @@ class ConstrainedMotion:
 
     def _run(self, function: Callable[..., int], *more: Any) -> int:
         """Run a compiled function on what is loaded, with dense factors where it asks for them; its status."""
-        from setsu.simulation.motion_space import NEEDS_DENSE
-
         status = function(*self.space.arguments, *more)
         if status == NEEDS_DENSE:
             self.use_dense_factors(self._time)
@@ -183,8 +181,6 @@ class ConstrainedMotion:
 
         t: time of the run (s), for the InputError where it is too large for them.
         """
-        from setsu.simulation.motion_space import with_dense_factors
-
         if self.space.packed:
             self.__dict__["space"] = with_dense_factors(self.system, self.space, t)
 
@@ -204,8 +200,6 @@ class ConstrainedMotion:
 
     def refuse(self, status: int, t: float) -> None:
         """Raise the InputError that a status of compiled code stands for; none below zero."""
-        from setsu.simulation.motion_space import BEARING_JAMS, BROKEN, JAMMED, MASSLESS, UNSUITABLE
-
         if status < 0:
             return
         if status >= BROKEN:
@@ -252,44 +246,28 @@ class ConstrainedMotion:
 
     # What integrators ask ------------------------------------------------------------------------------------------
 
-    def evaluate(self, t: float, q: Floats, v: Floats, *, complete: bool = True) -> Evaluation:
-        """Return accelerations and powers at time t (s) in a state that satisfies the constraints.
-
-        complete: also what only the end of a step needs: forces, guards, violation.
-        """
-        space, tau = self.load(q, v), self.torque(t, q, v)
-        work, self._time = space.work, t
-        work.tau[:] = tau
+    def evaluate(self, t: float, q: Floats, v: Floats) -> Evaluation:
+        """Return what acts at time t (s) in a state that satisfies the constraints."""
+        space, tau, self._time = self.load(q, v), self.torque(t, q, v), t
+        space.work.tau[:] = tau
         self.place(t)
-        status = self._run(self.compiled.evaluate, False)
-        # Inside a step rows may be open: its end, or its error estimate, tells whether that matters.
-        if complete or status < space.broken:
-            self.refuse(status, t)
-        if not complete:
-            return Evaluation(t, q, v, work.a.copy(), tau, work.powers.copy())
+        self.refuse(self._run(compiled_motion.evaluate, False), t)
         self._learn_rank()
         return self.gathered(t, q, v, tau)
 
     def gathered(self, t: float, q: Floats, v: Floats, tau: Floats) -> Evaluation:
         """Return what compiled code has just found of a state, as a record."""
         # Decisions that follow ask for the torque at this time; the machine's own steps do not pass through `evaluate`.
-        space, self._time = self.space, t
-        state, work = space.state, space.work
-        normal = state.contact_normal
-        normal_force, friction_force = work.normal_force.copy(), work.friction_force.copy()
-        velocity = state.contact_velocity
+        state, work, self._time = self.space.state, self.space.work, t
+        normal, velocity = state.contact_normal, state.contact_velocity
         return Evaluation(
             t, q, v, work.a.copy(), tau, work.powers.copy(),
-            normal_force=normal_force,
-            friction_force=friction_force,
-            multipliers=work.multiplier[: len(self._held_loop_rows)].copy(),
+            friction_force=work.friction_force.copy(),
             sliding=velocity - normal * np.sum(normal * velocity, axis=1)[:, None],
             dry_force=work.dry_force.copy(),
             dry_rate=work.dry_rate.copy(),
             dry_change=work.dry_change.copy(),
             guards=work.guards.copy(),
-            error=float(work.violation[0]),
-            redundant=bool(work.redundant[0]),
         )  # fmt: skip
 
     def record_widths(self) -> tuple[int, int, int]:
@@ -299,7 +277,7 @@ class ConstrainedMotion:
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
         space = self.load(q, v)
-        self.refuse(self._run(self.compiled_projection.project, self.largest_rank), self._time)
+        self.refuse(self._run(compiled_projection.project, self.largest_rank), self._time)
         return space.state.q.copy(), space.state.v.copy()
 
     def forces(
@@ -371,8 +349,8 @@ class ConstrainedMotion:
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
         space = self.load(q, v)
-        status = self._run(self.compiled.evaluate, False)
-        if 0 <= status < space.broken:
+        status = self._run(compiled_motion.evaluate, False)
+        if 0 <= status < BROKEN:
             # Forces do not exist, as where friction jams; rows do.
             self.learn_rank(self.impact_rows(q, v)[0].rank)
             return
@@ -392,7 +370,7 @@ class ConstrainedMotion:
             near = self.project(integrate(self.mechanism, q, way * v, 1.0), v)
             self.load(*near)
             work.tau[:] = self.torque(self._time, *near)
-            if self._run(self.compiled.evaluate, False) < 0 and not work.redundant[0]:
+            if self._run(compiled_motion.evaluate, False) < 0 and not work.redundant[0]:
                 forces.append(work.held_force.copy())
         work.held_force[:] = np.mean(forces, axis=0) if forces else 0.0
         work.passing[0] = 0
@@ -424,7 +402,7 @@ class ConstrainedMotion:
         """Return the active rows (k, nv) for an impact at a state, factored in the metric of the mass matrix."""
         self.use_dense_factors(self._time)
         space = self.load(q, v)
-        count, status = self.compiled_projection.active_rows(*space.arguments)
+        count, status = compiled_projection.active_rows(*space.arguments)
         self.refuse(status, 0.0)
         G = space.factor.G[:count].copy()
         none = np.zeros(len(G))
@@ -446,7 +424,7 @@ class ConstrainedMotion:
         space.modes.dry_limit[resting] = 0.0
         bearings[resting[: len(bearings)]] = 0.0
         space.work.tau[:] = self.torque(self._time, q, v)
-        self.refuse(self.compiled.evaluate(*space.arguments, False), self._time)
+        self.refuse(self._run(compiled_motion.evaluate, False), self._time)
         bearings[:], space.modes.dry_limit[:] = factor, limit
         b = space.work.dry_change[resting].copy()
         noise = 1e-10 * float(np.abs(space.work.a).max(initial=0.0))
@@ -472,7 +450,3 @@ class ConstrainedMotion:
         frame = self.mechanism.frame(self.contacts[k].body)
         place = body_poses(self.mechanism, q)[frame.body] @ frame.pose.matrix
         return place[:3, :3] @ np.array(self.contacts[k].point) + place[:3, 3]
-
-
-# As in motion_space, which is not imported before it is needed.
-_NUMBER = {Mode.FREE: 0, Mode.SLIDE: 1, Mode.STICK: 2}

@@ -37,13 +37,11 @@ from setsu.simulation.contact_space import ContactSpace, contact_space
 from setsu.simulation.events import EventReport
 from setsu.simulation.motion import Evaluation
 
-__all__ = ["SHORTEST", "begin_slip", "release", "resolve_jam"]
+__all__ = ["begin_slip", "release", "resolve_jam"]
 
 Floats = NDArray[np.float64]
 Outcome = tuple[Evaluation, list[EventReport]]
 
-SHORTEST = 1e-9
-"""Part of the user's step within which a jam is located."""
 _MOMENT = 1e-8  # the velocity that sinking gains in the time δ, as a part of the largest
 
 

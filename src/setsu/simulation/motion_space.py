@@ -153,7 +153,6 @@ class MotionSpace(NamedTuple):
     arguments: tuple[Workspace, ...]
     kept: tuple[Any, ...]
     packed: bool = False  # rows are, and there are no dense factors yet
-    broken: int = BROKEN  # statuses from here on: a loop or coupling is open beyond its limit
 
 
 def motion_space(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ _ROWS_AT_ONCE = 2000
 class RecordedStates:
     """Recorded states (T of them) of one motion; entries (T, 6): works, projection and impacts since the start."""
 
-    motion: Any
+    motion: ConstrainedMotion
     time: Floats
     q: Floats
     v: Floats
@@ -59,19 +58,13 @@ class RecordedForces:
     @cached_property
     def _on_contacts_loops_bodies(self) -> tuple[Floats, Floats, Floats]:
         """Contact forces (T, contacts, 3), loop wrenches (T, loops, 6), wrenches on bodies (T, n_bodies, 6)."""
-        m, parts, first = self.mechanism, [], 0
+        parts, first = [], 0
         while first < len(self.blocks):
             motion, rows, last = self.blocks[first].motion, 0, first
             while last < len(self.blocks) and self.blocks[last].motion is motion and rows < _ROWS_AT_ONCE:
                 rows += len(self.blocks[last].time)
                 last += 1
-            blocks = self.blocks[first:last]
-            if isinstance(motion, ConstrainedMotion):
-                parts.append(motion.forces(*(column(blocks, key) for key in _FORCE_KEYS)))
-            else:
-                parts.append(
-                    (np.zeros((rows, 0, 3)), np.zeros((rows, len(m.loops), 6)), np.zeros((rows, m.n_bodies, 6)))
-                )
+            parts.append(motion.forces(*(column(self.blocks[first:last], key) for key in _FORCE_KEYS)))
             first = last
         contact, loops, bodies = (np.concatenate(part) for part in zip(*parts, strict=True))
         return contact, loops, bodies
