@@ -122,8 +122,7 @@ class ConstraintPartials:
         """Return the change (N, L, 6, d) of the loops' wrenches at the joints for changes of multipliers (N, k, d) and
         of forces along free axes (N, f, d); the first 2 nv of the d directions move the joints."""
         t = self.system.loops
-        of = np.concatenate([t.row_loop, t.free_loop])
-        onto = (np.arange(len(t.names))[:, None] == of).astype(np.float64)
+        onto = np.concatenate([t.row_owner, t.free_owner], axis=1)
         wrench = np.concatenate([self.rows.loop_wrench, self.rows.free_wrench], axis=1)
         amounts = np.concatenate([multipliers[:, : self.system.n_loop_rows], free], axis=1)
         result = np.einsum("lk,nkx,nkd->nlxd", onto, wrench, amounts, optimize=True)
@@ -151,9 +150,7 @@ class ConstraintPartials:
     def _multipliers(self) -> Floats:
         """Multipliers (N, k) of the loops' rows, from the wrenches: the rows of one loop are independent."""
         t = self.system.loops
-        free = (np.arange(len(t.names))[:, None] == t.free_loop).astype(np.float64) @ (
-            self.free[..., None] * self.rows.free_wrench
-        )
+        free = t.free_owner @ (self.free[..., None] * self.rows.free_wrench)
         result = np.zeros((len(self.q), self.system.n_loop_rows))
         for loop in range(len(t.names)):
             mine = np.flatnonzero(t.row_loop == loop)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import close_loops
-from setsu.constraints.loop_joints import SCREW
+from setsu.constraints.loop_joints import PLAIN
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.row_tables import row_tables
 from setsu.constraints.stacked import Floats
@@ -279,7 +279,7 @@ def _fits(system: ConstraintSystem) -> bool:
         return False
     if t.has_joint_forces or t.armature.any() or t.coulomb.any() or not system.couplings.is_linear:
         return False
-    return not (len(t.universal_rows) or len(t.varying_rows) or (row_tables(system).row_kind == SCREW).any())
+    return bool((t.row_kind == PLAIN).all())
 
 
 def _room(system: ConstraintSystem, count: int) -> TileDerivatives:

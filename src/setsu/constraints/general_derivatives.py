@@ -21,6 +21,7 @@ from setsu.constraints.contact_force_derivatives import ContactForceDerivatives
 from setsu.constraints.contact_forces import OPEN, SLIDING, STARTING, STICKING
 from setsu.constraints.dense_dynamics import kept_rows, loop_joint_forces
 from setsu.constraints.internal_force_derivatives import divide_internal_forces
+from setsu.constraints.loop_joints import BALL, FIRST_AXIS, SECOND_AXIS
 from setsu.constraints.prescribed import Prescribed, driven_joints
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
@@ -240,8 +241,8 @@ class _Chunk:
                 f'{NAME}: loop "{t.names[t.free_loop[int(np.argmax(resting))]]}" rests under dry friction, whose '
                 "forces have no derivatives here; expected a moving joint, or no `coulomb` in joints that close loops"
             )
-        driven = t.free_loop[t.armature != 0.0]
-        if np.isin(driven, t.universal_loops).any():
+        driven = t.free_loop[(t.armature != 0.0) & np.isin(t.free_kind, (FIRST_AXIS, SECOND_AXIS))]
+        if driven.size:
             raise InputError(
                 f'{NAME}: loop "{t.names[int(driven[0])]}" is closed by a universal joint with armature, which is not '
                 "differentiated; expected the drive in a joint of the tree"
@@ -254,9 +255,7 @@ class _Chunk:
         t, k, nv = self.system.loops, self.system.n_loop_rows, self.m.nv
         loops = self.partials.loops
         change = -t.damping[:, None] * loops.rate[:, k:] - t.armature[:, None] * loops.acceleration[:, k:]
-        stiffness = t.stiffness.copy()
-        for first in t.spherical_free:
-            stiffness[first : first + 3] = 0.0  # these have no coordinate
+        stiffness = np.where(t.free_kind == BALL, 0.0, t.stiffness)  # these have no coordinate
         change[..., :nv] -= stiffness[:, None] * self.partials.rows.free_jacobian
         return change
 

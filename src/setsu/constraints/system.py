@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.constraints.contact_rows import ContactRows
 from setsu.constraints.coupling_rows import CouplingRows
-from setsu.constraints.loop_joints import LoopTables, chain_of, loop_tables
+from setsu.constraints.loop_joints import ASIDE, FORWARD, LoopTables, chain_of, loop_tables
 from setsu.constraints.loop_motion import LoopMotion, LoopPoses, loop_motion, loop_poses
 from setsu.constraints.stacked import Floats, cross, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays
@@ -150,8 +150,9 @@ class ConstraintSystem:
     def placed_jacobian_and_error(self, q: Floats) -> tuple[Floats, Floats]:
         """The same without the rows that hold at velocity level only, which are zero: what brings a position home."""
         G, error = self.jacobian_and_error(q)
-        if not self.loops.row_placed.all():
-            G[..., : self.n_loop_rows, :][..., ~self.loops.row_placed, :] = 0.0
+        slips = np.flatnonzero(np.isin(self.loops.row_kind, (FORWARD, ASIDE)))
+        if slips.size:
+            G[..., slips, :] = 0.0
         return G, error
 
     def force_geometry(self, q: Floats) -> ForceGeometry:
