@@ -25,16 +25,17 @@ from setsu.constraints.contact_modes_solve import ContactProblem
 from setsu.constraints.contact_paradox import refuse_unsettled
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.loop_joint_forces import loop_joint_forces
 from setsu.constraints.prescribed import NOT_DRIVEN, Driven
 from setsu.constraints.ranks import EXACT
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
-from setsu.constraints.system import ConstraintSystem, Linearisation
+from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics import bias_torque, joint_wrenches, mass_matrix
 from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.errors import InputError, ModelWarning
 
-__all__ = ["DenseMotion", "States", "contact_basis", "held_tolerance", "kept_rows", "loop_joint_forces"]
+__all__ = ["DenseMotion", "States", "contact_basis", "held_tolerance", "kept_rows"]
 
 _ROUNDS = 200
 _RIGID = 1e-7  # part of a contact direction's motion that loops leave, below which they leave none
@@ -77,16 +78,6 @@ def kept_rows(system: ConstraintSystem) -> tuple[NDArray[np.int64], NDArray[np.i
     """
     always = np.flatnonzero(system.bilateral & (system.friction == 0.0))
     return np.concatenate([np.flatnonzero(redundancy(system).kept), system.n_held + always]), always
-
-
-def loop_joint_forces(system: ConstraintSystem, rows: Linearisation) -> Floats:
-    """Return damper, dry friction and spring forces of the loop joints along their free axes, (..., f)."""
-    t = system.loops
-    if not t.has_joint_forces:
-        return np.zeros(rows.motion.free_rate.shape)
-    rate = rows.motion.free_rate
-    stretch = rows.loop_poses.coordinate - t.spring_rest
-    return -t.damping * rate - t.coulomb * np.sign(rate) - t.stiffness * stretch
 
 
 class _Wrenches(NamedTuple):

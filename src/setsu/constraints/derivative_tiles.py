@@ -277,7 +277,7 @@ def _fits(system: ConstraintSystem) -> bool:
     judged = redundancy(system)
     if system.contacts or m.has_bearings or judged.locked or (judged.live & ~judged.kept).any():
         return False
-    if t.has_joint_forces or t.armature.any() or t.coulomb.any() or not system.couplings.is_linear:
+    if t.has_joint_forces or not system.couplings.is_linear:
         return False
     return bool((t.row_kind == PLAIN).all())
 

@@ -19,12 +19,13 @@ from setsu.constraints.constraint_partials import ConstraintPartials
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.contact_force_derivatives import ContactForceDerivatives
 from setsu.constraints.contact_forces import OPEN, SLIDING, STARTING, STICKING
-from setsu.constraints.dense_dynamics import kept_rows, loop_joint_forces
+from setsu.constraints.dense_dynamics import kept_rows
 from setsu.constraints.internal_force_derivatives import divide_internal_forces
+from setsu.constraints.loop_joint_forces import loop_joint_forces
 from setsu.constraints.loop_joints import BALL, FIRST_AXIS, SECOND_AXIS
 from setsu.constraints.prescribed import Prescribed, driven_joints
 from setsu.constraints.redundancy import redundancy
-from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
+from setsu.constraints.stacked import Floats, cross, dot, length_of, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
 from setsu.dynamics import inverse_dynamics_derivatives
@@ -247,8 +248,7 @@ class _Chunk:
                 f'{NAME}: loop "{t.names[int(driven[0])]}" is closed by a universal joint with armature, which is not '
                 "differentiated; expected the drive in a joint of the tree"
             )
-        inertia = t.armature * (times(rows.free_jacobian, a) + rows.motion.free_velocity_term)
-        return self.states.loop_torque + loop_joint_forces(self.system, rows) - inertia
+        return self.states.loop_torque + loop_joint_forces(self.system, rows, a)
 
     def _free_change(self) -> Floats:
         """Change of the forces along free axes of loop joints at held accelerations (N, f, 2 nv)."""

@@ -134,8 +134,8 @@ class LoopTables:
 
     @property
     def has_joint_forces(self) -> bool:
-        """Whether any loop joint has a damper, dry friction or a spring."""
-        return bool(self.damping.any() or self.coulomb.any() or self.stiffness.any())
+        """Whether any loop joint has a damper, dry friction, a spring or a drive."""
+        return any(forces.any() for forces in (self.damping, self.coulomb, self.stiffness, self.armature))
 
 
 def loop_tables(mechanism: Mechanism) -> LoopTables:

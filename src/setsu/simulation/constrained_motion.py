@@ -19,6 +19,7 @@ from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dry_friction import friction_at_rest
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches
+from setsu.constraints.loop_joint_forces import loop_joint_energy, loop_joint_forces
 from setsu.constraints.prescribed import with_driven_couplings
 from setsu.constraints.ranks import EXACT
 from setsu.constraints.redundancy import redundancy
@@ -30,10 +31,9 @@ from setsu.mechanism import Mechanism
 from setsu.simulation import compiled_motion, compiled_projection
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode
 from setsu.simulation.driven_joints import DrivenJoints
-from setsu.simulation.internal_forces import InternalForces
+from setsu.simulation.internal_forces import make_least
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
-from setsu.simulation.loop_joint_forces import LoopJointForces
 from setsu.simulation.motion import Evaluation, mechanical_energy
 from setsu.simulation.motion_space import (
     BEARING_JAMS,
@@ -98,7 +98,6 @@ class ConstrainedMotion:
         self.rest_speed = REST_SPEED * self.system.length  # m/s
         self.contact_names = tuple(contact.name for contact in self.contacts)
         self.modes = [ContactMode(Mode.SLIDE) for _ in self.contacts]
-        self.joint_forces = LoopJointForces(self.system)
         self._judged = redundancy(self.system)
         self._held_loop_rows = np.flatnonzero(self._judged.kept[: self.system.n_loop_rows])
         self._time = self._shift = 0.0
@@ -143,7 +142,7 @@ class ConstrainedMotion:
     def energy(self, q: Floats, v: Floats) -> Floats:
         """Return kinetic and potential energy, springs and drives in loop joints included (J), (...)."""
         energy = mechanical_energy(self.mechanism, q, v)
-        return energy + self.joint_forces.energy(q, v) if self.joint_forces.exist else energy
+        return energy + loop_joint_energy(self.system, q, v) if self.system.loops.has_joint_forces else energy
 
     # Compiled code and its arrays ----------------------------------------------------------------------------------
 
@@ -300,18 +299,18 @@ class ConstrainedMotion:
         Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them as wrenches on
         the bodies at their origins (T, n_bodies, 6).
         """
-        if self.joint_forces.exist:
+        if self.system.loops.has_joint_forces:
             rows = self.system.linearise(q, v)
-            along = self.joint_forces.along_axes(rows, a)
+            along = loop_joint_forces(self.system, rows, a)
         else:
             rows, along = self.system.force_geometry(q), np.zeros((len(q), len(self.system.loops.free_loop)))
         contact_force = normal_force[..., None] * rows.normal + friction_force
         active = gather_loop_wrenches(self.system, rows, self._all_rows(multipliers), along + axis_force)
         if active.size:
             judged, n = self._judged, self.system.n_loop_rows
-            choice = InternalForces(self.system, rows, q, v, a, active, contact_force)
             left_out = np.broadcast_to(~judged.kept[:n], (len(q), n))
-            choice.make_least(left_out, (redundant != 0.0) | bool((judged.live & ~judged.kept).any()), axis_force)
+            others = (redundant != 0.0) | bool((judged.live & ~judged.kept).any())
+            make_least(self.system, rows, (q, v, a), active, contact_force, axis_force, left_out, others)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
         loops[:, self._loop_places] = active
         return contact_force, loops, self.system.body_wrenches(rows, active, contact_force)

@@ -419,25 +419,22 @@ class ConstrainedWorld(Block):
     def _taken(self, used: int) -> RecordedStates:
         kept = Records(*(array[:used].copy() for array in self.records))
         entries = np.hstack([kept.totals, np.full((used, 1), self.impacts)])
-        return RecordedStates(
-            self.motion, kept.t, kept.q, kept.v, kept.a, kept.tau, kept.normal_force, kept.friction_force,
-            kept.axis_force, kept.multiplier, kept.redundant, kept.error, kept.energy, entries,
-        )  # fmt: skip
+        return RecordedStates(self.motion, kept, entries)
 
     def recording(self, row: int, **names: Any) -> Recording:
         """Return the recording of this world."""
         m, blocks = self.mechanism, tuple(self._blocks) or (self._taken(0),)
-        energy, entries = column(blocks, "energy"), column(blocks, "entries")
+        energy, entries = column(blocks, "energy"), np.concatenate([block.entries for block in blocks])
         rest = energy - energy[:1] - entries.sum(axis=1)
         forces = RecordedForces(m, blocks)
-        time, q, v = (column(blocks, name) for name in ("time", "q", "v"))
+        time, q, v = (column(blocks, name) for name in ("t", "q", "v"))
         warn_of_lost_energy(m, time, q, v, energy, entries, rest)
         return Recording(
             **{**names, "time": time},
             q=q,
             v=v,
-            acceleration=column(blocks, "acceleration"),
-            torque=column(blocks, "torque"),
+            acceleration=column(blocks, "a"),
+            torque=column(blocks, "tau"),
             joint_wrenches=lambda: forces.joint_wrenches,
             normal_force=column(blocks, "normal_force"),
             friction_force=column(blocks, "friction_force"),

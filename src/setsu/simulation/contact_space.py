@@ -13,6 +13,7 @@ impact of contacts at rest, from velocities instead of accelerations, by the ver
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from setsu.constraints.held_motion import HeldMotion
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, Mode, tangential
 
-__all__ = ["ContactSpace", "contact_basis", "contact_space"]
+__all__ = ["ContactSpace", "contact_basis", "contact_space", "set_modes"]
 
 Floats = NDArray[np.float64]
 
@@ -101,3 +102,21 @@ def contact_basis(rows: Any, k: int, mode: ContactMode, rest_speed: float) -> Fl
         along = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
     t1 = along / np.linalg.norm(along)
     return np.asarray(np.stack([n, t1, np.cross(n, t1)]), dtype=np.float64)
+
+
+def set_modes(
+    motion: ConstrainedMotion, which: Sequence[int], basis: Floats, x: Floats, stays: Any, still: float, q: Floats
+) -> None:
+    """Give contacts (c,) the modes of their velocities x (c, 3) after impulses: at rest, sliding, or gone.
+
+    stays: (c,) whether one that leaves is kept. still: m/s, the speed that counts as rest.
+    """
+    for place, k in enumerate(which):
+        along = x[place, 1:] @ basis[place, 1:]
+        speed = float(np.linalg.norm(along))
+        if not stays[place] and x[place, 0] > still:
+            motion.modes[k] = ContactMode(Mode.FREE)
+        elif speed <= still and motion.contacts[k].friction > 0.0:
+            motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
+        else:
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))

@@ -30,7 +30,7 @@ from setsu.constraints.contact_forces import solve_contacts
 from setsu.errors import InputError
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import ContactMode, Mode
-from setsu.simulation.contact_space import contact_basis
+from setsu.simulation.contact_space import contact_basis, set_modes
 from setsu.simulation.events import EventReport
 from setsu.simulation.motion import Evaluation
 
@@ -114,7 +114,12 @@ def strike(
             break
         bounce *= 0.0 if halving == _HALVINGS - 2 else 0.5
     through = held.multipliers(-pushed @ impulse.reshape(-1) - off)
-    _set_modes(motion, which, ends, basis, J @ after, impulse[:, 0], modes, q, bounce != 0.0)
+    x, push = J @ after, impulse[:, 0]
+    still = max(_STILL * float(np.abs(x).max(initial=0.0)), motion.rest_speed)
+    pressed = push > _STILL * float(push.max(initial=0.0))
+    motion.modes[:] = modes
+    set_modes(motion, which, basis, x, (pressed | bilateral) & (bounce == 0.0), still, q)
+    rest.held = tuple(i for place, i in enumerate(ends, len(which)) if pressed[place] or x[place, 0] <= still)
 
     before = float(motion.energy(q, v))
     motion.prime(q, after)
@@ -124,31 +129,3 @@ def strike(
     of_contacts = impulse[: len(which)].reshape(-1)
     total = np.concatenate([through, of_contacts, impulse[len(which) :, 0]])
     return motion.evaluate(t, new_q, new_v), EventReport(t, kind, name, new_v - v, total, lost)
-
-
-def _set_modes(
-    motion: ConstrainedMotion,
-    which: list[int],
-    ends: list[int],
-    basis: Floats,
-    x: Floats,
-    push: Floats,
-    before: list[ContactMode],
-    q: Floats,
-    bounced: NDArray[np.bool_],
-) -> None:
-    """Give every contact and stop the mode of its velocity x (c, 3) after the impulses: at rest, sliding, or gone."""
-    still = max(_STILL * float(np.abs(x).max(initial=0.0)), motion.rest_speed)
-    pressed = push > _STILL * float(push.max(initial=0.0))
-    motion.modes[:] = before
-    for place, k in enumerate(which):
-        along = x[place, 1:] @ basis[place, 1:]
-        speed = float(np.linalg.norm(along))
-        contact = motion.contacts[k]
-        if (bounced[place] or not (pressed[place] or contact.bilateral)) and x[place, 0] > still:
-            motion.modes[k] = ContactMode(Mode.FREE)
-        elif speed <= still and contact.friction > 0.0:
-            motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
-        else:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))
-    motion.stops.held = tuple(i for place, i in enumerate(ends, len(which)) if pressed[place] or x[place, 0] <= still)

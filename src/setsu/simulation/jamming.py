@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from setsu.constraints.contact_forces import OPEN, SLIDING, STICKING, ContactSolution
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import ContactMode, JamError, Mode
-from setsu.simulation.contact_space import ContactSpace, contact_space
+from setsu.simulation.contact_space import ContactSpace, contact_space, set_modes
 from setsu.simulation.events import EventReport
 from setsu.simulation.motion import Evaluation
 
@@ -173,7 +173,8 @@ def _struck(
     jump = held.acceleration(held.free_part(pushed[:, None])[:, 0])
     if not found.converged[0] or _size(space.J @ jump) <= 1e3 * _MOMENT * _size(space.velocity):
         raise jam
-    _set_modes(motion, space, impulse[:, 0] != 0.0, q, v + jump)
+    stays, still = (impulse[:, 0] != 0.0) | space.bilateral, 10.0 * _MOMENT * _size(space.velocity)
+    set_modes(motion, space.which, space.basis, space.J @ (v + jump), stays, still, q)
     energy = float(motion.energy(q, v))
     if motion.constrained:
         motion.learn_rank(motion.impact_rows(q, v)[0].rank)
@@ -197,17 +198,3 @@ def _acceleration_without_contacts(motion: ConstrainedMotion, t: float, q: Float
 
 def _size(x: Floats) -> float:
     return float(np.abs(x).max(initial=0.0))
-
-
-def _set_modes(motion: ConstrainedMotion, space: ContactSpace, pushed: NDArray[np.bool_], q: Floats, v: Floats) -> None:
-    """Give every contact the mode of its velocity after the impulses: at rest, sliding, or gone without a push."""
-    x, still = space.J @ v, 10.0 * _MOMENT * _size(space.velocity)
-    for place, k in enumerate(space.which):
-        along = x[place, 1:] @ space.basis[place, 1:]
-        speed = float(np.linalg.norm(along))
-        if not (pushed[place] or space.bilateral[place]) and x[place, 0] > still:
-            motion.modes[k] = ContactMode(Mode.FREE)
-        elif speed <= still and space.friction[place] > 0.0:
-            motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
-        else:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))

@@ -160,12 +160,7 @@ def motion_space(
 ) -> MotionSpace:
     """Return the work space of a constraint system, itself without dry friction, with joint stops."""
     m = system.mechanism
-    used = (
-        system.loops.has_joint_forces
-        or system.loops.armature.any()
-        or (friction.loop_axis >= 0).any()
-        or (stops.axis >= 0).any()
-    )
+    used = system.loops.has_joint_forces or (friction.loop_axis >= 0).any() or (stops.axis >= 0).any()
     plain = not (used or system.contacts or len(stops) or len(friction) or baumgarte)
     packed = plain and system.n_rows * m.nv >= _PACKED_FROM
     tables, state = row_tables(system, packed), row_state(system, packed)
