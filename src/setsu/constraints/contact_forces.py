@@ -26,7 +26,6 @@ the forces nearest to theirs are taken instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,9 +36,9 @@ from setsu.constraints.contact_modes_solve import (
     STICKING,
     Booleans,
     ContactProblem,
+    ContactSolution,
     Guess,
     Modes,
-    SolvedGuess,
     guess_from,
     solve_modes,
 )
@@ -55,16 +54,6 @@ _MOST_SIGNS = 16
 _FEW = 8
 
 
-@dataclass(frozen=True)
-class ContactSolution:
-    """Forces (N, c, 3) along n, t1, t2; modes (N, c); if all conditions hold, if no forces exist (N,)."""
-
-    force: Floats
-    mode: Modes
-    converged: Booleans
-    impossible: Booleans
-
-
 def solve_contacts(B: Floats, b: Floats, friction: Floats, bilateral: Booleans, moving: Booleans) -> ContactSolution:
     """Return the forces of c contacts in N states.
 
@@ -75,8 +64,7 @@ def solve_contacts(B: Floats, b: Floats, friction: Floats, bilateral: Booleans, 
         moving: (N, c) whether the contact slides now.
     """
     problem = ContactProblem(B, b, friction, bilateral, moving | (friction == 0.0))
-    first = solve_modes(problem, _first_guess(problem))
-    solution = ContactSolution(first.force, first.mode, first.converged, np.zeros(len(b), dtype=bool))
+    solution = solve_modes(problem, _first_guess(problem))
     for state in np.flatnonzero(~solution.converged):
         found, solution.impossible[state] = _found(problem.at([int(state)]))
         if found is not None:
@@ -93,7 +81,7 @@ def _first_guess(problem: ContactProblem) -> Guess:
     return Guess(mode, np.tile([1.0, 0.0], (count, c, 1)), np.ones((count, c)))
 
 
-def _found(problem: ContactProblem) -> tuple[SolvedGuess | None, bool]:
+def _found(problem: ContactProblem) -> tuple[ContactSolution | None, bool]:
     """Return the solution of one state, or None, and whether none exists."""
     few_slide = problem.slides.any() and problem.slides.shape[1] <= _FEW
     if not few_slide:
@@ -102,7 +90,7 @@ def _found(problem: ContactProblem) -> tuple[SolvedGuess | None, bool]:
             if found.converged[0]:
                 return found, False
 
-    def converged(choice: Choice) -> SolvedGuess | None:
+    def converged(choice: Choice) -> ContactSolution | None:
         found = solve_modes(problem, _guess_of(problem, choice))
         return found if found.converged[0] else None
 

@@ -30,9 +30,9 @@ __all__ = [
     "STICKING",
     "Booleans",
     "ContactProblem",
+    "ContactSolution",
     "Guess",
     "Modes",
-    "SolvedGuess",
     "guess_from",
     "solve_modes",
 ]
@@ -82,15 +82,16 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class SolvedGuess:
-    """Forces (N, c, 3) along n, t1, t2; modes (N, c); whether every condition holds (N,)."""
+class ContactSolution:
+    """Forces (N, c, 3) along n, t1, t2; modes (N, c); if all conditions hold, if no forces exist (N,)."""
 
     force: Floats
     mode: Modes
     converged: Booleans
+    impossible: Booleans
 
 
-def solve_modes(problem: ContactProblem, guess: Guess) -> SolvedGuess:
+def solve_modes(problem: ContactProblem, guess: Guess) -> ContactSolution:
     """Correct guesses until none is left to correct, or for a limited number of rounds."""
     force = np.zeros((*guess.mode.shape, 3))
     converged = np.zeros(len(force), dtype=bool)
@@ -105,7 +106,7 @@ def solve_modes(problem: ContactProblem, guess: Guess) -> SolvedGuess:
         )
         guess.mode[left], guess.direction[left], guess.sign[left] = state.mode, state.direction, state.sign
         converged[left] = ~wrong
-    return SolvedGuess(force, guess.mode, converged)
+    return ContactSolution(force, guess.mode, converged, np.zeros(len(force), dtype=bool))
 
 
 def guess_from(problem: ContactProblem, force: Floats) -> Guess:

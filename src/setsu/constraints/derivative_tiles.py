@@ -28,7 +28,7 @@ from setsu.errors import SetsuError
 from setsu.mechanism import Mechanism
 from setsu.native.lanes import LANES
 from setsu.native.single_calls import SingleCall, WorkspaceLock, single_call
-from setsu.native.workspace import Workspace, floats, make
+from setsu.native.workspace import Workspace, floats, ints, make
 
 __all__ = ["ALMOST_SINGULAR", "CompiledDerivatives", "TileDerivatives", "derivative_tiles"]
 
@@ -87,28 +87,28 @@ class _Group(NamedTuple):
     """States and what kernels read and write, a row per state; handles of kernels bound to them."""
 
     q: Floats
-    v: Floats
-    tau: Floats
-    acceleration: Floats
-    poses: Floats
-    directions: Floats
-    M: Floats
-    velocities: Floats
-    accelerations: Floats
-    b: Floats
-    motion: Floats
-    by_q: Floats
-    by_q_twice: Floats
-    by_v: Floats
-    V: Floats
-    A: Floats
-    own_dq: Floats
-    own_dv: Floats
-    world: Ints
-    rates: Ints
-    bias: Ints
-    columns: Ints
-    own: Ints
+    v: Floats = floats("N", "nv")
+    tau: Floats = floats("N", "nv")
+    acceleration: Floats = floats("N", "nv")
+    poses: Floats = floats("N", "16 bodies")
+    directions: Floats = floats("N", "9 nv")
+    M: Floats = floats("N", "nv nv")
+    velocities: Floats = floats("N", "6 bodies")
+    accelerations: Floats = floats("N", "6 bodies")
+    b: Floats = floats("N", "nv")
+    motion: Floats = floats("N", "6 nv")
+    by_q: Floats = floats("N", "6 nv")
+    by_q_twice: Floats = floats("N", "6 nv")
+    by_v: Floats = floats("N", "6 nv")
+    V: Floats = floats("N", "6 bodies")
+    A: Floats = floats("N", "6 bodies")
+    own_dq: Floats = floats("N", "nv nv")
+    own_dv: Floats = floats("N", "nv nv")
+    world: Ints = ints(7)
+    rates: Ints = ints(7)
+    bias: Ints = ints(7)
+    columns: Ints = ints(7)
+    own: Ints = ints(7)
 
 
 class _Tile(NamedTuple):
@@ -312,42 +312,30 @@ def _constants(system: ConstraintSystem) -> _Constants:
 def _group(system: ConstraintSystem, count: int) -> tuple[_Group, tuple[Any, ...]]:
     """Room for some states, and what has to be kept as long as it is in use."""
     m = system.mechanism
-    nv, bodies = m.nv, m.n_bodies
-
-    def states(*sizes: int) -> list[Floats]:
-        return [np.zeros((count, size)) for size in sizes]
-
-    q = np.tile(m.neutral(), (count, 1))
-    v, tau, a, b = states(nv, nv, nv, nv)
-    world = states(16 * bodies, 9 * nv, nv * nv)
-    rates = states(6 * bodies, 6 * bodies)
-    columns = states(*[6 * nv] * 4, 6 * bodies, 6 * bodies)
-    own = states(*[nv * nv] * 3)
+    lengths = {"N": count, "nv": m.nv, "bodies": m.n_bodies}
+    g = make(_Group, lengths, q=np.tile(m.neutral(), (count, 1)))
     springs = " springs" if m.has_force_elements else ""
-    bound = (
-        native_function(m, "world_poses_and_mass").bind([q], world),
-        native_function(m, "world_rates").bind([q, v], [*rates, b]),
-        native_function(m, f"bias_torque{springs}").bind([q, v], [b]),
-        native_function(m, "motion_columns").bind([q, v, a], columns),
-        native_function(m, f"inverse_dynamics_derivatives{springs}").bind([q, v, a], own),
-    )
-    handles = (kernel.handle for kernel in bound)
-    return _Group._make((q, v, tau, a, *world, *rates, b, *columns, *own[:2], *handles)), bound
+    state, own_da = [g.q, g.v, g.acceleration], np.zeros(g.M.shape)
+    bound = {
+        "world": native_function(m, "world_poses_and_mass").bind([g.q], [g.poses, g.directions, g.M]),
+        "rates": native_function(m, "world_rates").bind([g.q, g.v], [g.velocities, g.accelerations, g.b]),
+        "bias": native_function(m, f"bias_torque{springs}").bind([g.q, g.v], [g.b]),
+        "columns": native_function(m, "motion_columns").bind(state, [g.motion, g.by_q, g.by_q_twice, g.by_v, g.V, g.A]),
+        "own": native_function(m, f"inverse_dynamics_derivatives{springs}").bind(state, [g.own_dq, g.own_dv, own_da]),
+    }
+    return g._replace(**{name: kernel.handle for name, kernel in bound.items()}), (own_da, *bound.values())
 
 
 def _tile(system: ConstraintSystem) -> _Tile:
     """Room for a tile."""
     m, n, L = system.mechanism, int(redundancy(system).kept.sum()), len(system.mechanism.loops)
-    nv, bodies = m.nv, m.n_bodies
+    nv = m.nv
 
     def padded(rows: int) -> Floats:
         # Products go four columns at a time: the last row needs room behind it.
         return np.zeros((rows * nv + 3, LANES))[: rows * nv].reshape(rows, nv, LANES)
 
-    lengths = {
-        "nq": m.nq, "nv": nv, "n": n, "L": L, "held": system.n_held, "16 bodies": 16 * bodies, "6 bodies": 6 * bodies,
-        "9 nv": 9 * nv, "6 nv": 6 * nv, "nv nv": nv * nv, "6 L": 6 * L,
-    }  # fmt: skip
+    lengths = {"nq": m.nq, "nv": nv, "n": n, "L": L, "held": system.n_held, "bodies": m.n_bodies}
     return make(
         _Tile, lengths, own_dq=padded(nv), own_dv=padded(nv), rows_dq=padded(n), rows_dv=padded(n),
         answer_dq=padded(nv + n), answer_dv=padded(nv + n),

@@ -155,19 +155,15 @@ def _lengths(system: ConstraintSystem) -> dict[str, int]:
 
 def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) -> tuple[_Work, tuple[Any, ...]]:
     m = system.mechanism
-    a, external, through = np.zeros(m.nv), np.zeros((m.n_bodies, 6)), np.zeros((m.n_bodies, 6))
+    work = make(_Work, _lengths(system), loaded=np.array([int(m.has_force_elements)]))
     springs = " springs" if m.has_force_elements else ""
     bias = native_function(m, f"bias_torque external{springs}", specialised=specialised).bind(
-        [state.q, state.v, external], [b]
+        [state.q, state.v, work.external], [b]
     )
     joints = native_function(m, f"joint_wrenches world external{springs}", specialised=specialised).bind(
-        [state.q, state.v, a, external], [through]
+        [state.q, state.v, work.a, work.external], [work.through]
     )
-    work = make(
-        _Work, _lengths(system), external=external, loaded=np.array([int(m.has_force_elements)]), a=a, through=through,
-        bias=bias.handle, joints=joints.handle,
-    )  # fmt: skip
-    return work, (bias, joints)
+    return work._replace(bias=bias.handle, joints=joints.handle), (bias, joints)
 
 
 def sparse_solver(system: ConstraintSystem, specialised: bool = False) -> SparseSolver | None:

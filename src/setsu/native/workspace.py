@@ -11,6 +11,7 @@ once.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
@@ -83,14 +84,14 @@ class Workspace:
 
 
 class _Zeros(NamedTuple):
-    """What a field holds at first; shape: numbers, and names of lengths."""
+    """What a field holds at first; shape: numbers, and sums of products of lengths by name, as "2 p + stops"."""
 
     dtype: type
     shape: tuple[str | int, ...]
 
 
 def floats(*shape: str | int) -> Any:
-    """Declare a field that begins with zeros (float64); shape: numbers, and names of lengths that `make` is told."""
+    """Declare a field that begins with zeros (float64); shape: numbers, or names of lengths, as "nv" or "2 p + n"."""
     return _Zeros(np.float64, shape)
 
 
@@ -114,5 +115,12 @@ def make(kind: type[_Fields], lengths: Mapping[str, int], **given: Any) -> _Fiel
     """
     for name, zeros in kind._field_defaults.items():  # type: ignore[attr-defined]
         if name not in given and isinstance(zeros, _Zeros):
-            given[name] = np.zeros([lengths[n] if isinstance(n, str) else n for n in zeros.shape], dtype=zeros.dtype)
+            given[name] = np.zeros([_length(n, lengths) for n in zeros.shape], dtype=zeros.dtype)
     return kind(**given)
+
+
+def _length(declared: str | int, lengths: Mapping[str, int]) -> int:
+    if isinstance(declared, int):
+        return declared
+    parts = (part.split() for part in declared.split(" + "))
+    return sum(math.prod(int(word) if word.isdigit() else lengths[word] for word in words) for words in parts)

@@ -93,7 +93,7 @@ class Drive(NamedTuple):
     tau: Floats = floats("N", "nv")
     total: Floats = floats("N", "nv")
     code: Handle = ints(LAWS)  # addresses of laws without Python: the simulator's, and one of the present run; or 0
-    inputs: Floats = floats("state")  # of such a law: t, q, v, its tables; of a sampled one also memory and readings
+    inputs: Floats = floats("1 + nq + nv")  # of such a law: t, q, v, its tables; sampled ones: memory, readings
     output: Floats = floats("nv")
     tables: Ints = ints(0, 6)  # law, first knot, knots, values, coefficients of each, first coefficient; sampled laws
     # count from LAWS on
@@ -107,7 +107,7 @@ class Drive(NamedTuple):
 def make_drive(held: Floats, asked: Floats, total: Floats, nq: int) -> Drive:
     """Return what drives N rows: arrays (N, nv) of the caller, in which torques are given and found."""
     n, nv = held.shape
-    lengths = {"N": n, "nv": nv, "state": 1 + nq + nv, "6 N": 6 * n, "6 nv": 6 * nv}
+    lengths = {"N": n, "nv": nv, "nq": nq}
     return make(Drive, lengths, held=held, asked=asked, total=total)
 
 

@@ -98,7 +98,7 @@ class Records(NamedTuple):
     normal_force: Floats = floats("room", "contacts")
     friction_force: Floats = floats("room", "contacts", 3)
     axis_force: Floats = floats("room", "axes")  # dry friction and stops along free axes of loop joints
-    multiplier: Floats = floats("room", "loop rows")
+    multiplier: Floats = floats("room", "loop_rows")
     redundant: Floats = floats("room")
     error: Floats = floats("room")  # largest violation of an active row, m or rad
     energy: Floats = floats("room")  # J

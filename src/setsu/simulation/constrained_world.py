@@ -100,7 +100,7 @@ class ConstrainedWorld(Block):
         held = self.motion.constrained and not settings.free
         self.course = make(
             Course,
-            {"2 nv": 2 * m.nv, "drives": len(self._drives)},
+            {"nv": m.nv, "drives": len(self._drives)},
             held=np.array([int(held)]),
             until=np.array([np.inf]),
             adaptive=np.array([int(settings.integrator == "adaptive")]),
@@ -148,7 +148,7 @@ class ConstrainedWorld(Block):
         contacts, axes, loop_rows = self.motion.record_widths()
         self.records = make(
             Records,
-            {"room": room, "nq": m.nq, "nv": m.nv, "contacts": contacts, "axes": axes, "loop rows": loop_rows},
+            {"room": room, "nq": m.nq, "nv": m.nv, "contacts": contacts, "axes": axes, "loop_rows": loop_rows},
         )
         self.clock.used[0] = 0
         self.rebind()

@@ -77,22 +77,22 @@ _T_INVERSE = (
 
 
 class Implicit(NamedTuple):
-    """The method and its work space for n = 2 nv numbers; all empty for explicit methods."""
+    """The method and its work space; all empty for explicit methods."""
 
     A: Floats
     T: Floats
     T_inverse: Floats
     c: Floats
-    z: Floats = floats(3, "n")
-    F: Floats = floats(3, "n")
+    z: Floats = floats(3, "2 nv")
+    F: Floats = floats(3, "2 nv")
     powers: Floats = floats(3, 4)
-    J: Floats = floats("n", "n")
-    real: Floats = floats("n", "n")  # factors of (3)
-    re: Floats = floats("n", "n")  # factors of (4)
-    im: Floats = floats("n", "n")
-    pivot: Ints = ints(2, "n")  # of both
-    rhs: Floats = floats(3, "n")
-    slope: Floats = floats("n")
+    J: Floats = floats("2 nv", "2 nv")
+    real: Floats = floats("2 nv", "2 nv")  # factors of (3)
+    re: Floats = floats("2 nv", "2 nv")  # factors of (4)
+    im: Floats = floats("2 nv", "2 nv")
+    pivot: Ints = ints(2, "2 nv")  # of both
+    rhs: Floats = floats(3, "2 nv")
+    slope: Floats = floats("2 nv")
     what: Ints = ints(1)  # whether the state evaluated is a column of J or a stage
     place: Ints = ints(1)  # its number
     rounds: Ints = ints(1)
@@ -117,9 +117,7 @@ def make_implicit(nv: int) -> Implicit:
         ]
     )
     c = np.array([(4 - r) / 10, (4 + r) / 10, 1.0])
-    return make(
-        Implicit, {"n": 2 * nv}, A=A, T=np.array(_T), T_inverse=np.array(_T_INVERSE), c=c if nv else np.zeros(0)
-    )
+    return make(Implicit, {"nv": nv}, A=A, T=np.array(_T), T_inverse=np.array(_T_INVERSE), c=c if nv else np.zeros(0))
 
 
 def forget_steps(b: Implicit) -> None:

@@ -171,7 +171,7 @@ def motion_space(
     most = system.n_rows + n_stops + n_dry + 2 * p
     lengths = {
         "nq": m.nq, "nv": m.nv, "p": p, "stops": n_stops, "n": n_dry, "f": len(system.loops.free_loop), "most": most,
-        "held": system.n_held, "2 p + stops + n": 2 * p + n_stops + n_dry,
+        "held": system.n_held,
     }  # fmt: skip
     modes = make(
         Modes,
@@ -191,39 +191,29 @@ def motion_space(
         dry_unit=_units(system, friction.velocity, friction.loop_axis),
         limit=np.full(system.n_held, np.inf),
     )
-    a, y, increment = (np.zeros(m.nv) for _ in range(3))
-    moved, total = np.zeros(m.nq), np.zeros(1)
-    springs = " springs" if m.has_force_elements else ""
-    forward = native_function(m, f"forward_dynamics{springs}").bind([state.q, state.v, y], [a])
-    move = native_function(m, "integrate").bind([state.q, increment], [moved])
-    energy = native_function(m, "mechanical_energy").bind([state.q, state.v], [total])
-    bearings, loads = make_bearings(system, friction, state, a)
-    power = np.zeros(1)
-    powers = native_function(m, "element_power").bind([state.q, state.v], [power])
     work = make(
         Work,
         lengths,
-        a=a,
-        y=y,
         rate=np.array([baumgarte or 0.0]),
         damping=m.damping,
         force_size=np.array([_force_size(system)]),
         press=np.ones(p),
-        guards=np.full(lengths["2 p + stops + n"], np.inf),
+        guards=np.full(2 * p + n_stops + n_dry, np.inf),
         elements=np.array([int(m.has_force_elements)]),
-        element_power=power,
-        increment=increment,
-        moved=moved,
-        energy=total,
         stores_energy=np.array([int(tables.stiffness.any() or tables.armature.any())]),
-        forward=forward.handle,
-        move=move.handle,
-        mechanical=energy.handle,
-        element_powers=powers.handle,
-        bearings=Workspace(bearings),
     )
+    springs, both = " springs" if m.has_force_elements else "", [state.q, state.v]
+    bound = {
+        "forward": native_function(m, f"forward_dynamics{springs}").bind([*both, work.y], [work.a]),
+        "move": native_function(m, "integrate").bind([state.q, work.increment], [work.moved]),
+        "mechanical": native_function(m, "mechanical_energy").bind(both, [work.energy]),
+        "element_powers": native_function(m, "element_power").bind(both, [work.element_power]),
+    }
+    bearings, loads = make_bearings(system, friction, state, work.a)
+    handles = {name: kernel.handle for name, kernel in bound.items()}
+    work = work._replace(**handles, bearings=Workspace(bearings))
     parts = (tables, state, kernels, modes, factor_space(0, 0), work, pattern, kkt_space(pattern))
-    kept = (*kept, forward, move, energy, powers, loads)
+    kept = (*kept, *bound.values(), loads)
     space = MotionSpace(*parts, tuple(map(Workspace, parts)), kept, packed)
     return space if packed else _with_factors(system, space)
 

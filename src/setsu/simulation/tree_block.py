@@ -78,7 +78,7 @@ class TreeBlock(Block):
     def begin_records(self, rows: int, whole: bool = False) -> None:
         """Forget all records, and make room for so many at once; whole: of every quantity."""
         of_a, of_works = (rows if name in self._keep else 0 for name in ("acceleration", "ledger"))
-        lengths = {"room": rows, "room of a": of_a, "room of works": of_works}
+        lengths = {"room": rows, "room_a": of_a, "room_works": of_works}
         self.records = make(TreeRecords, lengths | {"N": self.count, "nq": self.mechanism.nq, "nv": self.mechanism.nv})
         self._chunks, self.clock.used[0] = [], 0
         self.rebind()

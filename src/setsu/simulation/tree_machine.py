@@ -66,9 +66,9 @@ class TreeRecords(NamedTuple):
 
     q: Floats = floats("room", "N", "nq")
     v: Floats = floats("room", "N", "nv")
-    a: Floats = floats("room of a", "N", "nv")
+    a: Floats = floats("room_a", "N", "nv")
     tau: Floats = floats("room", "N", "nv")
-    works: Floats = floats("room of works", "N", 4)  # J
+    works: Floats = floats("room_works", "N", 4)  # J
 
 
 def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, list[Any]]:

@@ -11,12 +11,13 @@ from setsu.native.workspace import Workspace, floats, ints, make
 
 
 class Sample(NamedTuple):
-    """A field that has to be given, one that may be, and two of zeros."""
+    """A field that has to be given, one that may be, and others of zeros."""
 
     given: np.ndarray
     numbers: np.ndarray = floats("n", 3)
     counts: np.ndarray = ints("n")
     one: np.ndarray = ints(1)
+    more: np.ndarray = floats("2 n + 3", "n n")
 
 
 def test_fields_are_zeros_of_the_declared_shapes_but_for_those_given():
@@ -24,7 +25,7 @@ def test_fields_are_zeros_of_the_declared_shapes_but_for_those_given():
     made = make(Sample, {"n": 2}, given=np.ones(4), counts=counts)
     assert made.counts is counts
     assert [(field.shape, field.dtype) for field in made] == [
-        ((4,), np.float64), ((2, 3), np.float64), ((2,), np.int64), ((1,), np.int64)
+        ((4,), np.float64), ((2, 3), np.float64), ((2,), np.int64), ((1,), np.int64), ((7, 4), np.float64)
     ]  # fmt: skip
     assert not made.numbers.any()
     again = make(Sample, {"n": 2}, given=np.ones(4))
