@@ -162,13 +162,7 @@ def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
         plan = _by_bodies(body_parent, velocity_body, supports)
     else:
         plan = _by_velocities(m.tables.dof_parent, supports)
-    rows, at, row_unknown, chains, columns = (
-        plan.rows,
-        plan.velocity_unknown,
-        plan.row_unknown,
-        plan.chains,
-        plan.columns,
-    )
+    rows, at, row_unknown, chains, columns, *_ = plan
     entries = [supports[row] for row in rows]
     starts = _starts(columns)
     column = _ints([unknown for c in columns for unknown in c])

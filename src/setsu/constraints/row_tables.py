@@ -216,20 +216,19 @@ def bound_kernels(
     specialised: by code made for the mechanism alone. packed: without the mass matrix as a whole.
     """
     m = system.mechanism
-    b = np.zeros(m.nv)
-    poses = native_function(m, "body_poses", specialised=specialised).bind([state.q], [state.poses])
-    world = native_function(m, "world_poses", specialised=specialised).bind([state.q], [state.poses, state.directions])
-    rates = native_function(m, "world_rates", specialised=specialised).bind(
-        [state.q, state.v], [state.velocities, state.accelerations, b]
-    )
+    b, springs = np.zeros(m.nv), " springs" if m.has_force_elements else ""
+
+    def bind(name: str, inputs: list[Floats], outputs: list[Floats]) -> Any:
+        return native_function(m, name, specialised=specialised).bind(inputs, outputs)
+
+    poses = bind("body_poses", [state.q], [state.poses])
+    world = bind("world_poses", [state.q], [state.poses, state.directions])
+    rates = bind("world_rates", [state.q, state.v], [state.velocities, state.accelerations, b])
     M, world_and_mass, mass = np.zeros((0, 0)), world, world
     if not packed:
         M = np.zeros((m.nv, m.nv))
-        world_and_mass = native_function(m, "world_poses_and_mass", specialised=specialised).bind(
-            [state.q], [state.poses, state.directions, M]
-        )
-        mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
-    name = "bias_torque springs" if m.has_force_elements else "bias_torque"
-    bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
+        world_and_mass = bind("world_poses_and_mass", [state.q], [state.poses, state.directions, M])
+        mass = bind("mass_matrix", [state.q], [M])
+    bias = bind(f"bias_torque{springs}", [state.q, state.v], [b])
     bound = (poses, world, world_and_mass, rates, mass, bias)
     return BoundKernels(*(kernel.handle for kernel in bound), M=M, b=b), bound

@@ -180,7 +180,8 @@ def _change(
 ) -> tuple[Evaluation, list[EventReport]]:
     mode = motion.modes[k].mode
     if mode is Mode.FREE:
-        return _hit(motion, state, k)
+        after, report = strike(motion, state.t, state.q, state.v, "impact", motion.contact_names[k], contacts=[k])
+        return after, [report]
     if not friction_changes:
         return release(motion, state, k)
     if mode is Mode.STICK:
@@ -279,12 +280,6 @@ def _change_stop(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[
         stops.release(k)
         return motion.evaluate(state.t, state.q, state.v), [_plain(state, "release", stops.names[k])]
     after, report = strike(motion, state.t, state.q, state.v, "stop", stops.names[k], stops=[k])
-    return after, [report]
-
-
-def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
-    """Impact of a contact on its surface."""
-    after, report = strike(motion, state.t, state.q, state.v, "impact", motion.contact_names[k], contacts=[k])
     return after, [report]
 
 
