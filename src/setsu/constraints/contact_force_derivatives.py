@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from setsu.constraints.constraint_partials import ConstraintPartials, at_rest
 from setsu.constraints.contact_forces import SLIDING, STARTING, STICKING
 from setsu.constraints.dense_dynamics import contact_basis
-from setsu.constraints.stacked import Floats, cross, dot, length_of, times
+from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.errors import InputError
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class ContactForceDerivatives:
                 "constrained_dynamics_derivatives: contacts share a load, and the division of least norm would leave a "
                 "cone of friction: their forces have no derivative here; expected contacts that determine their forces"
             )
-        g = transposed(reverse, f) / size[..., 0] * self.closed[states]
+        g = transposed_times(reverse, f) / size[..., 0] * self.closed[states]
         change = self._compliance_change(states, g, K)  # (N, 3 c, 2 nv)
         present = phi[states]
         local = self._shifted(present, states, -1.0)
@@ -238,8 +238,3 @@ class ContactForceDerivatives:
         row = np.einsum("nci,ncij->ncj", across, self.partials.rows.contact_jacobian)
         turned = -self._turning_gain()[..., None] * (row @ da)
         return result + across[..., None] * turned[:, :, None]
-
-
-def transposed(matrix: Floats, vector: Floats) -> Floats:
-    """Return matrixᵀ vector, state by state."""
-    return times(np.swapaxes(matrix, -1, -2), vector)

@@ -18,7 +18,7 @@ from setsu.dynamics.catalogue import native_function
 from setsu.native.single_calls import SingleCall, WorkspaceLock, single_call
 from setsu.native.workspace import Workspace, floats, ints, make
 
-__all__ = ["Found", "Places", "SparseSolver", "sparse_solver"]
+__all__ = ["Found", "SparseSolver", "sparse_solver"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,20 +66,6 @@ class Found(NamedTuple):
     outcome: Ints = ints("N")
 
 
-class Places(NamedTuple):
-    """Where the numbers of one state begin in its block; length: of the block."""
-
-    q: int
-    v: int
-    multiplier: int
-    loop_wrench: int
-    body_wrench: int
-    joint_wrenches: int
-    residual: int
-    opening: int
-    length: int
-
-
 class SparseSolver:
     """The sparse solve of one constraint system without contacts."""
 
@@ -94,41 +80,39 @@ class SparseSolver:
         self._lock = WorkspaceLock()
 
     @cached_property
-    def places(self) -> Places:
-        """Where things stand in the block of a single state."""
-        m, s = self.system.mechanism, self.system
-        lengths = (m.nq, m.nv, s.n_held, 6 * len(m.loops), 6 * m.n_bodies, 6 * m.n_bodies, 1, 1)
-        return Places(*accumulate(lengths, initial=0))
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """What stands in the block of a single state, one behind the other: the state, then fields of `Found`."""
+        m, bodies = self.system.mechanism, (self.system.mechanism.n_bodies, 6)
+        return {
+            "q": (m.nq,), "v": (m.nv,), "multiplier": (self.system.n_held,), "loop_wrench": (len(m.loops), 6),
+            "body_wrench": bodies, "joint_wrenches": bodies, "residual": (), "opening": (),
+        }  # fmt: skip
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each of them begins."""
+        return dict(zip(self.shapes, accumulate(map(math.prod, self.shapes.values()), initial=0), strict=False))
 
     @cached_property
     def one(self) -> SingleCall:
-        """Solve one state q (nq,), v, tau (nv,) without other forces: its acceleration and block (see `places`).
+        """Solve one state q (nq,), v, tau (nv,) without other forces: its acceleration and block (see `shapes`).
 
         None where only the dense solve will do, or numbers are not finite.
         """
         from setsu.constraints.sparse_solve import solve_states
         from setsu.native.compiled_code import machine
 
-        m, place = self.system.mechanism, self.places
-        block, outcome = np.zeros(place.length), np.zeros(1, dtype=np.int64)
-
-        def at(first: int, *shape: int) -> Floats:
-            return block[first : first + math.prod(shape)].reshape(1, *shape)
-
+        m = self.system.mechanism
+        block = np.zeros(sum(map(math.prod, self.shapes.values())))
+        views = {
+            name: block[first : first + math.prod(shape)].reshape(1, *shape)
+            for (name, shape), first in zip(self.shapes.items(), self.places.values(), strict=True)
+        }
         a, tau, axis_torque = (np.zeros((1, n)) for n in (m.nv, m.nv, len(self.system.loops.free_loop)))
-        given = _Given(at(place.q, m.nq), at(place.v, m.nv), tau, axis_torque, np.zeros((1, m.n_bodies, 6)))
-        found = Found(
-            a=a,
-            multiplier=at(place.multiplier, self.system.n_held),
-            loop_wrench=at(place.loop_wrench, len(m.loops), 6),
-            body_wrench=at(place.body_wrench, m.n_bodies, 6),
-            joint_wrenches=at(place.joint_wrenches, m.n_bodies, 6),
-            residual=at(place.residual),
-            opening=at(place.opening),
-            outcome=outcome,
-        )
+        given = _Given(views.pop("q"), views.pop("v"), tau, axis_torque, np.zeros((1, m.n_bodies, 6)))
+        found = Found(a=a, outcome=np.zeros(1, dtype=np.int64), **views)
         run = machine(solve_states, *self._workspaces, Workspace(given), Workspace(found))
-        return single_call(run, (given.q[0], given.v[0], tau[0]), outcome, (a[0], block), self._lock)
+        return single_call(run, (given.q[0], given.v[0], tau[0]), found.outcome, (a[0], block), self._lock)
 
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
         """Solve states q (N, nq), v, tau (N, nv), axis torques (N, f), wrenches on bodies (N, n_bodies, 6)."""
