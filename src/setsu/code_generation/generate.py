@@ -16,7 +16,7 @@ from setsu.code_generation.casadi_source import source_for_casadi
 from setsu.code_generation.programs import TracedFunction, traced_function, traced_unit
 from setsu.code_generation.python_source import python_source
 from setsu.code_generation.signatures import TITLES, identifier, one_line, signature_of
-from setsu.constraints.massless import refuse_unheld
+from setsu.constraints.held_motion import refuse_unheld
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
 from setsu.dynamics.bearings import refuse_bearings

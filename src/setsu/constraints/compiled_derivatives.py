@@ -14,7 +14,8 @@ Cost: 2 nv columns times (nv + n)². Refuses nothing: an outcome other than DONE
 from __future__ import annotations
 
 from setsu.constraints.compiled_inverse import invert
-from setsu.constraints.compiled_vectors import back_product, cross, dot, minus, plus, product, turned, turned_back
+from setsu.constraints.compiled_loops import motion_of_joint, pose_of_joint
+from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled, turned
 from setsu.constraints.row_changes import change_by_a, change_by_b, relative_motion
 from setsu.native.control_flow import inline, jit, run_bound
 from setsu.native.lanes import LANES, gather, lane, load, load_at, spread, store, store_at
@@ -111,11 +112,6 @@ def _column(array, d, nv):
 
 
 @inline
-def _times3(a, s):
-    return a[0] * s, a[1] * s, a[2] * s
-
-
-@inline
 def _load3(array, row, first):
     return load_at(array, row, first), load_at(array, row, first + 1), load_at(array, row, first + 2)
 
@@ -145,15 +141,10 @@ def _store_column(array, first, column, force, moment):
 def _loop_rows(t, c, w, loop):
     """Rows, velocity terms and errors of one loop: compiled_loops.py in world axes."""
     a, b, nv = t.body_a[loop], t.body_b[loop], w.a.shape[0]
-    R_a, x_a = _pose(w.poses, a)
-    R_b, x_b = _pose(w.poses, b)
-    R_A, R_B = product(R_a, _spread_matrix(t.rotation_a, loop)), product(R_b, _spread_matrix(t.rotation_b, loop))
-    arm_b = turned(R_b, _spread3(t.origin_b, loop))
-    pin = plus(x_b, arm_b)
-    arm_a = minus(pin, x_a)
+    frame_a = _spread_matrix(t.rotation_a, loop), _spread3(t.origin_a, loop)
+    frame_b = _spread_matrix(t.rotation_b, loop), _spread3(t.origin_b, loop)
+    R_A, R, travel, pin, arm_a, arm_b = pose_of_joint(_pose(w.poses, a), _pose(w.poses, b), frame_a, frame_b)
     _store3(w.pin, loop, 0, pin)
-    R = back_product(R_A, R_B)
-    travel = turned_back(R_A, minus(arm_a, turned(R_a, _spread3(t.origin_a, loop))))
     axis, half = _spread3(t.axis, loop), spread(0.5)
     if t.turn_locked[loop]:
         epsilon = (half * (R[7] - R[5]), half * (R[2] - R[6]), half * (R[3] - R[1]))
@@ -163,16 +154,10 @@ def _loop_rows(t, c, w, loop):
         epsilon = cross(axis, towards)
         store(w.cosine, loop, dot(axis, towards))
 
-    v_a, w_a = _motion(w.velocities, a, c.nothing)
-    v_b, w_b = _motion(w.velocities, b, c.nothing)
-    dv_a, dw_a = _motion(w.accelerations, a, c.nothing)
-    dv_b, dw_b = _motion(w.accelerations, b, c.nothing)
-    tip = cross(w_b, arm_b)
-    dr = minus(plus(v_b, tip), v_a)
-    u, omega = minus(dr, cross(w_a, arm_a)), minus(w_b, w_a)
-    du = plus(plus(dv_b, cross(dw_b, arm_b)), cross(w_b, tip))
-    du = minus(minus(minus(du, dv_a), cross(dw_a, arm_a)), cross(w_a, plus(dr, u)))
-    domega = minus(minus(dw_b, dw_a), cross(w_a, omega))
+    _, _, du, domega = motion_of_joint(
+        _motion(w.velocities, a, c.nothing), _motion(w.velocities, b, c.nothing),
+        _motion(w.accelerations, a, c.nothing), _motion(w.accelerations, b, c.nothing), arm_a, arm_b,
+    )  # fmt: skip
 
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
         force = (spread(t.row_wrench[row, 0]), spread(t.row_wrench[row, 1]), spread(t.row_wrench[row, 2]))
@@ -191,7 +176,7 @@ def _loop_rows(t, c, w, loop):
         at = (load(w.directions, 6 * nv + d), load(w.directions, 7 * nv + d), load(w.directions, 8 * nv + d))
         along = (load(w.directions, d), load(w.directions, nv + d), load(w.directions, 2 * nv + d))
         sign = spread(t.path_sign[p])
-        along, turn = _times3(plus(along, cross(turn, minus(pin, at))), sign), _times3(turn, sign)
+        along, turn = scaled(plus(along, cross(turn, minus(pin, at))), sign), scaled(turn, sign)
         for row in range(t.row_start[loop], t.row_start[loop + 1]):
             k = t.place[row]
             if k >= 0:
@@ -282,8 +267,8 @@ def _loop_changes(t, c, w, loop):
         k = t.place[row]
         if k >= 0:
             amount = load(w.multiplier, k)
-            force = plus(force, _times3(_load3(w.wrench, k, 0), amount))
-            moment = plus(moment, _times3(_load3(w.wrench, k, 3), amount))
+            force = plus(force, scaled(_load3(w.wrench, k, 0), amount))
+            moment = plus(moment, scaled(_load3(w.wrench, k, 3), amount))
     _store3(w.loop_wrench, loop, 0, force)
     _store3(w.loop_wrench, loop, 3, moment)
     pin = _load3(w.pin, loop, 0)
@@ -376,12 +361,12 @@ def _loop_wrenches(t, c, w, loop):
                 continue
             along, around = _load3(w.wrench, k, 0), _load3(w.wrench, k, 3)
             amount = load_at(w.answer_dq, nv + k, e)
-            by_q, by_q_moment = plus(by_q, _times3(along, amount)), plus(by_q_moment, _times3(around, amount))
+            by_q, by_q_moment = plus(by_q, scaled(along, amount)), plus(by_q_moment, scaled(around, amount))
             amount = load_at(w.answer_dv, nv + k, e)
-            by_v, by_v_moment = plus(by_v, _times3(along, amount)), plus(by_v_moment, _times3(around, amount))
+            by_v, by_v_moment = plus(by_v, scaled(along, amount)), plus(by_v_moment, scaled(around, amount))
             amount = load_at(w.Q, k, e)
-            by_tau = minus(by_tau, _times3(along, amount))
-            by_tau_moment = minus(by_tau_moment, _times3(around, amount))
+            by_tau = minus(by_tau, scaled(along, amount))
+            by_tau_moment = minus(by_tau_moment, scaled(around, amount))
         _store_column(w.wrench_dq, 6 * loop, e, by_q, by_q_moment)
         _store_column(w.wrench_dv, 6 * loop, e, by_v, by_v_moment)
         _store_column(w.wrench_dtau, 6 * loop, e, by_tau, by_tau_moment)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.native.control_flow import inline
+from setsu.native.workspace import floats, ints, make
 
 __all__ = ["Factor", "acceleration", "cut_rank", "factor", "factor_space", "multipliers", "nearest", "solve_L"]
 
@@ -43,41 +44,25 @@ _IDLE = 1e-10
 class Factor(NamedTuple):
     """The factors of one state; k active rows at most `most`."""
 
-    L: Floats  # (nv, nv) lower triangle
-    diagonal: Floats  # (nv,) reciprocals of the diagonal of L
-    G: Floats  # (most, nv) active rows
-    B: Floats  # (most, nv) column j of B P as a row: R above, reflections below
-    given: Floats  # (most,) S where it is known, zero where the present row gives it
-    scale: Floats  # (most,) S of the factored rows
-    weight: Floats  # (most,) of each reflection
-    order: Ints  # (most,) P
-    size: Ints  # (2,) rows, r
-    added: Floats  # (1,) α
-    Z: Floats  # (most, most) Z, column by column: Z[j - r, i]
-    gram: Floats  # (most, most) Cholesky factor of 1 + ZᵀZ
-    t: Floats  # (max(nv, most),) scratch
-    u: Floats
+    L: Floats = floats("nv", "nv")  # lower triangle
+    diagonal: Floats = floats("nv")  # reciprocals of the diagonal of L
+    G: Floats = floats("most", "nv")  # active rows
+    B: Floats = floats("most", "nv")  # column j of B P as a row: R above, reflections below
+    given: Floats = floats("most")  # S where it is known, zero where the present row gives it
+    scale: Floats = floats("most")  # S of the factored rows
+    weight: Floats = floats("most")  # of each reflection
+    order: Ints = ints("most")  # P
+    size: Ints = ints(2)  # rows, r
+    added: Floats = floats(1)  # α
+    Z: Floats = floats("most", "most")  # Z, column by column: Z[j - r, i]
+    gram: Floats = floats("most", "most")  # Cholesky factor of 1 + ZᵀZ
+    t: Floats = floats("longer")  # scratch
+    u: Floats = floats("longer")
 
 
 def factor_space(nv: int, most: int) -> Factor:
     """Return zeroed work space for nv velocities and up to `most` rows."""
-    n = max(nv, most)
-    return Factor(
-        L=np.zeros((nv, nv)),
-        diagonal=np.zeros(nv),
-        G=np.zeros((most, nv)),
-        B=np.zeros((most, nv)),
-        given=np.zeros(most),
-        scale=np.zeros(most),
-        weight=np.zeros(most),
-        order=np.zeros(most, dtype=np.int64),
-        size=np.zeros(2, dtype=np.int64),
-        added=np.zeros(1),
-        Z=np.zeros((most, most)),
-        gram=np.zeros((most, most)),
-        t=np.zeros(n),
-        u=np.zeros(n),
-    )
+    return make(Factor, {"nv": nv, "most": most, "longer": max(nv, most)})
 
 
 @inline

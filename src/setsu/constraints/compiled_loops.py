@@ -62,6 +62,8 @@ __all__ = [
     "loop_pose",
     "loop_rates",
     "loop_rows",
+    "motion_of_joint",
+    "pose_of_joint",
     "relative_motion",
     "row_change",
     "row_wrench",
@@ -169,15 +171,20 @@ def free_axis(t, loop, j, R, p):
 @inline
 def loop_pose(t, s, loop):
     """Axes of the joint's frame A, axes of B seen from A, travel in axes of A, place in the world, arms of a and b."""
-    R_a, x_a = body_pose(s.poses, t.body_a[loop])
-    R_b, x_b = body_pose(s.poses, t.body_b[loop])
-    R_A, R_B = product(R_a, matrix(t.rotation_a, loop)), product(R_b, matrix(t.rotation_b, loop))
-    arm_b = turned(R_b, vector(t.origin_b, loop))
-    pin = plus(x_b, arm_b)
-    arm_a = minus(pin, x_a)
+    a, b = body_pose(s.poses, t.body_a[loop]), body_pose(s.poses, t.body_b[loop])
+    frame_a = matrix(t.rotation_a, loop), vector(t.origin_a, loop)
+    return pose_of_joint(a, b, frame_a, (matrix(t.rotation_b, loop), vector(t.origin_b, loop)))
+
+
+@inline
+def pose_of_joint(a, b, frame_a, frame_b):
+    """The same from rotation and origin of two bodies, and of the frames on them; numbers or lanes."""
+    R_A, R_B = product(a[0], frame_a[0]), product(b[0], frame_b[0])
+    arm_b = turned(b[0], frame_b[1])
+    pin = plus(b[1], arm_b)
+    arm_a = minus(pin, a[1])
     R = back_product(R_A, R_B)
-    p = turned_back(R_A, minus(arm_a, turned(R_a, vector(t.origin_a, loop))))
-    return R_A, R, p, pin, arm_a, arm_b
+    return R_A, R, turned_back(R_A, minus(arm_a, turned(a[0], frame_a[1]))), pin, arm_a, arm_b
 
 
 @inline
@@ -269,17 +276,22 @@ def loop_rows(t, s, loop):
 def relative_motion(t, s, loop, R_A, arm_a, arm_b):
     """Motion v, ω of b's half against a's in axes of A, and its rates at zero joint accelerations (4)."""
     a, b = t.body_a[loop], t.body_b[loop]
-    v_a, w_a = body_motion(s.velocities, a)
-    v_b, w_b = body_motion(s.velocities, b)
-    dv_a, dw_a = body_motion(s.accelerations, a)
-    dv_b, dw_b = body_motion(s.accelerations, b)
-    tip = cross(w_b, arm_b)
-    dr = minus(plus(v_b, tip), v_a)
-    v, w = minus(dr, cross(w_a, arm_a)), minus(w_b, w_a)
-    dv = plus(plus(dv_b, cross(dw_b, arm_b)), cross(w_b, tip))
-    dv = minus(minus(minus(dv, dv_a), cross(dw_a, arm_a)), cross(w_a, plus(dr, v)))
-    dw = minus(minus(dw_b, dw_a), cross(w_a, w))
+    v, w, dv, dw = motion_of_joint(
+        body_motion(s.velocities, a), body_motion(s.velocities, b),
+        body_motion(s.accelerations, a), body_motion(s.accelerations, b), arm_a, arm_b,
+    )  # fmt: skip
     return turned_back(R_A, v), turned_back(R_A, w), turned_back(R_A, dv), turned_back(R_A, dw)
+
+
+@inline
+def motion_of_joint(V_a, V_b, A_a, A_b, arm_a, arm_b):
+    """The same in world axes, from linear and angular motions of two bodies (4); numbers or lanes."""
+    tip = cross(V_b[1], arm_b)
+    dr = minus(plus(V_b[0], tip), V_a[0])
+    v, w = minus(dr, cross(V_a[1], arm_a)), minus(V_b[1], V_a[1])
+    dv = plus(plus(A_b[0], cross(A_b[1], arm_b)), cross(V_b[1], tip))
+    dv = minus(minus(minus(dv, A_a[0]), cross(A_a[1], arm_a)), cross(V_a[1], plus(dr, v)))
+    return v, w, dv, minus(minus(A_b[1], A_a[1]), cross(V_a[1], w))
 
 
 @inline

@@ -8,7 +8,6 @@ Refuses nothing itself: `fill_rows` returns the number of the first contact whos
 from __future__ import annotations
 
 from setsu.constraints.compiled_loops import loop_errors, loop_pose, loop_rates, loop_rows
-from setsu.constraints.compiled_surfaces import surface_at
 from setsu.constraints.compiled_vectors import (
     body_motion,
     body_pose,
@@ -22,6 +21,7 @@ from setsu.constraints.compiled_vectors import (
     vector,
 )
 from setsu.constraints.row_tables import BoundKernels, RowState, RowTables
+from setsu.constraints.surface_code import surface_at
 from setsu.native.control_flow import inline, run_bound
 
 __all__ = [

@@ -7,6 +7,7 @@ import math
 from setsu.native.control_flow import inline
 
 __all__ = [
+    "add_wrench",
     "back_product",
     "body_motion",
     "body_pose",
@@ -132,3 +133,14 @@ def body_motion(motion, body):
     if body < 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     return vector(motion, body), second_vector(motion, body)
+
+
+@inline
+def add_wrench(poses, out, body, force, moment, place, sign):
+    """Add a wrench at a place of the world, times a sign, to those on bodies at their origins; none for the world."""
+    if body >= 0:
+        _, origin = body_pose(poses, body)
+        turn = cross(minus(place, origin), force)
+        for i in range(3):
+            out[body, i] += sign * force[i]
+            out[body, 3 + i] += sign * (moment[i] + turn[i])

@@ -216,22 +216,22 @@ def _keep_solver(m: Any, specialised: bool) -> None:
     solver = None if m.has_bearings or dry else sparse_solver(system, specialised)
     way = _OneState(_never, 0, {})
     if solver is not None:
-        place = solver.places
-        q, v = place.q, place.v
+        place, shapes = solver.places, solver.shapes
+        q, v = place["q"], place["v"]
         parts = {
             "normal_force": part(0, (0,)),
             "friction_force": part(0, (0, 3)),
-            "loop_wrench": part(place.loop_wrench, (len(m.loops), 6)),
-            "joint_wrenches": part(place.joint_wrenches, (m.n_bodies, 6)),
-            "coupling_force": part(place.multiplier + system.n_loop_rows, (len(m.couplings),)),
-            "residual": part(place.residual, ()),
+            "loop_wrench": part(place["loop_wrench"], shapes["loop_wrench"]),
+            "joint_wrenches": part(place["joint_wrenches"], shapes["joint_wrenches"]),
+            "coupling_force": part(place["multiplier"] + system.n_loop_rows, (len(m.couplings),)),
+            "residual": part(place["residual"], ()),
             "touching": lambda block: np.zeros(0, dtype=bool),
             "sticking": lambda block: np.zeros(0, dtype=bool),
-            "constraint_wrenches": part(place.body_wrench, (m.n_bodies, 6)),
+            "constraint_wrenches": part(place["body_wrench"], shapes["body_wrench"]),
             "prescribed_torque": part(0, (0,)),
             "source": lambda block: Loaded(m, block[q : q + m.nq], block[v : v + m.nv]),
         }
-        way = _OneState(solver.one, place.opening, parts)
+        way = _OneState(solver.one, place["opening"], parts)
     m.__dict__.setdefault("_one_state", {})[specialised] = way
 
 

@@ -25,10 +25,11 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.bearing_loads import all_bearing_friction, settled_bearing_friction
 from setsu.constraints.constrained_dynamics import refuse_open
 from setsu.constraints.contact import SurfaceContact
-from setsu.constraints.dense_dynamics import held_tolerance, loop_joint_forces
+from setsu.constraints.dense_dynamics import held_tolerance
 from setsu.constraints.forces_at_frames import Loaded, kept_external, require_source
 from setsu.constraints.held_motion import hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.loop_joint_forces import loop_joint_forces
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.stacked import Floats, dot, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays, coordinate_names, velocity_indices
@@ -151,8 +152,7 @@ def constrained_inverse_dynamics(
     _refuse_broken_motion(system, rows, a)
     contact_force, friction = _contact_force(system, rows, press)
     loads = external + system.body_wrenches(rows, np.zeros((count, len(m.loops), 6)), contact_force)
-    passive = loop_joint_forces(system, rows)
-    passive = passive - system.loops.armature * (times(rows.free_jacobian, a) + rows.motion.free_velocity_term)
+    passive = loop_joint_forces(system, rows, a)
     tree_demand = bare_inverse_dynamics(m, q, v, a, loads)
 
     def solved(tree_friction: Floats, loop_friction: Floats, axes: str) -> _Shared:

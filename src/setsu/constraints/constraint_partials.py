@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from setsu.constraints.internal_forces import gather_loop_wrenches
 from setsu.constraints.row_derivatives import (
     ContactDerivatives,
     LoopDerivatives,
@@ -18,10 +19,10 @@ from setsu.constraints.row_derivatives import (
 )
 from setsu.constraints.stacked import Floats, cross, times
 from setsu.constraints.system import ConstraintSystem, Linearisation
-from setsu.dynamics import body_poses
+from setsu.dynamics import body_poses, inverse_dynamics_derivatives
 from setsu.dynamics.motion_derivatives import MotionDerivatives, fixed_wrench_changes, force_derivative
 
-__all__ = ["ConstraintPartials", "at_points"]
+__all__ = ["ConstraintPartials", "at_points", "at_rest", "in_motion"]
 
 
 def at_points(wrench: Floats, points: Floats) -> Floats:
@@ -107,12 +108,21 @@ class ConstraintPartials:
             total[..., :nv] -= np.einsum("nk,kd,ke->nde", couplings * bend, A, A)
         return total
 
+    def balance_changes(self, contact_force: Floats, contact_change: Floats, couplings: Floats) -> Floats:
+        """Return the change (N, nv, 2 nv) of M a - Gᵀ λ - Jᵀ f, of states at rest; arguments as of `joint_forces`."""
+        t, m, rest = self.system.loops, self.system.mechanism, np.zeros_like(self.v)
+        drives = t.armature[:, None] * self.loops.acceleration[:, self.system.n_loop_rows :]
+        total = np.swapaxes(self.rows.free_jacobian, -1, -2) @ drives
+        # Without gravity, which acts at zero accelerations too.
+        moved, still = (inverse_dynamics_derivatives(m, self.q, rest, a).dq for a in (self.a, rest))
+        total[..., : m.nv] += moved - still
+        return total - self.joint_forces(contact_force, contact_change, couplings)
+
     def loop_wrench_change(self, multipliers: Floats, free: Floats) -> Floats:
         """Return the change (N, L, 6, d) of the loops' wrenches at the joints for changes of multipliers (N, k, d) and
         of forces along free axes (N, f, d); the first 2 nv of the d directions move the joints."""
         t = self.system.loops
-        of = np.concatenate([t.row_loop, t.free_loop])
-        onto = (np.arange(len(t.names))[:, None] == of).astype(np.float64)
+        onto = np.concatenate([t.row_owner, t.free_owner], axis=1)
         wrench = np.concatenate([self.rows.loop_wrench, self.rows.free_wrench], axis=1)
         amounts = np.concatenate([multipliers[:, : self.system.n_loop_rows], free], axis=1)
         result = np.einsum("lk,nkx,nkd->nlxd", onto, wrench, amounts, optimize=True)
@@ -140,9 +150,7 @@ class ConstraintPartials:
     def _multipliers(self) -> Floats:
         """Multipliers (N, k) of the loops' rows, from the wrenches: the rows of one loop are independent."""
         t = self.system.loops
-        free = (np.arange(len(t.names))[:, None] == t.free_loop).astype(np.float64) @ (
-            self.free[..., None] * self.rows.free_wrench
-        )
+        free = t.free_owner @ (self.free[..., None] * self.rows.free_wrench)
         result = np.zeros((len(self.q), self.system.n_loop_rows))
         for loop in range(len(t.names)):
             mine = np.flatnonzero(t.row_loop == loop)
@@ -151,3 +159,18 @@ class ConstraintPartials:
                 np.asarray(np.linalg.pinv(c), dtype=np.float64), self.loop_wrench[:, loop] - free[:, loop]
             )
         return result
+
+
+def at_rest(system: ConstraintSystem, q: Floats, a: Floats, multipliers: Floats) -> ConstraintPartials:
+    """Return the constraints at rest under accelerations a (N, nv) and multipliers (N, n_held), drives included."""
+    rest = np.zeros_like(a)
+    rows = system.linearise(q, rest)
+    drives = -system.loops.armature * times(rows.free_jacobian, a)
+    wrench = gather_loop_wrenches(system, rows, multipliers, drives)
+    return ConstraintPartials(system, rows, q, rest, a, wrench, drives)
+
+
+def in_motion(system: ConstraintSystem, q: Floats, v: Floats) -> ConstraintPartials:
+    """Return the constraints in motion, without accelerations and forces."""
+    wrench, free = np.zeros((len(q), len(system.loops.names), 6)), np.zeros((len(q), len(system.loops.free_loop)))
+    return ConstraintPartials(system, system.linearise(q, v), q, v, np.zeros_like(v), wrench, free)

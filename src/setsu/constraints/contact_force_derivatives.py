@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.constraint_partials import ConstraintPartials
+from setsu.constraints.constraint_partials import ConstraintPartials, at_rest
 from setsu.constraints.contact_forces import SLIDING, STARTING, STICKING
 from setsu.constraints.dense_dynamics import contact_basis
-from setsu.constraints.stacked import Floats, cross, dot, length_of, times
-from setsu.dynamics import inverse_dynamics_derivatives
+from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
 from setsu.errors import InputError
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class ContactForceDerivatives:
                 "constrained_dynamics_derivatives: contacts share a load, and the division of least norm would leave a "
                 "cone of friction: their forces have no derivative here; expected contacts that determine their forces"
             )
-        g = transposed(reverse, f) / size[..., 0] * self.closed[states]
+        g = transposed_times(reverse, f) / size[..., 0] * self.closed[states]
         change = self._compliance_change(states, g, K)  # (N, 3 c, 2 nv)
         present = phi[states]
         local = self._shifted(present, states, -1.0)
@@ -198,8 +197,8 @@ class ContactForceDerivatives:
     def _compliance_change(self, states: NDArray[np.int64], g: Floats, K: Floats) -> Floats:
         """Change (N, 3 c, 2 nv) of B g in the contacts' bases, forces g (N, 3 c) held in them."""
         partials, which = self.partials, self.changing
-        system, m, N, c = partials.system, partials.system.mechanism, len(states), len(self.changing)
-        nv, kept = m.nv, len(self.kept)
+        system, N, c = partials.system, len(states), len(self.changing)
+        nv, kept = system.mechanism.nv, len(self.kept)
         basis, spin = self.basis[np.ix_(states, which)], self._spin(states)
         forces = np.zeros((N, len(system.contacts), 3))
         forces[:, which] = np.matmul(g.reshape(N, c, 1, 3), basis)[:, :, 0]
@@ -211,31 +210,18 @@ class ContactForceDerivatives:
         dof_rows[:, self.kept] = multipliers[:, :kept]
         always_force = multipliers[:, kept : kept + len(self.always), None]
         forces[:, self.always] = always_force * partials.rows.normal[states][:, self.always]
-        t = system.loops
-        onto = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
-        loops = onto @ (dof_rows[:, : system.n_loop_rows, None] * partials.rows.loop_wrench[states])
-        inertia = t.armature * times(partials.rows.free_jacobian[states], a)
-        free_onto = (np.arange(len(t.names))[:, None] == t.free_loop).astype(np.float64)
-        loops = loops - free_onto @ (inertia[..., None] * partials.rows.free_wrench[states])
-        rest = np.zeros((N, nv))
-        q = partials.q[states]
-        at_rest = ConstraintPartials(system, system.linearise(q, rest), q, rest, a, loops, -inertia)
+        still = at_rest(system, partials.q[states], a, dof_rows)
         turning = np.zeros((N, len(system.contacts), 2 * nv, 3))
         turning[:, which] = cross(spin, forces[:, which, None])
-        turning[:, self.always] = always_force[..., None] * at_rest.contacts.dn[:, self.always]
-        moved = at_rest.joint_forces(forces, turning, dof_rows[:, system.n_loop_rows :])
-        inertial = inverse_dynamics_derivatives(m, q, rest, a).dq - inverse_dynamics_derivatives(m, q, rest, rest).dq
-        F = partials.rows.free_jacobian[states]
-        k = system.n_loop_rows
+        turning[:, self.always] = always_force[..., None] * still.contacts.dn[:, self.always]
         right = np.zeros((N, K.shape[1], 2 * nv))
-        right[:, :nv] = moved - np.swapaxes(F, -1, -2) @ (t.armature[:, None] * at_rest.loops.acceleration[:, k:])
-        right[:, :nv, :nv] -= inertial
-        rows = at_rest.row_changes
+        right[:, :nv] = -still.balance_changes(forces, turning, dof_rows[:, system.n_loop_rows :])
+        rows = still.row_changes
         right[:, nv : nv + kept] = -rows[:, self.kept]
         right[:, nv + kept : nv + kept + len(self.always)] = -rows[:, system.n_held + self.always]
         da = (K @ right)[:, :nv]
         x = times(J, a[:, None])[:, which, None]
-        change = at_rest.contacts.dacceleration[:, which] + np.swapaxes(
+        change = still.contacts.dacceleration[:, which] + np.swapaxes(
             (J @ da[:, None])[:, which], -1, -2
         ) - cross(spin, x)  # fmt: skip
         return np.swapaxes(np.matmul(change, np.swapaxes(basis, -1, -2)), -1, -2).reshape(N, 3 * c, 2 * nv)
@@ -252,8 +238,3 @@ class ContactForceDerivatives:
         row = np.einsum("nci,ncij->ncj", across, self.partials.rows.contact_jacobian)
         turned = -self._turning_gain()[..., None] * (row @ da)
         return result + across[..., None] * turned[:, :, None]
-
-
-def transposed(matrix: Floats, vector: Floats) -> Floats:
-    """Return matrixᵀ vector, state by state."""
-    return times(np.swapaxes(matrix, -1, -2), vector)

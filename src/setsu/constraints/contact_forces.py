@@ -13,7 +13,6 @@ A f_n = a - dᵀτ with A = B_nn - K B_n·d.
 | step | what it does | for |
 |---|---|---|
 | contact_modes_solve | modes are guessed and corrected | nearly all states, many at once |
-| contact_sweeps | one contact at a time leads to a better guess | guesses that go round in circles |
 | contact_pivoting | Lemke's method on polygons of friction leads to one | contacts at rest: a solution exists |
 | contact_search | tries all modes, or rules out all of them | contacts that slide: there may be no solution |
 
@@ -27,7 +26,6 @@ the forces nearest to theirs are taken instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,35 +34,24 @@ from setsu.constraints.contact_modes_solve import (
     SLIDING,
     STARTING,
     STICKING,
+    Booleans,
+    ContactProblem,
+    ContactSolution,
     Guess,
     Modes,
-    SolvedGuess,
     guess_from,
     solve_modes,
 )
 from setsu.constraints.contact_pivoting import pivot_contacts
-from setsu.constraints.contact_problem import Booleans, ContactProblem
 from setsu.constraints.contact_search import Choice, search_contacts
-from setsu.constraints.contact_sweeps import sweep_contacts
 from setsu.constraints.stacked import Floats
 
 __all__ = ["OPEN", "SLIDING", "STARTING", "STICKING", "ContactSolution", "solve_contacts"]
 
-_SWEEPS = (5, 40)
 _CORNERS = (6, 12, 24, 8, 16, 32, 64, 10, 20, 40)
 _MOST_SIGNS = 16
 # So many contacts are searched at once; more take the chance of Lemke's method first.
 _FEW = 8
-
-
-@dataclass(frozen=True)
-class ContactSolution:
-    """Forces (N, c, 3) along n, t1, t2; modes (N, c); if all conditions hold, if no forces exist (N,)."""
-
-    force: Floats
-    mode: Modes
-    converged: Booleans
-    impossible: Booleans
 
 
 def solve_contacts(B: Floats, b: Floats, friction: Floats, bilateral: Booleans, moving: Booleans) -> ContactSolution:
@@ -77,17 +64,7 @@ def solve_contacts(B: Floats, b: Floats, friction: Floats, bilateral: Booleans, 
         moving: (N, c) whether the contact slides now.
     """
     problem = ContactProblem(B, b, friction, bilateral, moving | (friction == 0.0))
-    first = solve_modes(problem, _first_guess(problem))
-    solution = ContactSolution(first.force, first.mode, first.converged, np.zeros(len(b), dtype=bool))
-    for sweeps in _SWEEPS:
-        left = np.flatnonzero(~solution.converged)
-        if not left.size:
-            break
-        # Guesses that went astray begin again from where sweeps lead.
-        some = problem.at(left)
-        again = solve_modes(some, guess_from(some, sweep_contacts(some, sweeps)))
-        solution.force[left], solution.mode[left] = again.force, again.mode
-        solution.converged[left] = again.converged
+    solution = solve_modes(problem, _first_guess(problem))
     for state in np.flatnonzero(~solution.converged):
         found, solution.impossible[state] = _found(problem.at([int(state)]))
         if found is not None:
@@ -104,7 +81,7 @@ def _first_guess(problem: ContactProblem) -> Guess:
     return Guess(mode, np.tile([1.0, 0.0], (count, c, 1)), np.ones((count, c)))
 
 
-def _found(problem: ContactProblem) -> tuple[SolvedGuess | None, bool]:
+def _found(problem: ContactProblem) -> tuple[ContactSolution | None, bool]:
     """Return the solution of one state, or None, and whether none exists."""
     few_slide = problem.slides.any() and problem.slides.shape[1] <= _FEW
     if not few_slide:
@@ -113,7 +90,7 @@ def _found(problem: ContactProblem) -> tuple[SolvedGuess | None, bool]:
             if found.converged[0]:
                 return found, False
 
-    def converged(choice: Choice) -> SolvedGuess | None:
+    def converged(choice: Choice) -> ContactSolution | None:
         found = solve_modes(problem, _guess_of(problem, choice))
         return found if found.converged[0] else None
 

@@ -16,15 +16,28 @@ Wrong guesses change all at once, after a while one at a time. Cost per round: a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.contact_problem import Booleans, ContactProblem
 from setsu.constraints.stacked import Floats
 
-__all__ = ["OPEN", "SLIDING", "STARTING", "STICKING", "Guess", "Modes", "SolvedGuess", "guess_from", "solve_modes"]
+__all__ = [
+    "OPEN",
+    "SLIDING",
+    "STARTING",
+    "STICKING",
+    "Booleans",
+    "ContactProblem",
+    "ContactSolution",
+    "Guess",
+    "Modes",
+    "guess_from",
+    "solve_modes",
+]
 
+Booleans = NDArray[np.bool_]
 Modes = NDArray[np.int64]
 
 OPEN, SLIDING, STICKING, STARTING = range(4)
@@ -32,6 +45,30 @@ OPEN, SLIDING, STICKING, STARTING = range(4)
 _ROUNDS = 40
 _ALL_AT_ONCE = 12
 _TOLERANCE = 1e-11
+
+
+class ContactProblem(NamedTuple):
+    """c contacts in N states, each with a basis n, t1, t2; t1 of a sliding contact is along its sliding velocity.
+
+    B: (N, c, 3, c, 3), 1/kg. b: (N, c, 3), accelerations without contact forces, m/s².
+    friction, bilateral: (c,), K and whether the contact may pull.
+    slides: (N, c), whether friction has its direction: the contact slides, or has no friction.
+    """
+
+    B: Floats
+    b: Floats
+    friction: Floats
+    bilateral: Booleans
+    slides: Booleans
+
+    def at(self, states: NDArray[np.int64] | list[int]) -> ContactProblem:
+        """Return the problem of some of the states."""
+        return self._replace(B=self.B[states], b=self.b[states], slides=self.slides[states])
+
+    def sizes(self) -> tuple[float, float]:
+        """Return the largest of B's diagonal and of |b| in the first state, 1 where that is zero: units to work in."""
+        stiffness = float(np.abs(np.einsum("kiki->ki", self.B[0])).max(initial=0.0))
+        return stiffness or 1.0, float(np.abs(self.b[0]).max(initial=0.0)) or 1.0
 
 
 @dataclass
@@ -45,15 +82,16 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class SolvedGuess:
-    """Forces (N, c, 3) along n, t1, t2; modes (N, c); whether every condition holds (N,)."""
+class ContactSolution:
+    """Forces (N, c, 3) along n, t1, t2; modes (N, c); if all conditions hold, if no forces exist (N,)."""
 
     force: Floats
     mode: Modes
     converged: Booleans
+    impossible: Booleans
 
 
-def solve_modes(problem: ContactProblem, guess: Guess) -> SolvedGuess:
+def solve_modes(problem: ContactProblem, guess: Guess) -> ContactSolution:
     """Correct guesses until none is left to correct, or for a limited number of rounds."""
     force = np.zeros((*guess.mode.shape, 3))
     converged = np.zeros(len(force), dtype=bool)
@@ -68,7 +106,7 @@ def solve_modes(problem: ContactProblem, guess: Guess) -> SolvedGuess:
         )
         guess.mode[left], guess.direction[left], guess.sign[left] = state.mode, state.direction, state.sign
         converged[left] = ~wrong
-    return SolvedGuess(force, guess.mode, converged)
+    return ContactSolution(force, guess.mode, converged, np.zeros(len(force), dtype=bool))
 
 
 def guess_from(problem: ContactProblem, force: Floats) -> Guess:

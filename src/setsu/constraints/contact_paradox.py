@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from setsu.constraints.contact_forces import solve_contacts
-from setsu.constraints.contact_problem import ContactProblem
+from setsu.constraints.contact_modes_solve import ContactProblem
 from setsu.errors import InputError
 
 __all__ = ["refuse_unsettled"]

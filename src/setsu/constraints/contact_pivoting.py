@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.contact_problem import Booleans, ContactProblem
+from setsu.constraints.contact_modes_solve import Booleans, ContactProblem
 from setsu.constraints.stacked import Floats
 
 __all__ = ["pivot_contacts"]

@@ -31,8 +31,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.contact_modes_solve import OPEN, SLIDING, STARTING, STICKING
-from setsu.constraints.contact_problem import ContactProblem
+from setsu.constraints.contact_modes_solve import OPEN, SLIDING, STARTING, STICKING, ContactProblem
 from setsu.constraints.least_distance import shortest_vector
 from setsu.constraints.stacked import Floats
 

@@ -21,20 +21,21 @@ from numpy.typing import NDArray
 
 from setsu.constraints import dry_friction, extended_newton_euler
 from setsu.constraints.contact_forces import OPEN, STICKING, solve_contacts
+from setsu.constraints.contact_modes_solve import ContactProblem
 from setsu.constraints.contact_paradox import refuse_unsettled
-from setsu.constraints.contact_problem import ContactProblem
 from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.loop_joint_forces import loop_joint_forces
 from setsu.constraints.prescribed import NOT_DRIVEN, Driven
 from setsu.constraints.ranks import EXACT
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
-from setsu.constraints.system import ConstraintSystem, Linearisation
+from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics import bias_torque, joint_wrenches, mass_matrix
 from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.errors import InputError, ModelWarning
 
-__all__ = ["DenseMotion", "States", "contact_basis", "held_tolerance", "kept_rows", "loop_joint_forces"]
+__all__ = ["DenseMotion", "States", "contact_basis", "held_tolerance", "kept_rows"]
 
 _ROUNDS = 200
 _RIGID = 1e-7  # part of a contact direction's motion that loops leave, below which they leave none
@@ -79,16 +80,6 @@ def kept_rows(system: ConstraintSystem) -> tuple[NDArray[np.int64], NDArray[np.i
     return np.concatenate([np.flatnonzero(redundancy(system).kept), system.n_held + always]), always
 
 
-def loop_joint_forces(system: ConstraintSystem, rows: Linearisation) -> Floats:
-    """Return damper, dry friction and spring forces of the loop joints along their free axes, (..., f)."""
-    t = system.loops
-    if not t.has_joint_forces:
-        return np.zeros(rows.motion.free_rate.shape)
-    rate = rows.motion.free_rate
-    stretch = rows.loop_poses.coordinate - t.spring_rest
-    return -t.damping * rate - t.coulomb * np.sign(rate) - t.stiffness * stretch
-
-
 class _Wrenches(NamedTuple):
     """On body_b of loops (N, n_loops, 6), on bodies at their origins, and through joints (N, n_bodies, 6)."""
 
@@ -126,8 +117,7 @@ class DenseMotion:
         # Along free axes: actuators, friction and springs of loop joints, and their drives' inertia.
         self.free_force = loop_torque + loop_joint_forces(system, rows)
         if t.armature.any():
-            F = self.free_jacobian
-            M = M + np.swapaxes(F, -1, -2) @ (t.armature[:, None] * F)
+            M = M + system.drive_inertia(self.free_jacobian)
             self.free_force = self.free_force - t.armature * rows.motion.free_velocity_term
         self.force = tau - bias + transposed_times(self.free_jacobian, self.free_force)
         self.held_rows, self.always = kept_rows(system)

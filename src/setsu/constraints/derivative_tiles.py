@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import close_loops
-from setsu.constraints.loop_joints import SCREW
+from setsu.constraints.loop_joints import PLAIN
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.row_tables import row_tables
 from setsu.constraints.stacked import Floats
@@ -28,6 +28,7 @@ from setsu.errors import SetsuError
 from setsu.mechanism import Mechanism
 from setsu.native.lanes import LANES
 from setsu.native.single_calls import SingleCall, WorkspaceLock, single_call
+from setsu.native.workspace import Workspace, floats, ints, make
 
 __all__ = ["ALMOST_SINGULAR", "CompiledDerivatives", "TileDerivatives", "derivative_tiles"]
 
@@ -86,76 +87,76 @@ class _Group(NamedTuple):
     """States and what kernels read and write, a row per state; handles of kernels bound to them."""
 
     q: Floats
-    v: Floats
-    tau: Floats
-    acceleration: Floats
-    poses: Floats
-    directions: Floats
-    M: Floats
-    velocities: Floats
-    accelerations: Floats
-    b: Floats
-    motion: Floats
-    by_q: Floats
-    by_q_twice: Floats
-    by_v: Floats
-    V: Floats
-    A: Floats
-    own_dq: Floats
-    own_dv: Floats
-    world: Ints
-    rates: Ints
-    bias: Ints
-    columns: Ints
-    own: Ints
+    v: Floats = floats("N", "nv")
+    tau: Floats = floats("N", "nv")
+    acceleration: Floats = floats("N", "nv")
+    poses: Floats = floats("N", "16 bodies")
+    directions: Floats = floats("N", "9 nv")
+    M: Floats = floats("N", "nv nv")
+    velocities: Floats = floats("N", "6 bodies")
+    accelerations: Floats = floats("N", "6 bodies")
+    b: Floats = floats("N", "nv")
+    motion: Floats = floats("N", "6 nv")
+    by_q: Floats = floats("N", "6 nv")
+    by_q_twice: Floats = floats("N", "6 nv")
+    by_v: Floats = floats("N", "6 nv")
+    V: Floats = floats("N", "6 bodies")
+    A: Floats = floats("N", "6 bodies")
+    own_dq: Floats = floats("N", "nv nv")
+    own_dv: Floats = floats("N", "nv nv")
+    world: Ints = ints(7)
+    rates: Ints = ints(7)
+    bias: Ints = ints(7)
+    columns: Ints = ints(7)
+    own: Ints = ints(7)
 
 
 class _Tile(NamedTuple):
-    """Four states, which are the last axis; first what is taken over from a group."""
+    """Four states, which are the last axis; first what is taken over from a group. L loops, n rows that hold."""
 
-    q: Floats
-    tau: Floats
-    poses: Floats
-    directions: Floats
-    M: Floats
-    velocities: Floats
-    accelerations: Floats
-    b: Floats
-    motion: Floats
-    by_q: Floats
-    by_q_twice: Floats
-    by_v: Floats
-    V: Floats
-    A: Floats
-    own_dq: Floats
-    own_dv: Floats
-    pin: Floats
-    cosine: Floats
-    error: Floats
-    wrench: Floats
-    gamma: Floats
-    H: Floats
-    L: Floats
-    U: Floats
-    C: Floats
-    F: Floats
-    P: Floats
-    Q: Floats
-    E: Floats
-    pivot: Floats
-    f: Floats
-    r: Floats
-    a: Floats
-    multiplier: Floats
-    loop_wrench: Floats
-    moved: Floats
-    rows_dq: Floats
-    rows_dv: Floats
-    answer_dq: Floats
-    answer_dv: Floats
-    wrench_dq: Floats
-    wrench_dv: Floats
-    wrench_dtau: Floats
+    q: Floats = floats("nq", LANES)
+    tau: Floats = floats("nv", LANES)
+    poses: Floats = floats("16 bodies", LANES)
+    directions: Floats = floats("9 nv", LANES)
+    M: Floats = floats("nv nv", LANES)
+    velocities: Floats = floats("6 bodies", LANES)
+    accelerations: Floats = floats("6 bodies", LANES)
+    b: Floats = floats("nv", LANES)
+    motion: Floats = floats("6 nv", LANES)
+    by_q: Floats = floats("6 nv", LANES)
+    by_q_twice: Floats = floats("6 nv", LANES)
+    by_v: Floats = floats("6 nv", LANES)
+    V: Floats = floats("6 bodies", LANES)
+    A: Floats = floats("6 bodies", LANES)
+    own_dq: Floats = floats("nv", "nv", LANES)
+    own_dv: Floats = floats("nv", "nv", LANES)
+    pin: Floats = floats("L", 3, LANES)
+    cosine: Floats = floats("L", LANES)
+    error: Floats = floats("held", LANES)
+    wrench: Floats = floats("n", 6, LANES)
+    gamma: Floats = floats("n", LANES)
+    H: Floats = floats("n", "nv", LANES)
+    L: Floats = floats("nv", "nv", LANES)
+    U: Floats = floats("nv", "nv", LANES)
+    C: Floats = floats("n", "n", LANES)
+    F: Floats = floats("n", "n", LANES)
+    P: Floats = floats("nv", "nv", LANES)
+    Q: Floats = floats("n", "nv", LANES)
+    E: Floats = floats("n", "n", LANES)
+    pivot: Floats = floats(1, LANES)
+    f: Floats = floats("nv", LANES)
+    r: Floats = floats("n", LANES)
+    a: Floats = floats("nv", LANES)
+    multiplier: Floats = floats("n", LANES)
+    loop_wrench: Floats = floats("L", 6, LANES)
+    moved: Floats = floats("nv", 6, LANES)
+    rows_dq: Floats = floats("n", "nv", LANES)
+    rows_dv: Floats = floats("n", "nv", LANES)
+    answer_dq: Floats = floats("nv + n", "nv", LANES)
+    answer_dv: Floats = floats("nv + n", "nv", LANES)
+    wrench_dq: Floats = floats("6 L", "nv", LANES)
+    wrench_dv: Floats = floats("6 L", "nv", LANES)
+    wrench_dtau: Floats = floats("6 L", "nv", LANES)
 
 
 class _TreeDerivatives:
@@ -188,8 +189,6 @@ class _Tiles:
     """Of one constraint system; states one by one, or in groups."""
 
     def __init__(self, system: ConstraintSystem) -> None:
-        from setsu.native.workspace import Workspace
-
         self.system = system
         self._kept: list[Any] = []
         self._tables = tuple(map(Workspace, (row_tables(system), _constants(system))))
@@ -198,8 +197,6 @@ class _Tiles:
 
     def _workspaces(self, count: int) -> tuple[Any, ...]:
         """Tables, a group of states with kernels bound to it, tiles; and what they need is kept."""
-        from setsu.native.workspace import Workspace
-
         group, bound = _group(self.system, count)
         self._kept.append(bound)
         return (*self._tables, Workspace(group), *self._tiles)
@@ -217,7 +214,6 @@ class _Tiles:
         """
         from setsu.constraints.compiled_derivatives import differentiate_states
         from setsu.native.compiled_code import machine
-        from setsu.native.workspace import Workspace
 
         m, room = self.system.mechanism, _room(self.system, 1)
         ends = np.cumsum([0, m.nq, m.nv, m.nv, *(block.size for block in room[3:-1])])
@@ -231,7 +227,6 @@ class _Tiles:
     def many(self, q: Floats, v: Floats, tau: Floats) -> TileDerivatives:
         """Derivatives at states q (N, nq), v, tau (N, nv)."""
         from setsu.constraints.compiled_derivatives import differentiate_states
-        from setsu.native.workspace import Workspace
 
         found = _room(self.system, len(q))
         with self._lock:
@@ -282,9 +277,9 @@ def _fits(system: ConstraintSystem) -> bool:
     judged = redundancy(system)
     if system.contacts or m.has_bearings or judged.locked or (judged.live & ~judged.kept).any():
         return False
-    if t.has_joint_forces or t.armature.any() or t.coulomb.any() or not system.couplings.is_linear:
+    if t.has_joint_forces or not system.couplings.is_linear:
         return False
-    return not (len(t.universal_rows) or len(t.varying_rows) or (row_tables(system).row_kind == SCREW).any())
+    return bool((t.row_kind == PLAIN).all())
 
 
 def _room(system: ConstraintSystem, count: int) -> TileDerivatives:
@@ -317,83 +312,31 @@ def _constants(system: ConstraintSystem) -> _Constants:
 def _group(system: ConstraintSystem, count: int) -> tuple[_Group, tuple[Any, ...]]:
     """Room for some states, and what has to be kept as long as it is in use."""
     m = system.mechanism
-    nv, bodies = m.nv, m.n_bodies
-
-    def states(*sizes: int) -> list[Floats]:
-        return [np.zeros((count, size)) for size in sizes]
-
-    q = np.tile(m.neutral(), (count, 1))
-    v, tau, a, b = states(nv, nv, nv, nv)
-    world = states(16 * bodies, 9 * nv, nv * nv)
-    rates = states(6 * bodies, 6 * bodies)
-    columns = states(*[6 * nv] * 4, 6 * bodies, 6 * bodies)
-    own = states(*[nv * nv] * 3)
+    lengths = {"N": count, "nv": m.nv, "bodies": m.n_bodies}
+    g = make(_Group, lengths, q=np.tile(m.neutral(), (count, 1)))
     springs = " springs" if m.has_force_elements else ""
-    bound = (
-        native_function(m, "world_poses_and_mass").bind([q], world),
-        native_function(m, "world_rates").bind([q, v], [*rates, b]),
-        native_function(m, f"bias_torque{springs}").bind([q, v], [b]),
-        native_function(m, "motion_columns").bind([q, v, a], columns),
-        native_function(m, f"inverse_dynamics_derivatives{springs}").bind([q, v, a], own),
-    )
-    handles = (kernel.handle for kernel in bound)
-    return _Group._make((q, v, tau, a, *world, *rates, b, *columns, *own[:2], *handles)), bound
+    state, own_da = [g.q, g.v, g.acceleration], np.zeros(g.M.shape)
+    bound = {
+        "world": native_function(m, "world_poses_and_mass").bind([g.q], [g.poses, g.directions, g.M]),
+        "rates": native_function(m, "world_rates").bind([g.q, g.v], [g.velocities, g.accelerations, g.b]),
+        "bias": native_function(m, f"bias_torque{springs}").bind([g.q, g.v], [g.b]),
+        "columns": native_function(m, "motion_columns").bind(state, [g.motion, g.by_q, g.by_q_twice, g.by_v, g.V, g.A]),
+        "own": native_function(m, f"inverse_dynamics_derivatives{springs}").bind(state, [g.own_dq, g.own_dv, own_da]),
+    }
+    return g._replace(**{name: kernel.handle for name, kernel in bound.items()}), (own_da, *bound.values())
 
 
 def _tile(system: ConstraintSystem) -> _Tile:
     """Room for a tile."""
     m, n, L = system.mechanism, int(redundancy(system).kept.sum()), len(system.mechanism.loops)
-    nv, bodies = m.nv, m.n_bodies
-
-    def lanes(*shape: int) -> Floats:
-        return np.zeros((*shape, LANES))
+    nv = m.nv
 
     def padded(rows: int) -> Floats:
         # Products go four columns at a time: the last row needs room behind it.
         return np.zeros((rows * nv + 3, LANES))[: rows * nv].reshape(rows, nv, LANES)
 
-    return _Tile(
-        q=lanes(m.nq),
-        tau=lanes(nv),
-        poses=lanes(16 * bodies),
-        directions=lanes(9 * nv),
-        M=lanes(nv * nv),
-        velocities=lanes(6 * bodies),
-        accelerations=lanes(6 * bodies),
-        b=lanes(nv),
-        motion=lanes(6 * nv),
-        by_q=lanes(6 * nv),
-        by_q_twice=lanes(6 * nv),
-        by_v=lanes(6 * nv),
-        V=lanes(6 * bodies),
-        A=lanes(6 * bodies),
-        own_dq=padded(nv),
-        own_dv=padded(nv),
-        pin=lanes(L, 3),
-        cosine=lanes(L),
-        error=lanes(system.n_held),
-        wrench=lanes(n, 6),
-        gamma=lanes(n),
-        H=lanes(n, nv),
-        L=lanes(nv, nv),
-        U=lanes(nv, nv),
-        C=lanes(n, n),
-        F=lanes(n, n),
-        P=lanes(nv, nv),
-        Q=lanes(n, nv),
-        E=lanes(n, n),
-        pivot=lanes(1),
-        f=lanes(nv),
-        r=lanes(n),
-        a=lanes(nv),
-        multiplier=lanes(n),
-        loop_wrench=lanes(L, 6),
-        moved=lanes(nv, 6),
-        rows_dq=padded(n),
-        rows_dv=padded(n),
-        answer_dq=padded(nv + n),
-        answer_dv=padded(nv + n),
-        wrench_dq=lanes(6 * L, nv),
-        wrench_dv=lanes(6 * L, nv),
-        wrench_dtau=lanes(6 * L, nv),
-    )
+    lengths = {"nq": m.nq, "nv": nv, "n": n, "L": L, "held": system.n_held, "bodies": m.n_bodies}
+    return make(
+        _Tile, lengths, own_dq=padded(nv), own_dv=padded(nv), rows_dq=padded(n), rows_dv=padded(n),
+        answer_dq=padded(nv + n), answer_dv=padded(nv + n),
+    )  # fmt: skip

@@ -19,11 +19,13 @@ from setsu.constraints.constraint_partials import ConstraintPartials
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.contact_force_derivatives import ContactForceDerivatives
 from setsu.constraints.contact_forces import OPEN, SLIDING, STARTING, STICKING
-from setsu.constraints.dense_dynamics import kept_rows, loop_joint_forces
+from setsu.constraints.dense_dynamics import kept_rows
 from setsu.constraints.internal_force_derivatives import divide_internal_forces
+from setsu.constraints.loop_joint_forces import loop_joint_forces
+from setsu.constraints.loop_joints import BALL, FIRST_AXIS, SECOND_AXIS
 from setsu.constraints.prescribed import Prescribed, driven_joints
 from setsu.constraints.redundancy import redundancy
-from setsu.constraints.stacked import Floats, cross, dot, length_of, times, transposed_times
+from setsu.constraints.stacked import Floats, cross, dot, length_of, transposed_times
 from setsu.constraints.states import checked_arrays
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
 from setsu.dynamics import inverse_dynamics_derivatives
@@ -185,7 +187,7 @@ class _Chunk:
         dfree = self._free_change()
         changes = np.concatenate([own.dq, own.dv], axis=-1) - np.swapaxes(F, -1, -2) @ dfree
         changes -= partials.joint_forces(self.contact_force, held_change, solved.coupling_force, states.external)
-        M = own.da + np.swapaxes(F, -1, -2) @ (t.armature[:, None] * F) + self.contacts.added_mass()
+        M = own.da + system.drive_inertia(F) + self.contacts.added_mass()
 
         held = np.concatenate([self.kept, system.n_held + self.always])
         fixed = np.concatenate([self.driven, self._stuck()])
@@ -240,23 +242,20 @@ class _Chunk:
                 f'{NAME}: loop "{t.names[t.free_loop[int(np.argmax(resting))]]}" rests under dry friction, whose '
                 "forces have no derivatives here; expected a moving joint, or no `coulomb` in joints that close loops"
             )
-        driven = t.free_loop[t.armature != 0.0]
-        if np.isin(driven, t.universal_loops).any():
+        driven = t.free_loop[(t.armature != 0.0) & np.isin(t.free_kind, (FIRST_AXIS, SECOND_AXIS))]
+        if driven.size:
             raise InputError(
                 f'{NAME}: loop "{t.names[int(driven[0])]}" is closed by a universal joint with armature, which is not '
                 "differentiated; expected the drive in a joint of the tree"
             )
-        inertia = t.armature * (times(rows.free_jacobian, a) + rows.motion.free_velocity_term)
-        return self.states.loop_torque + loop_joint_forces(self.system, rows) - inertia
+        return self.states.loop_torque + loop_joint_forces(self.system, rows, a)
 
     def _free_change(self) -> Floats:
         """Change of the forces along free axes of loop joints at held accelerations (N, f, 2 nv)."""
         t, k, nv = self.system.loops, self.system.n_loop_rows, self.m.nv
         loops = self.partials.loops
         change = -t.damping[:, None] * loops.rate[:, k:] - t.armature[:, None] * loops.acceleration[:, k:]
-        stiffness = t.stiffness.copy()
-        for first in t.spherical_free:
-            stiffness[first : first + 3] = 0.0  # these have no coordinate
+        stiffness = np.where(t.free_kind == BALL, 0.0, t.stiffness)  # these have no coordinate
         change[..., :nv] -= stiffness[:, None] * self.partials.rows.free_jacobian
         return change
 

@@ -98,9 +98,7 @@ def impulse_dynamics(
     count = math.prod(batch)
     q, v = q.reshape(count, m.nq), v.reshape(count, m.nv)
     rows = system.linearise(q, v)
-    M = mass_matrix(m, q)
-    F = rows.free_jacobian
-    M = M + np.swapaxes(F, -1, -2) @ (system.loops.armature[:, None] * F)
+    M = mass_matrix(m, q) + system.drive_inertia(rows.free_jacobian)
     held_rows, always = kept_rows(system)
     changing = np.setdiff1d(np.arange(len(system.contacts)), always)
     held = hold(

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setsu.constraints.constraint_partials import ConstraintPartials
+from setsu.constraints.constraint_partials import at_rest, in_motion
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import kept_rows
 from setsu.constraints.impulse_dynamics import ImpulseDynamics, impulse_dynamics, restitutions
@@ -112,7 +112,8 @@ class _Impact:
         self.held = held[: len(held) - len(always)]
         self.after = found.velocity.reshape(v.shape)
         self.multipliers = found.constraint_impulse.reshape(N, system.n_held)
-        self.before = system.linearise(q, v)
+        self._before, self._after = in_motion(system, q, v), in_motion(system, q, self.after)
+        self.before = self._before.rows
         n = self.before.normal
         normal = found.normal_impulse.reshape(N, c)
         self.impulse = normal[..., None] * n + found.friction_impulse.reshape(N, c, 3)
@@ -133,11 +134,10 @@ class _Impact:
         m, rows = system.mechanism, self.held
         k = len(rows)
         rest = np.zeros_like(self.v)
-        still = system.linearise(self.q, rest)
+        balance = at_rest(system, self.q, self.after - self.v, self.multipliers)
+        still = balance.rows
         G, J = still.jacobian[:, rows], still.contact_jacobian.reshape(N, 3 * c, nv)
-        M = inverse_dynamics_derivatives(m, self.q, rest, rest).da
-        F = still.free_jacobian
-        M = M + np.swapaxes(F, -1, -2) @ (system.loops.armature[:, None] * F)
+        M = inverse_dynamics_derivatives(m, self.q, rest, rest).da + system.drive_inertia(still.free_jacobian)
         by_x, by_p, moved = self._laws()
         K, right = np.zeros((N, nv + k + 3 * c, nv + k + 3 * c)), np.zeros((N, nv + k + 3 * c, 2 * nv))
         K[:, :nv, :nv], K[:, :nv, nv : nv + k] = M, -np.swapaxes(G, -1, -2)
@@ -147,8 +147,10 @@ class _Impact:
             K[:, mine, :nv] = by_x[:, j] @ still.contact_jacobian[:, j]
             K[:, mine, mine] = by_p[:, j]
             right[:, mine] = -moved[:, j]
-        right[:, :nv, :nv], right[:, :nv, nv:] = -self._force_change(still), M
-        right[:, nv : nv + k, :nv] = -self._rate_change()
+        none, couplings = np.zeros((N, c, 2 * nv, 3)), self.multipliers[:, system.n_loop_rows :]
+        right[:, :nv, :nv] = -balance.balance_changes(self.impulse, none, couplings)[..., :nv]
+        right[:, :nv, nv:] = M
+        right[:, nv : nv + k, :nv] = -self._after.rate_changes[:, rows, :nv]
         # Rows of the balance and of the laws have different units: scaled to like size before ranks are judged.
         scale = np.abs(K).max(axis=2, keepdims=True, initial=1e-300)
         answer = np.linalg.pinv(K / scale, rcond=_REDUNDANT) @ (right / scale)
@@ -158,18 +160,14 @@ class _Impact:
 
     def _laws(self) -> tuple[Floats, Floats, Floats]:
         """Derivatives of (2), (3) by x' and p (N, c, 3, 3), and their change (N, c, 3, 2 nv) with q and v alone."""
-        system, nv, N, c = self.system, self.v.shape[1], len(self.q), len(self.system.contacts)
-        rows = system.linearise(self.q, self.after)
-        none = np.zeros((N, len(system.loops.names), 6)), np.zeros((N, len(system.loops.free_loop)))
-        rest = np.zeros_like(self.v)
-        after = ConstraintPartials(system, rows, self.q, self.after, rest, *none).contacts if c else None
-        before = ConstraintPartials(system, self.before, self.q, self.v, rest, *none).contacts if c else None
+        nv, N, c = self.v.shape[1], len(self.q), len(self.system.contacts)
         self.dn = np.zeros((N, c, 3, 2 * nv))
         by_x, by_p, moved = np.zeros((N, c, 3, 3)), np.zeros((N, c, 3, 3)), np.zeros((N, c, 3, 2 * nv))
-        if after is None or before is None:
+        if not c:
             return by_x, by_p, moved
+        before, after = self._before.contacts, self._after.contacts
         n, p = self.before.normal, self.impulse
-        x1, x0 = rows.contact_velocity, self.before.contact_velocity
+        x1, x0 = self._after.rows.contact_velocity, self.before.contact_velocity
         along_v = np.zeros((1, 1, 1, 2 * nv))
         along_v[..., nv:] = 1.0
         # By q both velocities move with the point; by v only that before the impact does.
@@ -206,32 +204,6 @@ class _Impact:
             for mask, part in zip(masks, parts, strict=True):
                 target[mask] = part[mask]
         return by_x, by_p, moved
-
-    def _force_change(self, still: Any) -> Floats:
-        """Derivative (N, nv, nv) of M (v' - v) - Gᵀ λ - Jᵀ p by the configuration."""
-        system, t, nv, N = self.system, self.system.loops, self.v.shape[1], len(self.q)
-        m, rest, x = system.mechanism, np.zeros_like(self.v), self.after - self.v
-        F, loops = still.free_jacobian, np.arange(len(t.names))[:, None]
-        drives = -t.armature * times(F, x)
-        wrench = (loops == t.row_loop).astype(np.float64) @ (
-            self.multipliers[:, : system.n_loop_rows, None] * still.loop_wrench
-        ) + (loops == t.free_loop).astype(np.float64) @ (drives[..., None] * still.free_wrench)
-        partials = ConstraintPartials(system, still, self.q, rest, x, wrench, drives)
-        none = np.zeros((N, len(system.contacts), 2 * nv, 3))
-        forces = partials.joint_forces(self.impulse, none, self.multipliers[:, system.n_loop_rows :])[..., :nv]
-        drive_change = t.armature[:, None] * partials.loops.acceleration[:, system.n_loop_rows :, :nv]
-        inertial = (
-            inverse_dynamics_derivatives(m, self.q, rest, x).dq - inverse_dynamics_derivatives(m, self.q, rest, rest).dq
-        )
-        return inertial + np.swapaxes(F, -1, -2) @ drive_change - forces
-
-    def _rate_change(self) -> Floats:
-        """Derivative (N, rows, nv) of G v' by the configuration, v' held."""
-        system, nv, N = self.system, self.v.shape[1], len(self.q)
-        rows = system.linearise(self.q, self.after)
-        none = np.zeros((N, len(system.loops.names), 6)), np.zeros((N, len(system.loops.free_loop)))
-        partials = ConstraintPartials(system, rows, self.q, self.after, np.zeros_like(self.v), *none)
-        return partials.rate_changes[:, self.held, :nv]
 
 
 def _along(change: Floats, x: Floats) -> Floats:

@@ -92,8 +92,7 @@ def divide_internal_forces(
 
     # The columns P N, and twists that stand for Pᵀ m.
     c = at_points(rows.loop_wrench, partials.pins[:, t.row_loop])
-    onto = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
-    per_loop = np.einsum("lr,nrx,nrk->nlkx", onto, c, choice[:, :k], optimize=True)
+    per_loop = np.einsum("lr,nrx,nrk->nlkx", t.row_owner, c, choice[:, :k], optimize=True)
     per_joint = np.einsum("jl,nlkx->njkx", share, per_loop, optimize=True)
     columns = _measure(per_joint, middles[:, :, None], length[:, None])
     moment = present[..., 3:] / length[:, None, None]

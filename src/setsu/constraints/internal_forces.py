@@ -38,10 +38,8 @@ def gather_loop_wrenches(
 ) -> Floats:
     """Return the wrench of each loop on body_b at the joint, (N, n_loops, 6): rows and forces along free axes."""
     t = system.loops
-    loops = np.arange(len(t.names))[:, None]
     parts = multipliers[..., : system.n_loop_rows, None] * rows.loop_wrench
-    free = free_force[..., None] * rows.free_wrench
-    return (loops == t.row_loop).astype(np.float64) @ parts + (loops == t.free_loop).astype(np.float64) @ free
+    return t.row_owner @ parts + t.free_owner @ (free_force[..., None] * rows.free_wrench)
 
 
 def least_internal_forces(
@@ -96,8 +94,7 @@ def left_out_rows_matter(
     spread = middles - middles.mean(axis=1, keepdims=True)
     square = np.maximum((spread**2).sum(axis=(1, 2)) / middles.shape[1], 1e-300)[:, None]
     below = subtrees(system)
-    own = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
-    share = np.concatenate([below[:, t.body_a[t.row_loop]] - below[:, t.body_b[t.row_loop]], own])
+    share = np.concatenate([below[:, t.body_a[t.row_loop]] - below[:, t.body_b[t.row_loop]], t.row_owner])
     joint, row = np.nonzero(share * left_out.any(axis=0))
     force = rows.loop_wrench[:, row, :3]
     arm = _pins(system, rows, poses)[:, t.row_loop[row]] - middles[:, joint]
@@ -177,8 +174,7 @@ def _row_measures(
         [below[:, t.body_a[t.row_loop]] - below[:, t.body_b[t.row_loop]], -below[:, system.contact_body[always]]],
         axis=1,
     )
-    own = (np.arange(len(t.names))[:, None] == t.row_loop).astype(np.float64)
-    own = np.concatenate([own, np.zeros((len(own), len(always)))], axis=1)
+    own = np.concatenate([t.row_owner, np.zeros((len(t.names), len(always)))], axis=1)
     share = np.concatenate([carried, own])  # (joints, rows that load bodies)
     at_middle = moment[:, None] - cross(middles[:, :, None], force[:, None])
     both = np.concatenate(

@@ -29,6 +29,7 @@ from setsu.constraints.system import ConstraintSystem
 from setsu.elementary import matmul
 from setsu.mechanism import Mechanism
 from setsu.mechanism.tables import pose_matrices
+from setsu.native.workspace import floats, make
 
 __all__ = ["KKTFactor", "Pattern", "kkt_pattern", "kkt_space"]
 
@@ -82,37 +83,29 @@ class Pattern(NamedTuple):
 class KKTFactor(NamedTuple):
     """The factors of one state; see sparse_inertia.py and sparse_factor.py for the symbols."""
 
-    K: Floats  # (entries,) of the matrix, then L below the diagonal
-    inverse: Floats  # (n,) of D
-    body: Floats  # (n_bodies, 10) composite bodies
-    x: Floats  # (n,) right sides and solutions, in the order of elimination
-    total: Floats  # (k,) multipliers
-    direction: Floats  # (nv, 6) these by articulated bodies only: articulated_factor.py
-    vector: Floats  # (n, 6)
-    inertia: Floats  # (n_bodies, 6, 6)
-    force: Floats  # (places, 6)
-    motion: Floats  # (n_bodies, 6)
-    way: Floats  # (n_bodies, 3)
+    K: Floats = floats("entries")  # of the matrix, then L below the diagonal
+    inverse: Floats = floats("n")  # of D
+    body: Floats = floats("bodies", 10)  # composite bodies
+    x: Floats = floats("n")  # right sides and solutions, in the order of elimination
+    total: Floats = floats("rows")  # multipliers
+    direction: Floats = floats("velocities", 6)  # these by articulated bodies only: articulated_factor.py
+    vector: Floats = floats("unknowns", 6)
+    inertia: Floats = floats("articulated", 6, 6)
+    force: Floats = floats("places", 6)
+    motion: Floats = floats("articulated", 6)
+    way: Floats = floats("articulated", 3)
 
 
 def kkt_space(c: Pattern) -> KKTFactor:
     """Return zeroed work space for a pattern."""
-    n = len(c.unknown_row)
-    by_bodies = len(c.body_unknown) > 0
-    bodies, places = (len(c.mass), int(c.force_place.max(initial=-1)) + 1) if by_bodies else (0, 0)
-    return KKTFactor(
-        K=np.zeros(len(c.column)),
-        inverse=np.zeros(n),
-        body=np.zeros((len(c.mass), 10)),
-        x=np.zeros(n),
-        total=np.zeros(len(c.rows)),
-        direction=np.zeros((len(c.armature) if by_bodies else 0, 6)),
-        vector=np.zeros((n if by_bodies else 0, 6)),
-        inertia=np.zeros((bodies, 6, 6)),
-        force=np.zeros((places, 6)),
-        motion=np.zeros((bodies, 6)),
-        way=np.zeros((bodies, 3)),
-    )
+    lengths = {"entries": len(c.column), "n": len(c.unknown_row), "bodies": len(c.mass), "rows": len(c.rows)}
+    by_bodies = dict.fromkeys(("velocities", "unknowns", "articulated", "places"), 0)
+    if len(c.body_unknown):
+        places = int(c.force_place.max(initial=-1)) + 1
+        by_bodies = {
+            "velocities": len(c.armature), "unknowns": len(c.unknown_row), "articulated": len(c.mass), "places": places
+        }  # fmt: skip
+    return make(KKTFactor, lengths | by_bodies)
 
 
 def kkt_pattern(system: ConstraintSystem, t: RowTables, s: RowState, kernels: BoundKernels) -> Pattern:
@@ -169,13 +162,7 @@ def _made_pattern(system: ConstraintSystem, t: RowTables) -> Pattern:
         plan = _by_bodies(body_parent, velocity_body, supports)
     else:
         plan = _by_velocities(m.tables.dof_parent, supports)
-    rows, at, row_unknown, chains, columns = (
-        plan.rows,
-        plan.velocity_unknown,
-        plan.row_unknown,
-        plan.chains,
-        plan.columns,
-    )
+    rows, at, row_unknown, chains, columns, *_ = plan
     entries = [supports[row] for row in rows]
     starts = _starts(columns)
     column = _ints([unknown for c in columns for unknown in c])

@@ -19,6 +19,8 @@ every row is c·V = 0 with a wrench c of length 6 in axes of A: the reaction of 
 
 from __future__ import annotations
 
+from collections import namedtuple
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -38,7 +40,6 @@ from setsu.mechanism import (
     Mechanism,
     PointOnCurve,
     Rolling,
-    Spherical,
 )
 from setsu.mechanism.tables import flat_numbers, pose_matrices
 from setsu.native.workspace import Workspace
@@ -68,9 +69,19 @@ ALONG, TURN, SCREW_TURN, FIRST_AXIS, SECOND_AXIS, BALL = 0, 1, 2, 3, 4, 5
 """Kinds of free axes: travel; turn; turn of a screw; the two axes of a universal joint; one of a ball's three."""
 
 
-class LoopConstants(NamedTuple):
-    """What the rows of n loops (compiled_loops.py) are made from: k rows, f free axes; body -1 is the world."""
+LoopConstants = namedtuple(
+    "LoopConstants",
+    "body_a body_b rotation_a origin_a rotation_b origin_b axis second_axis normal turn_locked turn_held cross_angle "
+    "pitch row_start row_kind row_wrench row_numbers row_code free_start free_kind free_wrench",
+)
+"""Those of LoopTables that compiled code reads."""
 
+
+@dataclass(frozen=True)
+class LoopTables:
+    """What the rows of n loops (compiled_loops.py) are made from: k held rows, f free axes; body -1 is the world."""
+
+    names: tuple[str, ...]
     body_a: Ints  # (n,) moving body that carries frame A
     body_b: Ints
     rotation_a: Floats  # (n, 3, 3) frame A in the moving body's frame
@@ -84,47 +95,17 @@ class LoopConstants(NamedTuple):
     turn_held: Ints  # (n,) whether a plain row holds a turn
     cross_angle: Floats  # (n, 2) sine and cosine of the angle between the axes of a universal joint
     pitch: Floats  # (n,) m/rad
+    row_names: tuple[str, ...]
+    row_loop: Ints  # (k,) loop each row belongs to
     row_start: Ints  # (n + 1,)
     row_kind: Ints  # (k,)
     row_wrench: Floats  # (k, 6) c in axes of A; not of universal and varying rows
     row_numbers: Floats  # (k, SURFACE_NUMBERS) and code of varying rows: varying_rows.py
     row_code: Ints  # (k,)
+    free_loop: Ints  # (f,)
     free_start: Ints  # (n + 1,)
     free_kind: Ints  # (f,)
     free_wrench: Floats  # (f, 6) rate = row · V; not of universal and spherical axes
-
-
-@dataclass(frozen=True)
-class LoopTables:
-    """Arrays over loops (n), held rows (k) and free axes (f); body index -1 is the world."""
-
-    names: tuple[str, ...]
-    body_a: Ints  # (n,) moving body that carries frame A
-    body_b: Ints
-    rotation_a: Floats  # (n, 3, 3) frame A in the moving body's frame
-    origin_a: Floats  # (n, 3)
-    rotation_b: Floats
-    origin_b: Floats
-    axis: Floats  # (n, 3) in A (and in B)
-    second_axis: Floats  # (n, 3)
-    normal: Floats  # (n, 3) a direction normal to the axis, in A
-    turn_locked: NDArray[np.bool_]  # (n,) no rotation at all is free
-    row_loop: Ints  # (k,) loop each row belongs to
-    row_wrench: Floats  # (k, 6) c in axes of A; overwritten at universal rows
-    row_names: tuple[str, ...]
-    helical_rows: Ints  # rows that tie travel to turn
-    pitch: Floats  # (n,) m/rad
-    universal_rows: Ints
-    varying_rows: Ints  # rows of varying_rows.py, with their kinds, numbers and addresses of code
-    varying_kind: Ints
-    varying_numbers: Floats
-    varying_code: Ints
-    row_placed: NDArray[np.bool_]  # (k,) whether a row has a position error; rolling has rows without
-    free_loop: Ints  # (f,)
-    free_wrench: Floats  # (f, 6) rate = row · V; overwritten at universal and spherical axes
-    universal_free: Ints  # (f_u,) first free axis of each universal loop, in the order of universal_rows
-    spherical_free: Ints
-    spherical_loops: Ints
     damping: Floats  # (f,)
     coulomb: Floats
     stiffness: Floats
@@ -132,57 +113,29 @@ class LoopTables:
     armature: Floats
 
     @cached_property
-    def universal_loops(self) -> Ints:
-        """Loops closed by a universal joint."""
-        return self.row_loop[self.universal_rows]
-
-    @cached_property
     def constants(self) -> LoopConstants:
-        """The same for compiled code."""
-        n, k = len(self.names), len(self.row_loop)
-        row_kind, row_code = np.full(k, PLAIN), np.zeros(k, dtype=np.int64)
-        row_kind[self.helical_rows], row_kind[self.universal_rows] = SCREW, CROSS
-        row_numbers = np.zeros((k, SURFACE_NUMBERS))
-        for rows, of_varying in (
-            (row_kind, self.varying_kind), (row_numbers, self.varying_numbers), (row_code, self.varying_code)
-        ):  # fmt: skip
-            rows[self.varying_rows] = of_varying
-        turning = np.abs(self.row_wrench[:, 3:]).max(axis=-1, initial=0.0) * (row_kind == PLAIN)
-        sine = np.linalg.norm(np.cross(self.axis, self.second_axis), axis=1)
-        return LoopConstants(
-            self.body_a, self.body_b, self.rotation_a, self.origin_a, self.rotation_b, self.origin_b,
-            self.axis, self.second_axis, self.normal,
-            turn_locked=self.turn_locked.astype(np.int64),
-            turn_held=(np.bincount(self.row_loop, turning, n) > 0.0).astype(np.int64),
-            cross_angle=np.stack([sine, (self.axis * self.second_axis).sum(1)], 1),
-            pitch=self.pitch,
-            row_start=np.searchsorted(self.row_loop, np.arange(n + 1)).astype(np.int64),
-            row_kind=row_kind,
-            row_wrench=self.row_wrench,
-            row_numbers=row_numbers,
-            row_code=row_code,
-            free_start=np.searchsorted(self.free_loop, np.arange(n + 1)).astype(np.int64),
-            free_kind=self._free_kinds(),
-            free_wrench=self.free_wrench,
-        )  # fmt: skip
+        """For compiled code."""
+        return LoopConstants(*(getattr(self, name) for name in LoopConstants._fields))
 
     @cached_property
     def workspace(self) -> Workspace:
         """The constants as an argument of compiled code."""
         return Workspace(self.constants)
 
-    def _free_kinds(self) -> Ints:
-        kinds = np.where(np.abs(self.free_wrench[:, 3:]).max(axis=-1, initial=0.0) > 0.0, TURN, ALONG)
-        kinds[(kinds == TURN) & (self.pitch[self.free_loop] != 0.0)] = SCREW_TURN
-        kinds[self.universal_free], kinds[self.universal_free + 1] = FIRST_AXIS, SECOND_AXIS
-        for k in range(3):
-            kinds[self.spherical_free + k] = BALL
-        return kinds.astype(np.int64)
+    @cached_property
+    def row_owner(self) -> Floats:
+        """Ones (n, k) where a row belongs to a loop: sums over rows are products."""
+        return (np.arange(len(self.names))[:, None] == self.row_loop).astype(np.float64)
+
+    @cached_property
+    def free_owner(self) -> Floats:
+        """The same of free axes, (n, f)."""
+        return (np.arange(len(self.names))[:, None] == self.free_loop).astype(np.float64)
 
     @property
     def has_joint_forces(self) -> bool:
-        """Whether any loop joint has a damper, dry friction or a spring."""
-        return bool(self.damping.any() or self.coulomb.any() or self.stiffness.any())
+        """Whether any loop joint has a damper, dry friction, a spring or a drive."""
+        return any(forces.any() for forces in (self.damping, self.coulomb, self.stiffness, self.armature))
 
 
 def loop_tables(mechanism: Mechanism) -> LoopTables:
@@ -191,13 +144,20 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
     frames = [(mechanism.frame(loop.body_a), mechanism.frame(loop.body_b)) for loop in loops]
     stack_a = matmul(pose_matrices([a.pose for a, _ in frames]), pose_matrices([loop.pose_a for loop in loops]))
     stack_b = matmul(pose_matrices([b.pose for _, b in frames]), pose_matrices([loop.pose_b for loop in loops]))
-    rows = _rows_of([loop.joint for loop in loops])
-    held = [(k, *row) for k, (of_loop, _, _) in enumerate(rows) for row in of_loop]
-    varying = [row for loop in loops for row in _varying(loop)]
-    free = [(k, row) for k, (_, of_loop, _) in enumerate(rows) for row in of_loop]
-    firsts = np.cumsum([0, *(loop.joint.nv for loop in loops)])
-    universal = [k for k, loop in enumerate(loops) if loop.joint.has_cross]
-    spherical = [k for k, loop in enumerate(loops) if isinstance(loop.joint, Spherical)]
+    rows = _rows_of(loops)
+    held = [(k, row) for k, (of_loop, _, _) in enumerate(rows) for row in of_loop]
+    free = [(k, *row) for k, (_, of_loop, _) in enumerate(rows) for row in of_loop]
+    numbers = np.zeros((len(held), SURFACE_NUMBERS))
+    for place, (_, row) in enumerate(held):
+        if row.numbers:
+            numbers[place, : len(row.numbers)] = row.numbers
+    every = np.arange(len(loops) + 1)
+    row_loop, row_kind = _ints([k for k, _ in held]), _ints([row.kind for _, row in held])
+    row_wrench, free_loop = _floats([row.wrench for _, row in held], 6), _ints([k for k, *_ in free])
+    turning = np.abs(row_wrench[:, 3:]).max(axis=-1, initial=0.0) * (row_kind == PLAIN)
+    axis = _floats([loop.joint.axis for loop in loops], 3)
+    second_axis = _floats([getattr(loop.joint, "second_axis", loop.joint.axis) for loop in loops], 3)
+    sine = np.linalg.norm(np.cross(axis, second_axis), axis=1)
     return LoopTables(
         names=tuple(loop.name for loop in loops),
         body_a=_ints([a.body for a, _ in frames]),
@@ -206,26 +166,24 @@ def loop_tables(mechanism: Mechanism) -> LoopTables:
         origin_a=stack_a[:, :3, 3].copy(),
         rotation_b=stack_b[:, :3, :3].copy(),
         origin_b=stack_b[:, :3, 3].copy(),
-        axis=_floats([loop.joint.axis for loop in loops], 3),
-        second_axis=_floats([getattr(loop.joint, "second_axis", loop.joint.axis) for loop in loops], 3),
+        axis=axis,
+        second_axis=second_axis,
         normal=_floats([normal for _, _, normal in rows], 3),
-        turn_locked=np.array([loop.joint.holds[1] == "xyz" for loop in loops], dtype=bool),
-        row_loop=_ints([k for k, *_ in held]),
-        row_wrench=_floats([wrench for _, wrench, _ in held], 6),
-        row_names=tuple(f'loop "{loops[k].name}": {name}' for k, _, name in held),
-        helical_rows=_ints([row for row, (_, _, name) in enumerate(held) if name == _SCREW]),
+        turn_locked=_ints([loop.joint.holds[1] == "xyz" for loop in loops]),
+        turn_held=(np.bincount(row_loop, turning, len(loops)) > 0.0).astype(np.int64),
+        cross_angle=np.stack([sine, (axis * second_axis).sum(1)], 1),
         pitch=np.array([getattr(loop.joint, "pitch", 0.0) for loop in loops], dtype=np.float64),
-        universal_rows=_ints([row for row, (_, _, name) in enumerate(held) if name == _CROSS]),
-        varying_rows=_ints([row for row, (k, _, _) in enumerate(held) if isinstance(loops[k].joint, LoopConstraint)]),
-        varying_kind=_ints([kind for kind, _, _ in varying]),
-        varying_numbers=_floats([numbers for _, numbers, _ in varying], SURFACE_NUMBERS),
-        varying_code=_ints([code for _, _, code in varying]),
-        row_placed=np.array([name not in (_FORWARD, _ASIDE) for _, _, name in held], dtype=bool),
-        free_loop=_ints([k for k, _ in free]),
-        free_wrench=_floats([row for _, row in free], 6),
-        universal_free=_ints([int(firsts[k]) for k in universal]),
-        spherical_free=_ints([int(firsts[k]) for k in spherical]),
-        spherical_loops=_ints(spherical),
+        row_names=tuple(f'loop "{loops[k].name}": {row.name}' for k, row in held),
+        row_loop=row_loop,
+        row_start=np.searchsorted(row_loop, every).astype(np.int64),
+        row_kind=row_kind,
+        row_wrench=row_wrench,
+        row_numbers=numbers,
+        row_code=_ints([row.code for _, row in held]),
+        free_loop=free_loop,
+        free_start=np.searchsorted(free_loop, every).astype(np.int64),
+        free_kind=_ints([kind for _, kind, _ in free]),
+        free_wrench=_floats([wrench for *_, wrench in free], 6),
         damping=_per_axis(loops, "damping"),
         coulomb=_per_axis(loops, "coulomb"),
         stiffness=_per_axis(loops, "stiffness"),
@@ -266,88 +224,77 @@ def _chain(parent: Any, velocity: int) -> list[int]:
     return chain
 
 
-_SCREW = "travel against turn"
-_CROSS = "rotation normal to both axes"
-_FORWARD, _ASIDE = "slip forward", "slip aside"
 _ZERO = (0.0, 0.0, 0.0)
-# In place of the wrench of a row that varies: a force.
-_VARYING = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 _XYZ = tuple(np.eye(3))
 _LETTERS = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
-def _rows_of(joints: list[Joint]) -> list[tuple[list[tuple[tuple[float, ...], str]], list[tuple[float, ...]], Floats]]:
-    """Held rows, free rows and a normal to the axis of each joint; of equal joints once."""
+class _Row(NamedTuple):
+    """A row that a joint holds; wrench: zeros of universal rows, in place of one that varies a force."""
+
+    name: str
+    wrench: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    kind: int = PLAIN
+    numbers: Sequence[float] = ()
+    code: int = 0
+
+
+def _rows_of(loops: tuple[Loop, ...]) -> list[tuple[list[_Row], list[tuple[int, tuple[float, ...]]], Floats]]:
+    """Held rows, kinds and rows of free axes, and a normal to the axis of each loop's joint; of equal joints once."""
     known: dict[Any, Any] = {}
     found = []
-    for joint in joints:
+    for loop in loops:
+        joint = loop.joint
         key: Any = type(joint), joint.axis, getattr(joint, "second_axis", None), getattr(joint, "pitch", 0.0)
         if isinstance(joint, LoopConstraint):
             key = id(joint)
         if key not in known:
-            known[key] = _held_rows(joint), _free_rows(joint), _directions(joint)[0]
+            known[key] = _held_rows(loop), _free_rows(joint), _directions(joint)[0]
         found.append(known[key])
     return found
 
 
-def _held_rows(joint: Joint) -> list[tuple[tuple[float, ...], str]]:
-    """Wrench and name of each row a joint holds."""
-    match joint:
+def _held_rows(loop: Loop) -> list[_Row]:
+    match joint := loop.joint:
         case Distance():
-            return [(_VARYING, "distance")]
-        case PointOnCurve():
-            return [(_VARYING, f"{text} = 0") for text in joint.curve]
-        case Rolling():
-            return [(_VARYING, name) for name in ("height", _FORWARD, _ASIDE)]
-    across = dict(zip("xyz", _directions(joint), strict=True))
-    travel, turn = (_XYZ if held == "xyz" else [across[letter] for letter in held] for held in joint.holds)
-    rows = [*_translations(*travel), *_rotations(*turn)]
-    if any(kind == "screw" for kind, _ in joint.motions):
-        u, pitch = across["z"], joint.pitch  # type: ignore[attr-defined]
-        rows.append(((*u, *(-pitch * u)), _SCREW))
-    return [*rows, ((0.0,) * 6, _CROSS)] if joint.has_cross else rows
-
-
-def _varying(loop: Loop) -> list[tuple[int, list[float], int]]:
-    """Kind, numbers and address of code of each varying row (varying_rows.py)."""
-    match loop.joint:
-        case Distance():
-            found = [(FROM_DISTANCE, [loop.joint.length], 0)]
+            return [_Row("distance", kind=FROM_DISTANCE, numbers=[joint.length])]
         case PointOnCurve():
             try:
-                surfaces = [surface_numbers(ImplicitSurface(text)) for text in loop.joint.curve]
+                surfaces = [(text, *surface_numbers(ImplicitSurface(text))) for text in joint.curve]
             except InputError as error:
                 raise InputError(f'loop "{loop.name}" curve: {error}') from None
-            found = [(ON_SURFACE, numbers, code) for numbers, code in surfaces]
+            return [_Row(f"{text} = 0", kind=ON_SURFACE, numbers=found, code=code) for text, found, code in surfaces]
         case Rolling():
-            numbers = [loop.joint.radius, loop.joint.on_radius, float(loop.joint.shape == "disc")]
-            found = [(kind, numbers, 0) for kind in (HEIGHT, FORWARD, ASIDE)]
-        case _:
-            return []
-    return [(kind, [*numbers, *[0.0] * (SURFACE_NUMBERS - len(numbers))], code) for kind, numbers, code in found]
-
-
-def _free_rows(joint: Joint) -> list[tuple[float, ...]]:
-    """Rates of the joint's own coordinates as rows on V; zeros where they vary with the configuration."""
-    if joint.has_cross or not joint.has_axis:
-        return [(0.0,) * 6] * joint.nv
+            numbers = [joint.radius, joint.on_radius, float(joint.shape == "disc")]
+            names = {"height": HEIGHT, "slip forward": FORWARD, "slip aside": ASIDE}
+            return [_Row(name, kind=kind, numbers=numbers) for name, kind in names.items()]
     across = dict(zip("xyz", _directions(joint), strict=True))
+    travel, turn = (_XYZ if held == "xyz" else [across[letter] for letter in held] for held in joint.holds)
+    rows = [_Row(f"translation along {_name(d)}", (*map(float, d), *_ZERO)) for d in travel]
+    rows += [_Row(f"rotation about {_name(d)}", (*_ZERO, *map(float, d))) for d in turn]
+    if any(kind == "screw" for kind, _ in joint.motions):
+        u, pitch = across["z"], joint.pitch  # type: ignore[attr-defined]
+        rows.append(_Row("travel against turn", (*u, *(-pitch * u)), SCREW))
+    return [*rows, _Row("rotation normal to both axes", (0.0,) * 6, CROSS)] if joint.has_cross else rows
+
+
+def _free_rows(joint: Joint) -> list[tuple[int, tuple[float, ...]]]:
+    """Kinds, and rates of the joint's own coordinates as rows on V: zeros where they vary with the configuration."""
+    if joint.has_cross:
+        return [(FIRST_AXIS, (0.0,) * 6), (SECOND_AXIS, (0.0,) * 6)]
+    if not joint.has_axis:
+        return [(BALL, (0.0,) * 6)] * joint.nv
+    across = dict(zip("xyz", _directions(joint), strict=True))
+    turn = SCREW_TURN if getattr(joint, "pitch", 0.0) else TURN
     return [
-        (*across[letter], *_ZERO) if kind == "travel" else (*_ZERO, *across[letter]) for kind, letter in joint.motions
+        (ALONG, (*across[letter], *_ZERO)) if kind == "travel" else (turn, (*_ZERO, *across[letter]))
+        for kind, letter in joint.motions
     ]
 
 
 def _directions(joint: Joint) -> Floats:
     """Two directions normal to the axis and the axis itself, as rows, (3, 3)."""
     return axis_to_z_rotation(joint.axis).T
-
-
-def _translations(*directions: Floats) -> list[tuple[tuple[float, ...], str]]:
-    return [((*map(float, d), *_ZERO), f"translation along {_name(d)}") for d in directions]
-
-
-def _rotations(*directions: Floats) -> list[tuple[tuple[float, ...], str]]:
-    return [((*_ZERO, *map(float, d)), f"rotation about {_name(d)}") for d in directions]
 
 
 def _name(direction: Floats) -> str:
@@ -358,7 +305,7 @@ def _name(direction: Floats) -> str:
     return "(" + ", ".join(f"{entry:.3g}" for entry in direction) + ")"
 
 
-def _ints(values: list[int]) -> Ints:
+def _ints(values: Sequence[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setsu.constraints.loop_joints import BALL, CROSS
 from setsu.constraints.stacked import Floats, cross, dot, times
 from setsu.constraints.system import ConstraintSystem, Linearisation
 from setsu.dynamics.motion_derivatives import MotionDerivatives, cross_motion
@@ -105,15 +106,16 @@ def _own_turning(
     N, _, directions, _ = turn.shape
     own, dswing = np.zeros((N, count, directions, 3)), np.zeros((N, count, directions, 3))
     swing = np.zeros((N, count, 3))
-    for loop, first in zip(t.spherical_loops, t.spherical_free, strict=True):
-        for axis in range(3):
-            nu = rows.free_wrench[:, first + axis, None, 3:]
-            own[:, k + first + axis] = cross(turn[:, loop], nu)
-            # ν' = w x ν does no work against w, and its change with the row neither.
-            swing[:, k + first + axis] = cross(w[:, loop], nu)[:, 0]
-            dswing[:, k + first + axis] = cross(dw[:, loop], nu) + cross(w[:, loop], own[:, k + first + axis])
+    for axis in np.flatnonzero(t.free_kind == BALL):
+        loop, nu = t.free_loop[axis], rows.free_wrench[:, axis, None, 3:]
+        own[:, k + axis] = cross(turn[:, loop], nu)
+        # ν' = w x ν does no work against w, and its change with the row neither.
+        swing[:, k + axis] = cross(w[:, loop], nu)[:, 0]
+        dswing[:, k + axis] = cross(dw[:, loop], nu) + cross(w[:, loop], own[:, k + axis])
     R_A = rows.loop_poses.rotation_a
-    for row, loop, first in zip(t.universal_rows, t.universal_loops, t.universal_free, strict=True):
+    for row in np.flatnonzero(t.row_kind == CROSS):
+        loop = t.row_loop[row]
+        first = t.free_start[loop]
         A1 = times(R_A[:, loop], t.axis[loop])[:, None]
         B2 = times(R_A[:, loop], times(rows.loop_poses.turn[:, loop], t.second_axis[loop]))[:, None]
         normal = cross(A1, B2)

@@ -16,6 +16,7 @@ from setsu.constraints.redundancy import redundancy
 from setsu.constraints.surface_code import SURFACE_NUMBERS, surface_numbers
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
+from setsu.native.workspace import floats, make
 
 __all__ = ["BoundKernels", "RowState", "RowTables", "bound_kernels", "row_state", "row_tables"]
 
@@ -89,29 +90,29 @@ class RowState(NamedTuple):
     """A state, what the kernels say of it, and its rows (r = k + c + p); all filled in place."""
 
     q: Floats
-    v: Floats
-    poses: Floats  # (n_bodies, 16)
-    velocities: Floats  # (n_bodies, 6)
-    accelerations: Floats
-    directions: Floats  # (9, nv)
-    G: Floats  # (r, nv), or (r, longest path) where rows are packed
-    gamma: Floats  # (r,)
-    error: Floats  # (r,)
-    rate: Floats  # (r,) of a row at zero velocities: of the drives among couplings
-    wrench: Floats  # (k, 6) of each loop row on body b at the joint, world axes
-    free: Floats  # (f, nv), or packed as G: rates of the loop joints' own coordinates
-    free_wrench: Floats  # (f, 6)
-    free_rate: Floats  # (f,)
-    free_gamma: Floats
-    free_coordinate: Floats
-    place: Floats  # (p, 3) contact points
-    contact_normal: Floats
-    contact_velocity: Floats
-    contact_gamma: Floats  # (p, 3) acceleration of the contact point at zero joint accelerations
-    contact_jacobian: Floats  # (p, 3, nv)
-    column: Floats  # (6, nv) scratch
-    point: Floats  # (3,) scratch
-    surface: Floats  # (13,) scratch
+    v: Floats = floats("nv")
+    poses: Floats = floats("bodies", 16)
+    velocities: Floats = floats("bodies", 6)
+    accelerations: Floats = floats("bodies", 6)
+    directions: Floats = floats(9, "nv")
+    G: Floats = floats("r", "width")  # all velocities, or the longest path where rows are packed
+    gamma: Floats = floats("r")
+    error: Floats = floats("r")
+    rate: Floats = floats("r")  # of a row at zero velocities: of the drives among couplings
+    wrench: Floats = floats("k", 6)  # of each loop row on body b at the joint, world axes
+    free: Floats = floats("f", "width")  # rates of the loop joints' own coordinates
+    free_wrench: Floats = floats("f", 6)
+    free_rate: Floats = floats("f")
+    free_gamma: Floats = floats("f")
+    free_coordinate: Floats = floats("f")
+    place: Floats = floats("p", 3)  # contact points
+    contact_normal: Floats = floats("p", 3)
+    contact_velocity: Floats = floats("p", 3)
+    contact_gamma: Floats = floats("p", 3)  # acceleration of the contact point at zero joint accelerations
+    contact_jacobian: Floats = floats("p", 3, "nv")
+    column: Floats = floats(6, "nv")  # scratch
+    point: Floats = floats(3)  # scratch
+    surface: Floats = floats(13)  # scratch
 
 
 class BoundKernels(NamedTuple):
@@ -200,33 +201,11 @@ def row_state(system: ConstraintSystem, packed: bool = False) -> RowState:
     width = m.nv
     if packed:
         width = max(int(np.diff(starts).max(initial=0)) for starts in (tables.path_start, tables.coupling_start))
-    k, f, p, r = len(t.row_loop), len(t.free_loop), len(system.contacts), system.n_rows
-    return RowState(
-        q=m.neutral(),
-        v=np.zeros(m.nv),
-        poses=np.zeros((m.n_bodies, 16)),
-        velocities=np.zeros((m.n_bodies, 6)),
-        accelerations=np.zeros((m.n_bodies, 6)),
-        directions=np.zeros((9, m.nv)),
-        G=np.zeros((r, width)),
-        gamma=np.zeros(r),
-        error=np.zeros(r),
-        rate=np.zeros(r),
-        wrench=np.zeros((k, 6)),
-        free=np.zeros((f, width)),
-        free_wrench=np.zeros((f, 6)),
-        free_rate=np.zeros(f),
-        free_gamma=np.zeros(f),
-        free_coordinate=np.zeros(f),
-        place=np.zeros((p, 3)),
-        contact_normal=np.zeros((p, 3)),
-        contact_velocity=np.zeros((p, 3)),
-        contact_gamma=np.zeros((p, 3)),
-        contact_jacobian=np.zeros((p, 3, m.nv)),
-        column=np.zeros((6, m.nv)),
-        point=np.zeros(3),
-        surface=np.zeros(13),
-    )
+    lengths = {
+        "nv": m.nv, "bodies": m.n_bodies, "width": width, "k": len(t.row_loop), "f": len(t.free_loop),
+        "p": len(system.contacts), "r": system.n_rows,
+    }  # fmt: skip
+    return make(RowState, lengths, q=m.neutral())
 
 
 def bound_kernels(
@@ -237,20 +216,19 @@ def bound_kernels(
     specialised: by code made for the mechanism alone. packed: without the mass matrix as a whole.
     """
     m = system.mechanism
-    b = np.zeros(m.nv)
-    poses = native_function(m, "body_poses", specialised=specialised).bind([state.q], [state.poses])
-    world = native_function(m, "world_poses", specialised=specialised).bind([state.q], [state.poses, state.directions])
-    rates = native_function(m, "world_rates", specialised=specialised).bind(
-        [state.q, state.v], [state.velocities, state.accelerations, b]
-    )
+    b, springs = np.zeros(m.nv), " springs" if m.has_force_elements else ""
+
+    def bind(name: str, inputs: list[Floats], outputs: list[Floats]) -> Any:
+        return native_function(m, name, specialised=specialised).bind(inputs, outputs)
+
+    poses = bind("body_poses", [state.q], [state.poses])
+    world = bind("world_poses", [state.q], [state.poses, state.directions])
+    rates = bind("world_rates", [state.q, state.v], [state.velocities, state.accelerations, b])
     M, world_and_mass, mass = np.zeros((0, 0)), world, world
     if not packed:
         M = np.zeros((m.nv, m.nv))
-        world_and_mass = native_function(m, "world_poses_and_mass", specialised=specialised).bind(
-            [state.q], [state.poses, state.directions, M]
-        )
-        mass = native_function(m, "mass_matrix", specialised=specialised).bind([state.q], [M])
-    name = "bias_torque springs" if m.has_force_elements else "bias_torque"
-    bias = native_function(m, name, specialised=specialised).bind([state.q, state.v], [b])
+        world_and_mass = bind("world_poses_and_mass", [state.q], [state.poses, state.directions, M])
+        mass = bind("mass_matrix", [state.q], [M])
+    bias = bind(f"bias_torque{springs}", [state.q, state.v], [b])
     bound = (poses, world, world_and_mass, rates, mass, bias)
     return BoundKernels(*(kernel.handle for kernel in bound), M=M, b=b), bound

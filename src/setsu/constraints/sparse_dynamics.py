@@ -16,8 +16,9 @@ from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 from setsu.native.single_calls import SingleCall, WorkspaceLock, single_call
+from setsu.native.workspace import Workspace, floats, ints, make
 
-__all__ = ["Found", "Places", "SparseSolver", "sparse_solver"]
+__all__ = ["Found", "SparseSolver", "sparse_solver"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,17 +27,17 @@ Ints = NDArray[np.int64]
 class _Work(NamedTuple):
     """Work space of one state beside its factors."""
 
-    tau: Floats
-    axis_torque: Floats
-    axis_force: Floats
-    external: Floats
-    loaded: Ints  # (1,) whether wrenches on bodies, or springs, act
-    a: Floats
-    multiplier: Floats
-    pin: Floats
-    through: Floats
-    bias: Ints
-    joints: Ints
+    tau: Floats = floats("nv")
+    axis_torque: Floats = floats("f")
+    axis_force: Floats = floats("f")
+    external: Floats = floats("bodies", 6)
+    loaded: Ints = ints(1)  # whether wrenches on bodies, or springs, act
+    a: Floats = floats("nv")
+    multiplier: Floats = floats("rows")
+    pin: Floats = floats("loops", 3)
+    through: Floats = floats("bodies", 6)
+    bias: Ints = ints(7)
+    joints: Ints = ints(7)
 
 
 class _Given(NamedTuple):
@@ -55,36 +56,20 @@ class Found(NamedTuple):
     opening: the largest error of loops and couplings, rad or lengths of the loop.
     """
 
-    a: Floats
-    multiplier: Floats
-    loop_wrench: Floats
-    body_wrench: Floats
-    joint_wrenches: Floats
-    residual: Floats
-    opening: Floats
-    outcome: Ints
-
-
-class Places(NamedTuple):
-    """Where the numbers of one state begin in its block; length: of the block."""
-
-    q: int
-    v: int
-    multiplier: int
-    loop_wrench: int
-    body_wrench: int
-    joint_wrenches: int
-    residual: int
-    opening: int
-    length: int
+    a: Floats = floats("N", "nv")
+    multiplier: Floats = floats("N", "rows")
+    loop_wrench: Floats = floats("N", "loops", 6)
+    body_wrench: Floats = floats("N", "bodies", 6)
+    joint_wrenches: Floats = floats("N", "bodies", 6)
+    residual: Floats = floats("N")
+    opening: Floats = floats("N")
+    outcome: Ints = ints("N")
 
 
 class SparseSolver:
     """The sparse solve of one constraint system without contacts."""
 
     def __init__(self, system: ConstraintSystem, specialised: bool) -> None:
-        from setsu.native.workspace import Workspace
-
         self.system = system
         tables, state = row_tables(system, packed=True), row_state(system, packed=True)
         kernels, kept = bound_kernels(system, state, specialised, packed=True)
@@ -95,53 +80,49 @@ class SparseSolver:
         self._lock = WorkspaceLock()
 
     @cached_property
-    def places(self) -> Places:
-        """Where things stand in the block of a single state."""
-        m, s = self.system.mechanism, self.system
-        lengths = (m.nq, m.nv, s.n_held, 6 * len(m.loops), 6 * m.n_bodies, 6 * m.n_bodies, 1, 1)
-        return Places(*accumulate(lengths, initial=0))
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """What stands in the block of a single state, one behind the other: the state, then fields of `Found`."""
+        m, bodies = self.system.mechanism, (self.system.mechanism.n_bodies, 6)
+        return {
+            "q": (m.nq,), "v": (m.nv,), "multiplier": (self.system.n_held,), "loop_wrench": (len(m.loops), 6),
+            "body_wrench": bodies, "joint_wrenches": bodies, "residual": (), "opening": (),
+        }  # fmt: skip
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each of them begins."""
+        return dict(zip(self.shapes, accumulate(map(math.prod, self.shapes.values()), initial=0), strict=False))
 
     @cached_property
     def one(self) -> SingleCall:
-        """Solve one state q (nq,), v, tau (nv,) without other forces: its acceleration and block (see `places`).
+        """Solve one state q (nq,), v, tau (nv,) without other forces: its acceleration and block (see `shapes`).
 
         None where only the dense solve will do, or numbers are not finite.
         """
         from setsu.constraints.sparse_solve import solve_states
         from setsu.native.compiled_code import machine
-        from setsu.native.workspace import Workspace
 
-        m, place = self.system.mechanism, self.places
-        block, outcome = np.zeros(place.length), np.zeros(1, dtype=np.int64)
-
-        def at(first: int, *shape: int) -> Floats:
-            return block[first : first + math.prod(shape)].reshape(1, *shape)
-
+        m = self.system.mechanism
+        block = np.zeros(sum(map(math.prod, self.shapes.values())))
+        views = {
+            name: block[first : first + math.prod(shape)].reshape(1, *shape)
+            for (name, shape), first in zip(self.shapes.items(), self.places.values(), strict=True)
+        }
         a, tau, axis_torque = (np.zeros((1, n)) for n in (m.nv, m.nv, len(self.system.loops.free_loop)))
-        given = _Given(at(place.q, m.nq), at(place.v, m.nv), tau, axis_torque, np.zeros((1, m.n_bodies, 6)))
-        found = Found(
-            a=a,
-            multiplier=at(place.multiplier, self.system.n_held),
-            loop_wrench=at(place.loop_wrench, len(m.loops), 6),
-            body_wrench=at(place.body_wrench, m.n_bodies, 6),
-            joint_wrenches=at(place.joint_wrenches, m.n_bodies, 6),
-            residual=at(place.residual),
-            opening=at(place.opening),
-            outcome=outcome,
-        )
+        given = _Given(views.pop("q"), views.pop("v"), tau, axis_torque, np.zeros((1, m.n_bodies, 6)))
+        found = Found(a=a, outcome=np.zeros(1, dtype=np.int64), **views)
         run = machine(solve_states, *self._workspaces, Workspace(given), Workspace(found))
-        return single_call(run, (given.q[0], given.v[0], tau[0]), outcome, (a[0], block), self._lock)
+        return single_call(run, (given.q[0], given.v[0], tau[0]), found.outcome, (a[0], block), self._lock)
 
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
         """Solve states q (N, nq), v, tau (N, nv), axis torques (N, f), wrenches on bodies (N, n_bodies, 6)."""
         from setsu.constraints.sparse_solve import solve_states
-        from setsu.native.workspace import Workspace
 
         m, count = self.system.mechanism, len(q)
         loaded = m.has_force_elements or external is not None
         if external is None:
             external = np.zeros((count, m.n_bodies, 6))
-        found = _room(self.system, count)
+        found = make(Found, _lengths(self.system) | {"N": count})
         arguments: Any = (*self._workspaces, Workspace(_Given(q, v, tau, axis_torque, external)), Workspace(found))
         with self._lock:
             self._loaded[0] = loaded
@@ -150,46 +131,23 @@ class SparseSolver:
         return found
 
 
-def _room(system: ConstraintSystem, count: int) -> Found:
-    """Arrays for the results of some states."""
+def _lengths(system: ConstraintSystem) -> dict[str, int]:
     m = system.mechanism
-    return Found(
-        a=np.empty((count, m.nv)),
-        multiplier=np.zeros((count, system.n_held)),
-        loop_wrench=np.empty((count, len(m.loops), 6)),
-        body_wrench=np.empty((count, m.n_bodies, 6)),
-        joint_wrenches=np.empty((count, m.n_bodies, 6)),
-        residual=np.zeros(count),
-        opening=np.zeros(count),
-        outcome=np.zeros(count, dtype=np.int64),
-    )
+    free = len(system.loops.free_loop)
+    return {"nv": m.nv, "rows": system.n_held, "loops": len(m.loops), "bodies": m.n_bodies, "f": free}
 
 
 def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) -> tuple[_Work, tuple[Any, ...]]:
     m = system.mechanism
-    a, external, through = np.zeros(m.nv), np.zeros((m.n_bodies, 6)), np.zeros((m.n_bodies, 6))
+    work = make(_Work, _lengths(system), loaded=np.array([int(m.has_force_elements)]))
     springs = " springs" if m.has_force_elements else ""
     bias = native_function(m, f"bias_torque external{springs}", specialised=specialised).bind(
-        [state.q, state.v, external], [b]
+        [state.q, state.v, work.external], [b]
     )
     joints = native_function(m, f"joint_wrenches world external{springs}", specialised=specialised).bind(
-        [state.q, state.v, a, external], [through]
+        [state.q, state.v, work.a, work.external], [work.through]
     )
-    f = len(system.loops.free_loop)
-    work = _Work(
-        tau=np.zeros(m.nv),
-        axis_torque=np.zeros(f),
-        axis_force=np.zeros(f),
-        external=external,
-        loaded=np.array([int(m.has_force_elements)]),
-        a=a,
-        multiplier=np.zeros(system.n_rows),
-        pin=np.zeros((len(m.loops), 3)),
-        through=through,
-        bias=bias.handle,
-        joints=joints.handle,
-    )
-    return work, (bias, joints)
+    return work._replace(bias=bias.handle, joints=joints.handle), (bias, joints)
 
 
 def sparse_solver(system: ConstraintSystem, specialised: bool = False) -> SparseSolver | None:

@@ -12,7 +12,18 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.compiled_rows import fill_rows
-from setsu.constraints.compiled_vectors import cross, dot, minus, plus, scaled
+from setsu.constraints.compiled_vectors import (
+    add_wrench,
+    body_pose,
+    cross,
+    dot,
+    minus,
+    plus,
+    scaled,
+    second_vector,
+    turned,
+    vector,
+)
 from setsu.constraints.sparse_factor import accelerate, factor_kkt
 from setsu.native.control_flow import inline, jit, run_bound
 
@@ -60,35 +71,18 @@ def _wrenches(t, s, w, loop_wrench, body_wrench):
         for i in range(6):
             body_wrench[b, i] = 0.0
     for loop in range(len(t.body_a)):
-        f = loop_wrench[loop]
         for i in range(6):
-            f[i] = 0.0
+            loop_wrench[loop, i] = 0.0
             for row in range(t.row_start[loop], t.row_start[loop + 1]):
-                f[i] += w.multiplier[row] * s.wrench[row, i]
+                loop_wrench[loop, i] += w.multiplier[row] * s.wrench[row, i]
             for j in range(t.free_start[loop], t.free_start[loop + 1]):
-                f[i] += w.axis_force[j] * s.free_wrench[j, i]
-        a, b = t.body_a[loop], t.body_b[loop]
-        arm = (t.origin_b[loop, 0], t.origin_b[loop, 1], t.origin_b[loop, 2])
-        pin = arm
-        if b >= 0:
-            P = s.poses[b]
-            arm = (
-                P[0] * pin[0] + P[1] * pin[1] + P[2] * pin[2],
-                P[4] * pin[0] + P[5] * pin[1] + P[6] * pin[2],
-                P[8] * pin[0] + P[9] * pin[1] + P[10] * pin[2],
-            )
-            pin = (P[3] + arm[0], P[7] + arm[1], P[11] + arm[2])
-            turning = cross(arm, (f[0], f[1], f[2]))
-            for i in range(3):
-                body_wrench[b, i] += f[i]
-                body_wrench[b, 3 + i] += f[3 + i] + turning[i]
+                loop_wrench[loop, i] += w.axis_force[j] * s.free_wrench[j, i]
+        force, moment = vector(loop_wrench, loop), second_vector(loop_wrench, loop)
+        R, origin = body_pose(s.poses, t.body_b[loop])
+        pin = plus(origin, turned(R, vector(t.origin_b, loop)))
         w.pin[loop, 0], w.pin[loop, 1], w.pin[loop, 2] = pin
-        if a >= 0:
-            arm = (pin[0] - s.poses[a, 3], pin[1] - s.poses[a, 7], pin[2] - s.poses[a, 11])
-            turning = cross(arm, (f[0], f[1], f[2]))
-            for i in range(3):
-                body_wrench[a, i] -= f[i]
-                body_wrench[a, 3 + i] -= f[3 + i] + turning[i]
+        add_wrench(s.poses, body_wrench, t.body_b[loop], force, moment, pin, 1.0)
+        add_wrench(s.poses, body_wrench, t.body_a[loop], force, moment, pin, -1.0)
 
 
 @inline
@@ -107,36 +101,19 @@ def _left_out_rows_matter(t, s, c, w, loop_wrench):
         loop, row = c.left_out_loop[k], c.left_out[k]
         if not c.turning[loop]:
             return True
-        f, n = (
-            (s.wrench[row, 0], s.wrench[row, 1], s.wrench[row, 2]),
-            (
-                s.wrench[row, 3],
-                s.wrench[row, 4],
-                s.wrench[row, 5],
-            ),
-        )
-        own = loop_wrench[loop]
-        if abs(f[0] * own[0] + f[1] * own[1] + f[2] * own[2]) > limit:
+        f, n = vector(s.wrench, row), second_vector(s.wrench, row)
+        if abs(dot(f, vector(loop_wrench, loop))) > limit or abs(dot(n, second_vector(loop_wrench, loop))) > limit:
             return True
-        if abs(n[0] * own[3] + n[1] * own[4] + n[2] * own[5]) > limit:
-            return True
-        pin = (w.pin[loop, 0], w.pin[loop, 1], w.pin[loop, 2])
+        pin = vector(w.pin, loop)
         for p in range(t.path_start[loop], t.path_start[loop + 1]):
             b = c.velocity_body[t.path_velocity[p]]
-            x = (s.poses[b, 3], s.poses[b, 7], s.poses[b, 11])
-            socket = (c.socket[b, 0], c.socket[b, 1], c.socket[b, 2])
-            if c.body_parent[b] >= 0:
-                P = s.poses[c.body_parent[b]]
-                socket = (
-                    P[3] + P[0] * socket[0] + P[1] * socket[1] + P[2] * socket[2],
-                    P[7] + P[4] * socket[0] + P[5] * socket[1] + P[6] * socket[2],
-                    P[11] + P[8] * socket[0] + P[9] * socket[1] + P[10] * socket[2],
-                )
-            middle = scaled(plus(x, socket), 0.5)
-            force = (w.through[b, 0], w.through[b, 1], w.through[b, 2])
+            _, x = body_pose(s.poses, b)
+            R, origin = body_pose(s.poses, c.body_parent[b])
+            middle = scaled(plus(x, plus(origin, turned(R, vector(c.socket, b)))), 0.5)
+            force = vector(w.through, b)
             if abs(dot(force, f)) > limit:
                 return True
-            moment = plus((w.through[b, 3], w.through[b, 4], w.through[b, 5]), cross(minus(x, middle), force))
+            moment = plus(second_vector(w.through, b), cross(minus(x, middle), force))
             if abs(dot(moment, plus(n, cross(minus(pin, middle), f)))) > limit:
                 return True
     return False

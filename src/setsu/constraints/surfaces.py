@@ -105,8 +105,39 @@ class Plane(Surface):
         return np.zeros((*np.shape(points), 3, 3))
 
 
+class _Round(Surface):
+    """Points at a distance from a center or an axis; touched from outside."""
+
+    radius: float
+
+    @abstractmethod
+    def _arm(self, points: ArrayLike) -> Floats:
+        """Shortest way from the center or the axis to points (..., 3)."""
+
+    @cached_property
+    def _across(self) -> Floats:
+        """Projection onto the directions in which that way can change, (3, 3)."""
+        return np.eye(3)
+
+    def value(self, points: ArrayLike) -> Floats:
+        """Return the distance of points (..., 3) from the surface, m; negative inside."""
+        return np.linalg.norm(self._arm(points), axis=-1) - self.radius
+
+    def gradient(self, points: ArrayLike) -> Floats:
+        """Return the outward normal at points (..., 3); undefined (NaN) at the center or on the axis."""
+        return _unit(self._arm(points))[0]
+
+    def hessian(self, points: ArrayLike) -> Floats:
+        """Return the second derivatives of the distance, (..., 3, 3), 1/m."""
+        return _bend(self._across, *_unit(self._arm(points)))
+
+    def third(self, points: ArrayLike) -> Floats:
+        """Return the third derivatives of the distance, (..., 3, 3, 3), 1/m²."""
+        return _bend_rate(self._across, *_unit(self._arm(points)))
+
+
 @dataclass(frozen=True)
-class Sphere(Surface):
+class Sphere(_Round):
     """Sphere of `radius` (m) about `center` (m); touched from outside."""
 
     center: Sequence[float] = (0.0, 0.0, 0.0)
@@ -116,28 +147,12 @@ class Sphere(Surface):
         object.__setattr__(self, "center", vector3(self.center, "Sphere center"))
         object.__setattr__(self, "radius", _positive(self.radius, "Sphere radius"))
 
-    def value(self, points: ArrayLike) -> Floats:
-        """Return the distance of points (..., 3) from the sphere, m; negative inside."""
-        return np.linalg.norm(self._arm(points), axis=-1) - self.radius
-
-    def gradient(self, points: ArrayLike) -> Floats:
-        """Return the outward normal at points (..., 3); undefined (NaN) at the center."""
-        return _unit(self._arm(points))[0]
-
-    def hessian(self, points: ArrayLike) -> Floats:
-        """Return the second derivatives of the distance, (..., 3, 3), 1/m."""
-        return _bend(np.eye(3), *_unit(self._arm(points)))
-
-    def third(self, points: ArrayLike) -> Floats:
-        """Return the third derivatives of the distance, (..., 3, 3, 3), 1/m²."""
-        return _bend_rate(np.eye(3), *_unit(self._arm(points)))
-
     def _arm(self, points: ArrayLike) -> Floats:
         return np.asarray(points, dtype=np.float64) - np.array(self.center)
 
 
 @dataclass(frozen=True)
-class Cylinder(Surface):
+class Cylinder(_Round):
     """Cylinder of `radius` (m), without ends, about the line through `point` (m) along `axis`; touched from outside."""
 
     point: Sequence[float] = (0.0, 0.0, 0.0)
@@ -149,25 +164,8 @@ class Cylinder(Surface):
         object.__setattr__(self, "axis", unit_axis(self.axis, "Cylinder axis"))
         object.__setattr__(self, "radius", _positive(self.radius, "Cylinder radius"))
 
-    def value(self, points: ArrayLike) -> Floats:
-        """Return the distance of points (..., 3) from the cylinder, m; negative inside."""
-        return np.linalg.norm(self._arm(points), axis=-1) - self.radius
-
-    def gradient(self, points: ArrayLike) -> Floats:
-        """Return the outward normal at points (..., 3); undefined (NaN) on the axis."""
-        return _unit(self._arm(points))[0]
-
-    def hessian(self, points: ArrayLike) -> Floats:
-        """Return the second derivatives of the distance, (..., 3, 3), 1/m."""
-        return _bend(self._across, *_unit(self._arm(points)))
-
-    def third(self, points: ArrayLike) -> Floats:
-        """Return the third derivatives of the distance, (..., 3, 3, 3), 1/m²."""
-        return _bend_rate(self._across, *_unit(self._arm(points)))
-
     @cached_property
     def _across(self) -> Floats:
-        """Projection onto the plane normal to the axis."""
         return np.eye(3) - np.outer(self.axis, self.axis)
 
     def _arm(self, points: ArrayLike) -> Floats:

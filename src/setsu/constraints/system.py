@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.constraints.contact import SurfaceContact, checked_contacts
 from setsu.constraints.contact_rows import ContactRows
 from setsu.constraints.coupling_rows import CouplingRows
-from setsu.constraints.loop_joints import LoopTables, chain_of, loop_tables
+from setsu.constraints.loop_joints import ASIDE, FORWARD, LoopTables, chain_of, loop_tables
 from setsu.constraints.loop_motion import LoopMotion, LoopPoses, loop_motion, loop_poses
 from setsu.constraints.stacked import Floats, cross, length_of, times, transposed_times
 from setsu.constraints.states import checked_arrays
@@ -136,9 +136,9 @@ class ConstraintSystem:
         """Return G (..., n, nv) and the position error (..., n): what a projection needs, without velocities."""
         poses, J = self._poses_and_jacobians(q)
         ends = loop_poses(self.loops, poses)
-        parts = [self._loop_jacobian(ends, self.loop_row_wrenches(ends), self.loops.row_loop, J)]
+        parts = [self._loop_jacobian(ends, ends.in_world(ends.wrench, self.loops.row_loop), self.loops.row_loop, J)]
         if self.mechanism.couplings:
-            parts.append(self._coupling_jacobian(q))
+            parts.append(self.couplings.jacobian_at(q))
         distance = np.zeros((*q.shape[:-1], 0))
         if self.contacts:
             points, arms = self.contact_rows.points(poses)
@@ -150,8 +150,9 @@ class ConstraintSystem:
     def placed_jacobian_and_error(self, q: Floats) -> tuple[Floats, Floats]:
         """The same without the rows that hold at velocity level only, which are zero: what brings a position home."""
         G, error = self.jacobian_and_error(q)
-        if not self.loops.row_placed.all():
-            G[..., : self.n_loop_rows, :][..., ~self.loops.row_placed, :] = 0.0
+        slips = np.flatnonzero(np.isin(self.loops.row_kind, (FORWARD, ASIDE)))
+        if slips.size:
+            G[..., slips, :] = 0.0
         return G, error
 
     def force_geometry(self, q: Floats) -> ForceGeometry:
@@ -179,7 +180,7 @@ class ConstraintSystem:
         jacobians = [G_loop[..., :k, :], contact.normal_jacobian]
         terms = [motion.velocity_term, contact.normal_term]
         if m.couplings:
-            jacobians.insert(1, self._coupling_jacobian(q))  # (2)
+            jacobians.insert(1, self.couplings.jacobian_at(q))  # (2)
             terms.insert(1, self.couplings.velocity_term(q, v))
         return Linearisation(
             jacobian=np.concatenate(jacobians, axis=-2),
@@ -206,7 +207,7 @@ class ConstraintSystem:
         rates = loop_motion(self.loops, poses, velocities, np.zeros_like(velocities)).rate
         if not self.mechanism.couplings:
             return ends.error, rates
-        coupled = times(self._coupling_jacobian(q), v) + self.couplings.offset_rate
+        coupled = times(self.couplings.jacobian_at(q), v) + self.couplings.offset_rate
         error = np.concatenate([ends.error, self.couplings.error(q)], axis=-1)
         return error, np.concatenate([rates, coupled], axis=-1)
 
@@ -226,9 +227,9 @@ class ConstraintSystem:
         couplings = np.broadcast_to(np.abs(self.coupling_jacobian), (*size.shape[:-2], *self.coupling_jacobian.shape))
         return np.concatenate([size, couplings, np.sqrt((rows.contact_jacobian**2).sum(-2))], axis=-2)
 
-    def loop_row_wrenches(self, ends: LoopPoses) -> Floats:
-        """Return the wrench of each loop row on body_b at the joint, world axes, (..., k, 6)."""
-        return ends.in_world(ends.wrench, self.loops.row_loop)
+    def drive_inertia(self, free_jacobian: Floats) -> Floats:
+        """Return what drives in loop joints add to the mass matrix, for rows (..., f, nv) of their free axes."""
+        return np.swapaxes(free_jacobian, -1, -2) @ (self.loops.armature[:, None] * free_jacobian)
 
     def body_wrenches(self, rows: Linearisation | ForceGeometry, loop_wrench: Floats, contact_force: Floats) -> Floats:
         """Return loop wrenches (..., n_loops, 6; on body_b at the joint) and contact forces (..., c, 3) as wrenches on
@@ -278,9 +279,6 @@ class ConstraintSystem:
         J_b = J[..., self._place_of[t.body_b[loops]], :, :]
         J_a = J[..., self._place_of[t.body_a[loops]], :, :]
         return (on_b @ J_b - on_a @ J_a)[..., 0, :]
-
-    def _coupling_jacobian(self, q: Floats) -> Floats:
-        return self.couplings.jacobian_at(q)
 
     def _of_contact_bodies(self, J: Floats) -> Floats:
         """Of the Jacobians of all bodies that take part those of the contacts' bodies, (..., c, 6, nv)."""

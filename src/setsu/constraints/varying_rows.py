@@ -16,9 +16,9 @@ n = ±p/|p|.
 
 from __future__ import annotations
 
-from setsu.constraints.compiled_surfaces import surface_at
 from setsu.constraints.compiled_vectors import cross, dot, length, minus, plus, scaled
 from setsu.constraints.loop_joints import FORWARD, FROM_DISTANCE, HEIGHT, ON_SURFACE
+from setsu.constraints.surface_code import surface_at
 from setsu.native.control_flow import inline
 
 __all__ = [

@@ -125,7 +125,7 @@ class MechanismBuilder(ConstraintMethods):
         if not isinstance(joint, Joint) or type(joint) is Joint or isinstance(joint, LoopConstraint):
             raise InputError(f"{what} joint: expected a joint such as Revolute((0, 0, 1)), got {joint!r}")
         if not joint.name:
-            joint = dataclasses.replace(joint, name=f"{name}_joint")
+            joint = joint.named(f"{name}_joint")
         body = Body(
             name=name,
             parent=parent,
@@ -176,7 +176,7 @@ class MechanismBuilder(ConstraintMethods):
                 f"{what} joint stiffness: a Spherical joint that closes a loop has no spring; use add_spring"
             )
         if not joint.name:
-            joint = dataclasses.replace(joint, name=name)
+            joint = joint.named(name)
         pose_a = Pose.of(placement_a, f"{what} placement_a")
         pose_b = Pose.of(placement_b, f"{what} placement_b")
         self._claim_joint_name(joint.name, "loop", name)

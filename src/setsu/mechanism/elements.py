@@ -78,10 +78,11 @@ class Pose:
             raise InputError(f"{what}: expected a 4x4 placement, got an array of shape {T.shape}")
         if not np.isfinite(T).all():
             raise InputError(f"{what}: expected finite numbers, got {T.tolist()}")
-        if not np.array_equal(T[3], (0.0, 0.0, 0.0, 1.0)) or not is_rotation(T[:3, :3], 1e-6):
-            raise InputError(f"{what}: expected a rotation and a last row 0 0 0 1, got {T.tolist()}")
         R = T[:3, :3]
-        if not is_rotation(R, 1e-14):
+        exact = is_rotation(R, 1e-14)
+        if T[3].tolist() != [0.0, 0.0, 0.0, 1.0] or not (exact or is_rotation(R, 1e-6)):
+            raise InputError(f"{what}: expected a rotation and a last row 0 0 0 1, got {T.tolist()}")
+        if not exact:
             R = nearest_rotation(R)
         x, y, z = T[:3, 3].tolist()
         pose = Pose(tuple((R + 0.0).ravel().tolist()), (x + 0.0, y + 0.0, z + 0.0))

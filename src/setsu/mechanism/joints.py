@@ -21,6 +21,7 @@ follow from that. Letters are directions of the joint: z its axis, x and y the o
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Sequence
@@ -58,7 +59,9 @@ def _per_axis(
     value: PerAxis, nv: int, what: str, *, minimum: float | None = 0.0, finite: bool = True
 ) -> tuple[float, ...]:
     """Spread one number over the joint's axes, or check a sequence of them."""
-    if type(value) is float and (value == 0.0 or (value == math.inf and not finite)):
+    if type(value) is float and (
+        value == 0.0 or (not finite and math.isinf(value) and (value > 0.0 or minimum is None))
+    ):
         return (value + 0.0,) * nv  # what most joints have, and large mechanisms have many
     try:
         if isinstance(value, (int, float)) or getattr(value, "shape", None) == ():
@@ -187,6 +190,12 @@ class Joint:
                 f"{what} stiffness: a quaternion's spring has one stiffness for its three turns, and one for three "
                 f"travels, got {self.stiffness}"
             )
+
+    def named(self, name: str) -> Joint:
+        """Return the joint under another name, which is checked already, as the joint is."""
+        joint = copy.copy(self)
+        object.__setattr__(joint, "name", name)
+        return joint
 
     def _refuse_forces(self, what: str) -> None:
         """A joint that does not move has no friction, drive or spring."""

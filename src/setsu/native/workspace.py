@@ -1,5 +1,7 @@
 """Many arrays as one argument of compiled code: a workspace, whose fields are those of a named tuple.
 
+A field that begins with zeros says so where it is declared, `G: Floats = floats("rows", "nv")`, and `make` makes it.
+
 Passed one by one, every array is seven separate numbers, so that functions of a hundred arrays take a minute to compile
 and 30 µs to enter. A workspace is one pointer to a table of addresses and shapes; `workspace.G` inside compiled code
 makes the array G from its entry (numba_lowering.py). The table never changes, which lets the compiler load each entry
@@ -9,14 +11,16 @@ once.
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from setsu.native.builtin import address_of
 
-__all__ = ["FIELD_WORDS", "Layout", "Workspace"]
+__all__ = ["FIELD_WORDS", "Layout", "Workspace", "floats", "ints", "make"]
 
 FIELD_WORDS = 4  # words per field: address and up to three lengths
 _NUMBERS = (np.dtype(np.float64), np.dtype(np.int64))
@@ -77,3 +81,46 @@ class Workspace:
         self._table = np.array(words, dtype=np.int64)
         self.address = address_of(self._table)
         self.layout = _layout(type(fields).__name__, tuple(kinds))
+
+
+class _Zeros(NamedTuple):
+    """What a field holds at first; shape: numbers, and sums of products of lengths by name, as "2 p + stops"."""
+
+    dtype: type
+    shape: tuple[str | int, ...]
+
+
+def floats(*shape: str | int) -> Any:
+    """Declare a field that begins with zeros (float64); shape: numbers, or names of lengths, as "nv" or "2 p + n"."""
+    return _Zeros(np.float64, shape)
+
+
+def ints(*shape: str | int) -> Any:
+    """Declare a field that begins with zeros (int64)."""
+    return _Zeros(np.int64, shape)
+
+
+_Fields = TypeVar("_Fields")
+
+
+def make(kind: type[_Fields], lengths: Mapping[str, int], **given: Any) -> _Fields:
+    """Return a named tuple of arrays: those given, and zeros as its fields declare them for all others.
+
+    >>> class Rows(NamedTuple):
+    ...     G: np.ndarray = floats("n", 3)
+    ...     used: np.ndarray = ints(1)
+    ...     names: np.ndarray = ints("n")
+    >>> make(Rows, {"n": 2}, names=np.arange(2)).G.shape
+    (2, 3)
+    """
+    for name, zeros in kind._field_defaults.items():  # type: ignore[attr-defined]
+        if name not in given and isinstance(zeros, _Zeros):
+            given[name] = np.zeros([_length(n, lengths) for n in zeros.shape], dtype=zeros.dtype)
+    return kind(**given)
+
+
+def _length(declared: str | int, lengths: Mapping[str, int]) -> int:
+    if isinstance(declared, int):
+        return declared
+    parts = (part.split() for part in declared.split(" + "))
+    return sum(math.prod(int(word) if word.isdigit() else lengths[word] for word in words) for words in parts)

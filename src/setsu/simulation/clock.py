@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.native.control_flow import inline, run_bound, run_code
+from setsu.native.workspace import floats, ints, make
 from setsu.simulation.row_lanes import add, copy, is_finite
 
 __all__ = [
@@ -58,26 +59,26 @@ class Ask(IntEnum):
 
 
 class Clock(NamedTuple):
-    """Where a block stands; all (1,) but for `frozen` and `frozen_at`."""
+    """Where a block of N worlds stands."""
 
-    phase: Ints  # READY, WANTS or MOVED
-    stage: Ints  # of the method; -1 between steps
-    done: Ints  # steps taken in this run
-    target: Ints  # steps to be taken in it
-    every: Ints  # steps between records
-    final: Ints  # 1: the state after the last step is evaluated, and recorded
-    due: Ints  # 1: the state is to be recorded as soon as it is evaluated
-    used: Ints  # rows of the records in use
-    asks: Ints  # 1: the torque is asked for in Python
-    answered: Ints  # 1: it has been given for the present state
-    ledger: Ints  # 1: works are added up
-    failure: Ints  # status of a failed evaluation or projection
-    step: Floats  # s
-    last: Floats  # s, length of the last step of the run; 0: as the others
-    h: Floats  # s, length of the present step
-    order: Ints  # steps to be taken, under a torque given anew, from the next call on; 0: as `done` and `target` say
-    frozen: Ints  # (N,) 0, or why a world does not move any more
-    frozen_at: Floats  # (N,) s
+    phase: Ints = ints(1)  # READY, WANTS or MOVED
+    stage: Ints = ints(1)  # of the method; -1 between steps
+    done: Ints = ints(1)  # steps taken in this run
+    target: Ints = ints(1)  # steps to be taken in it
+    every: Ints = ints(1)  # steps between records
+    final: Ints = ints(1)  # 1: the state after the last step is evaluated, and recorded
+    due: Ints = ints(1)  # 1: the state is to be recorded as soon as it is evaluated
+    used: Ints = ints(1)  # rows of the records in use
+    asks: Ints = ints(1)  # 1: the torque is asked for in Python
+    answered: Ints = ints(1)  # 1: it has been given for the present state
+    ledger: Ints = ints(1)  # 1: works are added up
+    failure: Ints = ints(1)  # status of a failed evaluation or projection
+    step: Floats = floats(1)  # s
+    last: Floats = floats(1)  # s, length of the last step of the run; 0: as the others
+    h: Floats = floats(1)  # s, length of the present step
+    order: Ints = ints(1)  # steps to be taken, under a torque given anew, from the next call on; 0: see done, target
+    frozen: Ints = ints("N")  # 0, or why a world does not move any more
+    frozen_at: Floats = floats("N")  # s
 
 
 LAWS = 2  # laws without Python that may act at once
@@ -86,70 +87,37 @@ LAWS = 2  # laws without Python that may act at once
 class Drive(NamedTuple):
     """What drives the rows of a block (N m, N): tau = held + asked + sampled + laws; total = tau + pushes."""
 
-    held: Floats  # (N, nv) given from outside for some steps
-    asked: Floats  # (N, nv) answered by a Python function
-    sampled: Floats  # (N, nv) of sampled laws without Python, held between their samples
-    tau: Floats  # (N, nv)
-    total: Floats  # (N, nv)
-    code: Handle  # (2,) addresses of laws without Python: the simulator's, and one of the present run; 0 without
-    inputs: Floats  # of such a law: t, q, v, values of its tables; of a sampled one also its memory and readings
-    output: Floats  # (nv,)
-    tables: Ints  # (tables, 6): law, first knot, knots, values, coefficients of each, first coefficient; sampled laws
+    held: Floats = floats("N", "nv")  # given from outside for some steps
+    asked: Floats = floats("N", "nv")  # answered by a Python function
+    sampled: Floats = floats("N", "nv")  # of sampled laws without Python, held between their samples
+    tau: Floats = floats("N", "nv")
+    total: Floats = floats("N", "nv")
+    code: Handle = ints(LAWS)  # addresses of laws without Python: the simulator's, and one of the present run; or 0
+    inputs: Floats = floats("1 + nq + nv")  # of such a law: t, q, v, its tables; sampled ones: memory, readings
+    output: Floats = floats("nv")
+    tables: Ints = ints(0, 6)  # law, first knot, knots, values, coefficients of each, first coefficient; sampled laws
     # count from LAWS on
-    knots: Floats  # s, of all tables
-    coefficients: Floats  # of all tables: piece by piece, value by value, rising powers
-    push: Floats  # (slots, n_rows * 6) wrenches on bodies at their origins, world axes
-    jacobian: Floats  # (slots, N, 6 nv) of these bodies
-    push_kernels: Handle  # (slots, 7) handles that fill `jacobian`
+    knots: Floats = floats(0)  # s, of all tables
+    coefficients: Floats = floats(0)  # of all tables: piece by piece, value by value, rising powers
+    push: Floats = floats(0, "6 N")  # wrenches on bodies at their origins, world axes: (slots, 6 N)
+    jacobian: Floats = floats(0, "N", "6 nv")  # of these bodies, (slots, N, 6 nv)
+    push_kernels: Handle = ints(0, 7)  # handles that fill `jacobian`, (slots, 7)
 
 
 def make_drive(held: Floats, asked: Floats, total: Floats, nq: int) -> Drive:
     """Return what drives N rows: arrays (N, nv) of the caller, in which torques are given and found."""
     n, nv = held.shape
-    return Drive(
-        held=held,
-        asked=asked,
-        sampled=np.zeros((n, nv)),
-        tau=np.zeros((n, nv)),
-        total=total,
-        code=np.zeros(LAWS, dtype=np.int64),
-        inputs=np.zeros(1 + nq + nv),
-        output=np.zeros(nv),
-        tables=np.zeros((0, 6), dtype=np.int64),
-        knots=np.zeros(0),
-        coefficients=np.zeros(0),
-        push=np.zeros((0, 6 * n)),
-        jacobian=np.zeros((0, n, 6 * nv)),
-        push_kernels=np.zeros((0, 7), dtype=np.int64),
-    )
+    lengths = {"N": n, "nv": nv, "nq": nq}
+    return make(Drive, lengths, held=held, asked=asked, total=total)
 
 
 def make_clock(rows: int, step: float) -> Clock:
     """Return the clock of a block of worlds at rest."""
-
-    def zero() -> Ints:
-        return np.zeros(1, dtype=np.int64)
-
-    return Clock(
-        phase=np.array([WANTS]),
-        stage=np.array([-1]),
-        done=zero(),
-        target=zero(),
-        every=np.array([1]),
-        final=zero(),
-        due=zero(),
-        used=zero(),
-        asks=zero(),
-        answered=zero(),
-        ledger=zero(),
-        failure=np.array([-1]),
+    none = np.array([-1])
+    return make(
+        Clock, {"N": rows}, phase=np.array([WANTS]), stage=none, every=np.array([1]), failure=none.copy(),
         step=np.array([step]),
-        last=np.zeros(1),
-        h=np.zeros(1),
-        order=zero(),
-        frozen=np.zeros(rows, dtype=np.int64),
-        frozen_at=np.zeros(rows),
-    )
+    )  # fmt: skip
 
 
 @inline

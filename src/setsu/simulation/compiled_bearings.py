@@ -19,7 +19,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.constraints.compiled_vectors import body_pose, cross, dot, length, minus, plus, scaled, turned, vector
+from setsu.constraints.compiled_vectors import (
+    add_wrench,
+    body_pose,
+    dot,
+    length,
+    matrix,
+    minus,
+    plus,
+    scaled,
+    second_vector,
+    turned,
+    vector,
+)
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.bearings import bearing_factors
 from setsu.dynamics.catalogue import native_function
@@ -66,25 +78,14 @@ def make_bearings(system: ConstraintSystem, friction: JointFriction, state: Any,
 
 
 @inline
-def _act(s, out, body, force, moment, place, sign):
-    """Add a wrench at a place of the world to those on a body."""
-    if body >= 0:
-        _, origin = body_pose(s.poses, body)
-        turn = cross(minus(place, origin), force)
-        for i in range(3):
-            out[body, i] += sign * force[i]
-            out[body, 3 + i] += sign * (moment[i] + turn[i])
-
-
-@inline
 def _loop_wrench(t, s, w, loop):
     """Force and moment of body a on body b at a loop joint, world axes."""
     force, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for row in range(t.row_start[loop], t.row_start[loop + 1]):
         if t.place[row] >= 0:
-            size, r = w.multiplier[t.place[row]], s.wrench[row]
-            force = plus(force, scaled((r[0], r[1], r[2]), size))
-            moment = plus(moment, scaled((r[3], r[4], r[5]), size))
+            size = w.multiplier[t.place[row]]
+            force = plus(force, scaled(vector(s.wrench, row), size))
+            moment = plus(moment, scaled(second_vector(s.wrench, row), size))
     if t.free_used[0]:
         for j in range(t.free_start[loop], t.free_start[loop + 1]):
             swing = s.free_gamma[j]
@@ -92,9 +93,8 @@ def _loop_wrench(t, s, w, loop):
                 swing += s.free[j, d] * w.a[d]
             size = w.axis_force[j] - t.damping[j] * s.free_rate[j] - t.armature[j] * swing
             size -= t.stiffness[j] * (s.free_coordinate[j] - t.spring_rest[j])
-            r = s.free_wrench[j]
-            force = plus(force, scaled((r[0], r[1], r[2]), size))
-            moment = plus(moment, scaled((r[3], r[4], r[5]), size))
+            force = plus(force, scaled(vector(s.free_wrench, j), size))
+            moment = plus(moment, scaled(second_vector(s.free_wrench, j), size))
     return force, moment
 
 
@@ -109,12 +109,11 @@ def change_of_limits(t, s, x, w):
         force, moment = _loop_wrench(t, s, w, loop)
         R, origin = body_pose(s.poses, t.body_b[loop])
         pin = plus(origin, turned(R, vector(t.origin_b, loop)))
-        _act(s, b.external, t.body_b[loop], force, moment, pin, 1.0)
-        _act(s, b.external, t.body_a[loop], force, moment, pin, -1.0)
+        add_wrench(s.poses, b.external, t.body_b[loop], force, moment, pin, 1.0)
+        add_wrench(s.poses, b.external, t.body_a[loop], force, moment, pin, -1.0)
     for k in range(len(t.contact_body)):
-        n, f = s.contact_normal[k], w.friction_force[k]
-        force = plus(scaled((n[0], n[1], n[2]), w.normal_force[k]), (f[0], f[1], f[2]))
-        _act(s, b.external, t.contact_body[k], force, nowhere, vector(s.place, k), 1.0)
+        force = plus(scaled(vector(s.contact_normal, k), w.normal_force[k]), vector(w.friction_force, k))
+        add_wrench(s.poses, b.external, t.contact_body[k], force, nowhere, vector(s.place, k), 1.0)
     if run_bound(b.kernel) >= 0:
         return -1.0
     change, largest = 0.0, 1.0
@@ -124,12 +123,7 @@ def change_of_limits(t, s, x, w):
             if b.loop[i] >= 0:
                 force, _ = _loop_wrench(t, s, w, b.loop[i])
                 R, _ = body_pose(s.poses, t.body_a[b.loop[i]])
-                A = t.rotation_a[b.loop[i]]
-                axis = turned(R, (
-                    A[0, 0] * axis[0] + A[0, 1] * axis[1] + A[0, 2] * axis[2],
-                    A[1, 0] * axis[0] + A[1, 1] * axis[1] + A[1, 2] * axis[2],
-                    A[2, 0] * axis[0] + A[2, 1] * axis[1] + A[2, 2] * axis[2],
-                ))  # fmt: skip
+                axis = turned(R, turned(matrix(t.rotation_a, b.loop[i]), axis))
             else:
                 force = vector(b.through, b.body[i])
             across = length(minus(force, scaled(axis, dot(force, axis))))

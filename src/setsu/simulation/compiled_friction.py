@@ -20,11 +20,12 @@ from __future__ import annotations
 import math
 
 from setsu.constraints.compiled_factor import multipliers, solve_L
+from setsu.constraints.compiled_vectors import dot, length, minus, scaled, vector
 from setsu.native.control_flow import inline
 from setsu.simulation.contact_modes import REST_SPEED
 from setsu.simulation.motion_space import FREE, JAMMED, SLIDE
 
-__all__ = ["contact_friction", "joint_friction", "loop_joint_forces", "tangents"]
+__all__ = ["contact_friction", "joint_friction", "loop_joint_forces", "sliding_direction", "tangents"]
 
 _PULLED = -2  # status of a balance with a wrong sign
 _MOST_SIGNS = 8
@@ -32,7 +33,7 @@ _MOST_SIGNS = 8
 
 @inline
 def tangents(n, T):
-    """Write two unit vectors normal to n and to each other into T (2, 3): contact_modes.tangent_basis."""
+    """Write two unit vectors normal to n and to each other into T (2, 3)."""
     x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
     if x <= y and x <= z:
         T[0, 0], T[0, 1], T[0, 2] = 0.0, n[2], -n[1]
@@ -49,29 +50,18 @@ def tangents(n, T):
 
 
 @inline
-def _sliding_direction(x, s, c, d):
-    """Write the unit vector friction acts against, continued through rest, into d (3); zeros when there is none."""
-    n = s.contact_normal[c]
-    normal_speed = n[0] * s.contact_velocity[c, 0] + n[1] * s.contact_velocity[c, 1] + n[2] * s.contact_velocity[c, 2]
-    speed, along = 0.0, 0.0
-    for i in range(3):
-        d[i] = s.contact_velocity[c, i] - n[i] * normal_speed
-        speed += d[i] * d[i]
-        along += d[i] * x.direction[c, i]
-    speed = math.sqrt(speed)
+def sliding_direction(s, x, c):
+    """Unit vector that friction acts against, continued through rest; zeros when there is none."""
+    n, before = vector(s.contact_normal, c), vector(x.direction, c)
+    v = vector(s.contact_velocity, c)
+    along = minus(v, scaled(n, dot(n, v)))
+    speed = length(along)
     if speed > REST_SPEED * x.length[0]:
-        scale = 1.0 / speed if along >= 0.0 else -1.0 / speed
-        for i in range(3):
-            d[i] *= scale
-        return
-    part = n[0] * x.direction[c, 0] + n[1] * x.direction[c, 1] + n[2] * x.direction[c, 2]
-    length = 0.0
-    for i in range(3):
-        d[i] = x.direction[c, i] - n[i] * part
-        length += d[i] * d[i]
-    if length > 0.0:
-        for i in range(3):
-            d[i] /= math.sqrt(length)
+        # Of the two directions along the velocity the one that continues the motion.
+        return scaled(along, 1.0 / speed if dot(along, before) >= 0.0 else -1.0 / speed)
+    rest = minus(before, scaled(n, dot(n, before)))
+    size = length(rest)
+    return scaled(rest, 1.0 / size) if size > 0.0 else rest
 
 
 @inline
@@ -122,7 +112,7 @@ def _balance(t, s, x, F, w):
             continue
         if x.mode[c] == SLIDE and t.friction[c] > 0.0:
             d = w.slide[n]
-            _sliding_direction(x, s, c, d)
+            d[0], d[1], d[2] = sliding_direction(s, x, c)
             for v in range(nv):
                 along = (
                     d[0] * s.contact_jacobian[c, 0, v]

@@ -21,9 +21,16 @@ import math
 
 from setsu.constraints.compiled_factor import acceleration, cut_rank, factor, multipliers, solve_L
 from setsu.constraints.compiled_rows import fill_rates, fill_rows
+from setsu.constraints.compiled_vectors import dot, length, minus, scaled, vector
 from setsu.native.control_flow import inline, jit, run_bound
 from setsu.simulation.compiled_bearings import change_of_limits
-from setsu.simulation.compiled_friction import contact_friction, joint_friction, loop_joint_forces, tangents
+from setsu.simulation.compiled_friction import (
+    contact_friction,
+    joint_friction,
+    loop_joint_forces,
+    sliding_direction,
+    tangents,
+)
 from setsu.simulation.compiled_projection import SMALLEST_PIVOT, gather, mass, stop_gap
 from setsu.simulation.contact_modes import FORCE_ROOM, GAP_ROOM, REST_SPEED
 from setsu.simulation.motion_space import (
@@ -75,10 +82,10 @@ def _guards(t, s, x, w):
         tangent += x.dry_held[i]
     w.powers[CONTACT_FRICTION] = 0.0
     for c in range(len(t.contact_body)):
-        n, v = s.contact_normal[c], s.contact_velocity[c]
+        n, v = vector(s.contact_normal, c), vector(s.contact_velocity, c)
         f = w.friction_force[c]
         f[0], f[1], f[2] = 0.0, 0.0, 0.0
-        normal_speed = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+        normal_speed = dot(n, v)
         if x.mode[c] == FREE:
             w.normal_force[c] = 0.0
             w.guards[2 * c] = s.error[first + c] / unit + GAP_ROOM if normal_speed < 0.0 else math.inf
@@ -97,17 +104,14 @@ def _guards(t, s, x, w):
                 f[i] = w.multiplier[tangent] * w.T[0, i] + w.multiplier[tangent + 1] * w.T[1, i]
             tangent += 2
             if t.friction[c] > 0.0:
-                size = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
-                w.guards[2 * c + 1] = (t.friction[c] * abs(normal_force) - size + room) / weight
+                w.guards[2 * c + 1] = (t.friction[c] * abs(normal_force) - length(f) + room) / weight
         elif t.friction[c] > 0.0:
             for i in range(3):
                 f[i] = -t.friction[c] * w.press[c] * normal_force * w.slide[slides, i]
             slides += 1
-            speed = 0.0
-            for i in range(3):
-                speed += (v[i] - n[i] * normal_speed) * x.direction[c, i]
+            speed = dot(minus(v, scaled(n, normal_speed)), vector(x.direction, c))
             w.guards[2 * c + 1] = 0.0 if abs(speed) <= REST_SPEED * unit else speed / unit
-        w.powers[CONTACT_FRICTION] += f[0] * v[0] + f[1] * v[1] + f[2] * v[2]
+        w.powers[CONTACT_FRICTION] += dot(f, v)
         smallest = min(smallest, w.guards[2 * c], w.guards[2 * c + 1])
     place = 2 * len(t.contact_body)
     for j in range(len(w.axis_force)):
@@ -297,21 +301,8 @@ def broken(t, s, x):
 def remember_sliding(t, s, x):
     """After a step without event: remember the sliding directions for the next one."""
     for c in range(len(t.contact_body)):
-        if x.mode[c] != SLIDE:
-            continue
-        n, v = s.contact_normal[c], s.contact_velocity[c]
-        normal_speed = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
-        speed, along = 0.0, 0.0
-        for i in range(3):
-            part = v[i] - n[i] * normal_speed
-            speed += part * part
-            along += part * x.direction[c, i]
-        speed = math.sqrt(speed)
-        if speed > REST_SPEED * x.length[0]:
-            # Of the two directions along the velocity the one that continues the motion.
-            scale = 1.0 / speed if along >= 0.0 else -1.0 / speed
-            for i in range(3):
-                x.direction[c, i] = (v[i] - n[i] * normal_speed) * scale
+        if x.mode[c] == SLIDE:
+            x.direction[c, 0], x.direction[c, 1], x.direction[c, 2] = sliding_direction(s, x, c)
 
 
 @inline

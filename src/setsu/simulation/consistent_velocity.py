@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.constraints.contact import SurfaceContact
-from setsu.constraints.massless import refuse_unheld_motion
+from setsu.constraints.held_motion import hold
+from setsu.constraints.ranks import EXACT
 from setsu.constraints.redundancy import redundancy
+from setsu.constraints.stacked import times
 from setsu.constraints.states import checked_arrays, velocity_indices
-from setsu.constraints.system import ConstraintSystem, constraint_system
+from setsu.constraints.system import constraint_system
 from setsu.dynamics import mass_matrix
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
-from setsu.simulation.mass_metric import MassMetric
 
 __all__ = ["consistent_velocity"]
 
@@ -49,25 +50,21 @@ def consistent_velocity(
     arrays = (("q", q, (mechanism.nq,)), ("v", v, (mechanism.nv,))) if isinstance(mechanism, Mechanism) else ()
     taken, batch = checked_arrays("consistent_velocity", mechanism, arrays)
     system = constraint_system(mechanism, contacts)
-    states, wishes = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in taken)
-    found = [_nearest(system, start, wanted, fixed) for start, wanted in zip(states, wishes, strict=True)]
-    return np.array(found).reshape(*batch, mechanism.nv)
-
-
-def _nearest(system: ConstraintSystem, start: Floats, wanted: Floats, fixed: Sequence[str]) -> Floats:
-    mechanism = system.mechanism
-    G, _ = system.jacobian_and_error(start)
-    G = G[np.concatenate([redundancy(system).kept, np.ones(len(system.contacts), dtype=bool)])]
+    start, wanted = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in taken)
     kept = velocity_indices(mechanism, fixed, "consistent_velocity fixed")
-    rows = np.concatenate([G, np.eye(mechanism.nv)[kept]])
-    target = np.concatenate([np.zeros(len(G)), wanted[kept]])
+    G, _ = system.jacobian_and_error(start)
+    G = G[:, np.concatenate([redundancy(system).kept, np.ones(len(system.contacts), dtype=bool)])]
+    unit = np.broadcast_to(np.eye(mechanism.nv)[kept], (len(start), len(kept), mechanism.nv))
+    rows = np.concatenate([G, unit], axis=1)
+    target = np.concatenate([np.zeros(G.shape[:2]), wanted[:, kept]], axis=1)
     M = mass_matrix(mechanism, start)
-    refuse_unheld_motion(mechanism, "consistent_velocity", M, rows)
-    found = wanted + MassMetric(M, rows).nearest(target - rows @ wanted)
-    missed = float(np.abs(rows @ found - target).max(initial=0.0))
-    if missed > 1e-9 * (1.0 + float(np.abs(wanted).max(initial=0.0))):
+    held = hold(M, rows, np.zeros(target.shape), None, EXACT, mechanism, "consistent_velocity")
+    found = wanted + held.acceleration(held.least(target - times(rows, wanted)))
+    missed = np.abs(times(rows, found) - target).max(axis=-1, initial=0.0)
+    wrong = missed > 1e-9 * (1.0 + np.abs(wanted).max(axis=-1, initial=0.0))
+    if wrong.any():
         raise InputError(
             f"consistent_velocity: the velocities of {', '.join(fixed) or 'no joint'} contradict the constraints of "
-            f"{mechanism.name} by {missed:.3g}; expected fixed joints that can move independently"
+            f"{mechanism.name} by {missed[np.argmax(wrong)]:.3g}; expected fixed joints that can move independently"
         )
-    return found
+    return found.reshape(*batch, mechanism.nv)

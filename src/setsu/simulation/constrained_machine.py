@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from setsu.constraints.compiled_rows import fill_rows
 from setsu.native.control_flow import inline, jit
+from setsu.native.workspace import floats, ints
 from setsu.simulation.clock import MOVED, READY, WANTS, Ask, asks_now, begins_step, counts_step, drive, takes_order
 from setsu.simulation.compiled_motion import broken, energy, evaluate, remember_sliding
 from setsu.simulation.compiled_projection import project, smooth_stage
@@ -35,7 +36,7 @@ from setsu.simulation.stages import (
 )
 from setsu.simulation.step_errors import accepts_length
 
-__all__ = ["DIVERGENCE", "NO_SOLUTION", "STEP_TOO_SHORT", "Course", "Records", "make_course", "run_constrained"]
+__all__ = ["DIVERGENCE", "NO_SOLUTION", "STEP_TOO_SHORT", "Course", "Records", "run_constrained"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,86 +59,50 @@ _ACCEPT, _AGAIN, _EVENT_HERE = 0, 1, 2
 
 
 class Course(NamedTuple):
-    """The present step of a constrained world, the search for an event in it, and sums; (1,) unless said."""
+    """The present step of a constrained world, the search for an event in it, and sums."""
 
-    held: Ints  # 1: states are projected onto the constraints
-    most: Ints  # largest rank met on the constraints
-    factored: Ints  # 1: the factors at hand are those of the present configuration
-    inside: Ints  # 1: the step begins between two times of the grid
-    whole: Ints  # 1: it ends at a time of the grid
-    until: Floats  # s, no step goes beyond it
-    unchecked: Ints  # 1: the guards at the end of a step are still to be looked at
-    locating: Ints  # rounds of the search for an event so far; 0: none under way
-    low: Floats  # s, lengths of the step before and behind the event, and the guards there
-    high: Floats
-    value_low: Floats
-    value_high: Floats
-    guard: Floats  # smallest guard at the start of the step
-    before: Floats  # J, energy before the projection
-    totals: Floats  # (5,) J, works and projection since the reset
-    adaptive: Ints  # 1: the length of steps follows the error
-    tolerance: Floats
-    proposed: Floats  # s, next step of the adaptive method
-    fades: Ints  # 1: a state of the step is close to a change point
-    errors: Floats  # (2, 2 nv) differences to the methods of lower order, over h
-    q: Floats  # (1, nq) state of the world where the simulator reads it, and (1, nv)
-    v: Floats
-    drive_velocity: Ints  # (n,) velocities of driven joints, and places of their rows among the multipliers
-    drive_place: Ints
+    held: Ints = ints(1)  # 1: states are projected onto the constraints
+    most: Ints = ints(1)  # largest rank met on the constraints
+    factored: Ints = ints(1)  # 1: the factors at hand are those of the present configuration
+    inside: Ints = ints(1)  # 1: the step begins between two times of the grid
+    whole: Ints = ints(1)  # 1: it ends at a time of the grid
+    until: Floats = floats(1)  # s, no step goes beyond it
+    unchecked: Ints = ints(1)  # 1: the guards at the end of a step are still to be looked at
+    locating: Ints = ints(1)  # rounds of the search for an event so far; 0: none under way
+    low: Floats = floats(1)  # s, lengths of the step before and behind the event, and the guards there
+    high: Floats = floats(1)
+    value_low: Floats = floats(1)
+    value_high: Floats = floats(1)
+    guard: Floats = floats(1)  # smallest guard at the start of the step
+    before: Floats = floats(1)  # J, energy before the projection
+    totals: Floats = floats(5)  # J, works and projection since the reset
+    adaptive: Ints = ints(1)  # 1: the length of steps follows the error
+    tolerance: Floats = floats(1)
+    proposed: Floats = floats(1)  # s, next step of the adaptive method
+    fades: Ints = ints(1)  # 1: a state of the step is close to a change point
+    errors: Floats = floats(2, "2 nv")  # differences to the methods of lower order, over h
+    q: Floats = floats(1, "nq")  # state of the world where the simulator reads it
+    v: Floats = floats(1, "nv")
+    drive_velocity: Ints = ints("drives")  # velocities of driven joints, and places of their rows among the multipliers
+    drive_place: Ints = ints("drives")
 
 
 class Records(NamedTuple):
     """What is kept of every so many steps."""
 
-    q: Floats  # (room, nq)
-    v: Floats  # (room, nv)
-    a: Floats
-    tau: Floats
-    t: Floats  # (room,)
-    normal_force: Floats  # (room, contacts)
-    friction_force: Floats  # (room, contacts, 3)
-    axis_force: Floats  # (room, f) dry friction and stops along free axes of loop joints
-    multiplier: Floats  # (room, loop rows)
-    redundant: Floats  # (room,)
-    error: Floats  # (room,) largest violation of an active row, m or rad
-    energy: Floats  # (room,) J
-    totals: Floats  # (room, 5) J
-
-
-def make_course(
-    state: tuple[Floats, Floats], *, held: bool, adaptive: bool, tolerance: float, step: float, drives: int
-) -> Course:
-    """Return the course of a world at rest, which shows its state in arrays (1, nq), (1, nv); drives: driven joints."""
-
-    def number(value: int = 0) -> Ints:
-        return np.array([value], dtype=np.int64)
-
-    return Course(
-        held=number(int(held)),
-        most=number(),
-        factored=number(),
-        inside=number(),
-        whole=number(),
-        until=np.array([np.inf]),
-        unchecked=number(),
-        locating=number(),
-        low=np.zeros(1),
-        high=np.zeros(1),
-        value_low=np.zeros(1),
-        value_high=np.zeros(1),
-        guard=np.zeros(1),
-        before=np.zeros(1),
-        totals=np.zeros(5),
-        adaptive=number(int(adaptive)),
-        tolerance=np.array([tolerance]),
-        proposed=np.array([step]),
-        fades=number(),
-        errors=np.zeros((2, 2 * state[1].shape[1])),
-        q=state[0],
-        v=state[1],
-        drive_velocity=np.zeros(drives, dtype=np.int64),
-        drive_place=np.zeros(drives, dtype=np.int64),
-    )
+    q: Floats = floats("room", "nq")
+    v: Floats = floats("room", "nv")
+    a: Floats = floats("room", "nv")
+    tau: Floats = floats("room", "nv")
+    t: Floats = floats("room")
+    normal_force: Floats = floats("room", "contacts")
+    friction_force: Floats = floats("room", "contacts", 3)
+    axis_force: Floats = floats("room", "axes")  # dry friction and stops along free axes of loop joints
+    multiplier: Floats = floats("room", "loop_rows")
+    redundant: Floats = floats("room")
+    error: Floats = floats("room")  # largest violation of an active row, m or rad
+    energy: Floats = floats("room")  # J
+    totals: Floats = floats("room", 5)  # J
 
 
 @inline

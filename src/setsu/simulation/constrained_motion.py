@@ -17,28 +17,45 @@ from numpy.typing import NDArray
 from setsu.constraints.assembly import opening
 from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dry_friction import friction_at_rest
+from setsu.constraints.held_motion import HeldMotion, hold
 from setsu.constraints.internal_forces import gather_loop_wrenches
+from setsu.constraints.loop_joint_forces import loop_joint_energy, loop_joint_forces
 from setsu.constraints.prescribed import with_driven_couplings
+from setsu.constraints.ranks import EXACT
 from setsu.constraints.redundancy import redundancy
 from setsu.constraints.states import coordinate_names
 from setsu.constraints.system import constraint_system
 from setsu.dynamics import body_poses, difference, integrate
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.simulation import compiled_motion, compiled_projection
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, JamError, Mode
 from setsu.simulation.driven_joints import DrivenJoints
-from setsu.simulation.internal_forces import InternalForces
+from setsu.simulation.internal_forces import make_least
 from setsu.simulation.joint_friction import JointFriction, without_dry_friction
 from setsu.simulation.joint_stops import JointStops
-from setsu.simulation.loop_joint_forces import LoopJointForces
-from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation, mechanical_energy
+from setsu.simulation.motion_space import (
+    BEARING_JAMS,
+    BROKEN,
+    FREE,
+    JAMMED,
+    MASSLESS,
+    NEEDS_DENSE,
+    SLIDE,
+    STICK,
+    UNSUITABLE,
+    MotionSpace,
+    motion_space,
+    with_dense_factors,
+)
 
 __all__ = ["SPARSE_FROM", "ConstrainedMotion"]
 
 Floats = NDArray[np.float64]
 Structure = tuple[tuple[Mode, ...], tuple[int, ...], tuple[int, ...]]
 
+_NUMBER = {Mode.FREE: FREE, Mode.SLIDE: SLIDE, Mode.STICK: STICK}
 _LARGEST_ERROR = 1e-6
 """Error of a loop (rad, or m in lengths of its longest lever) with which a run does not go on."""
 _SHORT_WAY = 1e-3  # rad or m to either side of a singular start
@@ -81,7 +98,6 @@ class ConstrainedMotion:
         self.rest_speed = REST_SPEED * self.system.length  # m/s
         self.contact_names = tuple(contact.name for contact in self.contacts)
         self.modes = [ContactMode(Mode.SLIDE) for _ in self.contacts]
-        self.joint_forces = LoopJointForces(self.system)
         self._judged = redundancy(self.system)
         self._held_loop_rows = np.flatnonzero(self._judged.kept[: self.system.n_loop_rows])
         self._time = self._shift = 0.0
@@ -126,32 +142,16 @@ class ConstrainedMotion:
     def energy(self, q: Floats, v: Floats) -> Floats:
         """Return kinetic and potential energy, springs and drives in loop joints included (J), (...)."""
         energy = mechanical_energy(self.mechanism, q, v)
-        return energy + self.joint_forces.energy(q, v) if self.joint_forces.exist else energy
+        return energy + loop_joint_energy(self.system, q, v) if self.system.loops.has_joint_forces else energy
 
     # Compiled code and its arrays ----------------------------------------------------------------------------------
 
     @cached_property
-    def compiled(self) -> Any:
-        """The compiled functions; loaded only when there is something to move."""
-        from setsu.simulation import compiled_motion
-
-        return compiled_motion
-
-    @cached_property
-    def compiled_projection(self) -> Any:
-        """Those that lead to the constraints."""
-        from setsu.simulation import compiled_projection
-
-        return compiled_projection
-
-    @cached_property
-    def space(self) -> Any:
+    def space(self) -> MotionSpace:
         """The arrays of the compiled functions."""
-        from setsu.simulation.motion_space import motion_space
-
         return motion_space(self.system, self.stops, self.friction, self.baumgarte)
 
-    def load(self, q: Floats, v: Floats) -> Any:
+    def load(self, q: Floats, v: Floats) -> MotionSpace:
         """Put a state and the present modes into the arrays of the compiled functions, and return these."""
         space = self.space
         space.state.q[:], space.state.v[:] = q, v
@@ -169,8 +169,6 @@ class ConstrainedMotion:
 
     def _run(self, function: Callable[..., int], *more: Any) -> int:
         """Run a compiled function on what is loaded, with dense factors where it asks for them; its status."""
-        from setsu.simulation.motion_space import NEEDS_DENSE
-
         status = function(*self.space.arguments, *more)
         if status == NEEDS_DENSE:
             self.use_dense_factors(self._time)
@@ -182,8 +180,6 @@ class ConstrainedMotion:
 
         t: time of the run (s), for the InputError where it is too large for them.
         """
-        from setsu.simulation.motion_space import with_dense_factors
-
         if self.space.packed:
             self.__dict__["space"] = with_dense_factors(self.system, self.space, t)
 
@@ -203,8 +199,6 @@ class ConstrainedMotion:
 
     def refuse(self, status: int, t: float) -> None:
         """Raise the InputError that a status of compiled code stands for; none below zero."""
-        from setsu.simulation.motion_space import BEARING_JAMS, BROKEN, JAMMED, MASSLESS, UNSUITABLE
-
         if status < 0:
             return
         if status >= BROKEN:
@@ -251,44 +245,28 @@ class ConstrainedMotion:
 
     # What integrators ask ------------------------------------------------------------------------------------------
 
-    def evaluate(self, t: float, q: Floats, v: Floats, *, complete: bool = True) -> Evaluation:
-        """Return accelerations and powers at time t (s) in a state that satisfies the constraints.
-
-        complete: also what only the end of a step needs: forces, guards, violation.
-        """
-        space, tau = self.load(q, v), self.torque(t, q, v)
-        work, self._time = space.work, t
-        work.tau[:] = tau
+    def evaluate(self, t: float, q: Floats, v: Floats) -> Evaluation:
+        """Return what acts at time t (s) in a state that satisfies the constraints."""
+        space, tau, self._time = self.load(q, v), self.torque(t, q, v), t
+        space.work.tau[:] = tau
         self.place(t)
-        status = self._run(self.compiled.evaluate, False)
-        # Inside a step rows may be open: its end, or its error estimate, tells whether that matters.
-        if complete or status < space.broken:
-            self.refuse(status, t)
-        if not complete:
-            return Evaluation(t, q, v, work.a.copy(), tau, work.powers.copy())
+        self.refuse(self._run(compiled_motion.evaluate, False), t)
         self._learn_rank()
         return self.gathered(t, q, v, tau)
 
     def gathered(self, t: float, q: Floats, v: Floats, tau: Floats) -> Evaluation:
         """Return what compiled code has just found of a state, as a record."""
         # Decisions that follow ask for the torque at this time; the machine's own steps do not pass through `evaluate`.
-        space, self._time = self.space, t
-        state, work = space.state, space.work
-        normal = state.contact_normal
-        normal_force, friction_force = work.normal_force.copy(), work.friction_force.copy()
-        velocity = state.contact_velocity
+        state, work, self._time = self.space.state, self.space.work, t
+        normal, velocity = state.contact_normal, state.contact_velocity
         return Evaluation(
             t, q, v, work.a.copy(), tau, work.powers.copy(),
-            normal_force=normal_force,
-            friction_force=friction_force,
-            multipliers=work.multiplier[: len(self._held_loop_rows)].copy(),
+            friction_force=work.friction_force.copy(),
             sliding=velocity - normal * np.sum(normal * velocity, axis=1)[:, None],
             dry_force=work.dry_force.copy(),
             dry_rate=work.dry_rate.copy(),
             dry_change=work.dry_change.copy(),
             guards=work.guards.copy(),
-            error=float(work.violation[0]),
-            redundant=bool(work.redundant[0]),
         )  # fmt: skip
 
     def record_widths(self) -> tuple[int, int, int]:
@@ -298,7 +276,7 @@ class ConstrainedMotion:
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the nearest state, in the metric of the mass matrix, that satisfies the constraints."""
         space = self.load(q, v)
-        self.refuse(self._run(self.compiled_projection.project, self.largest_rank), self._time)
+        self.refuse(self._run(compiled_projection.project, self.largest_rank), self._time)
         return space.state.q.copy(), space.state.v.copy()
 
     def forces(
@@ -321,18 +299,18 @@ class ConstrainedMotion:
         Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them as wrenches on
         the bodies at their origins (T, n_bodies, 6).
         """
-        if self.joint_forces.exist:
+        if self.system.loops.has_joint_forces:
             rows = self.system.linearise(q, v)
-            along = self.joint_forces.along_axes(rows, a)
+            along = loop_joint_forces(self.system, rows, a)
         else:
             rows, along = self.system.force_geometry(q), np.zeros((len(q), len(self.system.loops.free_loop)))
         contact_force = normal_force[..., None] * rows.normal + friction_force
         active = gather_loop_wrenches(self.system, rows, self._all_rows(multipliers), along + axis_force)
         if active.size:
             judged, n = self._judged, self.system.n_loop_rows
-            choice = InternalForces(self.system, rows, q, v, a, active, contact_force)
             left_out = np.broadcast_to(~judged.kept[:n], (len(q), n))
-            choice.make_least(left_out, (redundant != 0.0) | bool((judged.live & ~judged.kept).any()), axis_force)
+            others = (redundant != 0.0) | bool((judged.live & ~judged.kept).any())
+            make_least(self.system, rows, (q, v, a), active, contact_force, axis_force, left_out, others)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
         loops[:, self._loop_places] = active
         return contact_force, loops, self.system.body_wrenches(rows, active, contact_force)
@@ -370,10 +348,10 @@ class ConstrainedMotion:
     def prime(self, q: Floats, v: Floats) -> None:
         """Learn the rank of the active rows at a state on the constraints, before the first projection."""
         space = self.load(q, v)
-        status = self._run(self.compiled.evaluate, False)
-        if 0 <= status < space.broken:
+        status = self._run(compiled_motion.evaluate, False)
+        if 0 <= status < BROKEN:
             # Forces do not exist, as where friction jams; rows do.
-            self.learn_rank(self.impact_metric(q, v)[0].rank)
+            self.learn_rank(self.impact_rows(q, v)[0].rank)
             return
         self._learn_rank()
         if space.work.redundant[0] and space.work.size[0] == len(space.tables.held):
@@ -391,7 +369,7 @@ class ConstrainedMotion:
             near = self.project(integrate(self.mechanism, q, way * v, 1.0), v)
             self.load(*near)
             work.tau[:] = self.torque(self._time, *near)
-            if self._run(self.compiled.evaluate, False) < 0 and not work.redundant[0]:
+            if self._run(compiled_motion.evaluate, False) < 0 and not work.redundant[0]:
                 forces.append(work.held_force.copy())
         work.held_force[:] = np.mean(forces, axis=0) if forces else 0.0
         work.passing[0] = 0
@@ -419,14 +397,15 @@ class ConstrainedMotion:
             "expected a configuration with some slack"
         )
 
-    def impact_metric(self, q: Floats, v: Floats) -> tuple[MassMetric, Floats]:
-        """Return mass metric and active rows (k, nv) for an impact at a state."""
+    def impact_rows(self, q: Floats, v: Floats) -> tuple[HeldMotion, Floats]:
+        """Return the active rows (k, nv) for an impact at a state, factored in the metric of the mass matrix."""
         self.use_dense_factors(self._time)
         space = self.load(q, v)
-        count, status = self.compiled_projection.active_rows(*space.arguments)
+        count, status = compiled_projection.active_rows(*space.arguments)
         self.refuse(status, 0.0)
         G = space.factor.G[:count].copy()
-        return MassMetric(space.kernels.M.copy(), G), G
+        none = np.zeros(len(G))
+        return hold(space.kernels.M.copy(), G, none, None, EXACT, self.mechanism, "simulate"), G
 
     def settle_joints(self, q: Floats, v: Floats) -> None:
         """Decide at once which of the joints at rest dry friction holds, and which way the others go.
@@ -444,18 +423,16 @@ class ConstrainedMotion:
         space.modes.dry_limit[resting] = 0.0
         bearings[resting[: len(bearings)]] = 0.0
         space.work.tau[:] = self.torque(self._time, q, v)
-        self.refuse(self.compiled.evaluate(*space.arguments, False), self._time)
+        self.refuse(self._run(compiled_motion.evaluate, False), self._time)
         bearings[:], space.modes.dry_limit[:] = factor, limit
         b = space.work.dry_change[resting].copy()
         noise = 1e-10 * float(np.abs(space.work.a).max(initial=0.0))
-        metric, G = self.impact_metric(q, v)
+        held, _ = self.impact_rows(q, v)
         axes = np.concatenate([np.eye(self.mechanism.nv), rows.free_jacobian])
         E = axes[np.where(friction.velocity >= 0, friction.velocity, self.mechanism.nv + friction.loop_axis)[resting]]
-        none = np.zeros(len(G))
-        pushed = np.array([metric.force(row, none) for row in E]).reshape(E.shape)
-        moved = np.array([metric.acceleration(y, none) for y in pushed]).reshape(E.shape)
-        size = (pushed * pushed).sum(axis=1)
-        force = friction_at_rest(E @ moved.T, b, limit[resting], size, noise, fewest_inside=True)
+        pushed = held.solve_L(E.T)
+        moved, size = held.free_part(pushed), (pushed * pushed).sum(axis=0)
+        force = friction_at_rest(moved.T @ moved, b, limit[resting], size, noise, fewest_inside=True)
         for place, axis in enumerate(resting):
             if abs(force[place]) < limit[axis]:
                 friction.hold(int(axis))
@@ -472,7 +449,3 @@ class ConstrainedMotion:
         frame = self.mechanism.frame(self.contacts[k].body)
         place = body_poses(self.mechanism, q)[frame.body] @ frame.pose.matrix
         return place[:3, :3] @ np.array(self.contacts[k].point) + place[:3, 3]
-
-
-# As in motion_space, which is not imported before it is needed.
-_NUMBER = {Mode.FREE: 0, Mode.SLIDE: 1, Mode.STICK: 2}

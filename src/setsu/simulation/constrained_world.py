@@ -15,15 +15,15 @@ from setsu.kernels.tableaus import EXPLICIT
 from setsu.mechanism import Mechanism
 from setsu.native.compiled_code import entry, machine
 from setsu.native.control_flow import jit
-from setsu.native.workspace import Workspace
+from setsu.native.workspace import Workspace, make
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import READY, Ask, Clock, Drive, drive, make_clock, make_drive
 from setsu.simulation.constrained_machine import (
     DIVERGENCE,
     NO_SOLUTION,
     STEP_TOO_SHORT,
+    Course,
     Records,
-    make_course,
     run_constrained,
 )
 from setsu.simulation.constrained_motion import ConstrainedMotion
@@ -98,13 +98,16 @@ class ConstrainedWorld(Block):
         )
         self.motion = self._make()
         held = self.motion.constrained and not settings.free
-        self.course = make_course(
-            (arrays.q, arrays.v),
-            held=held,
-            adaptive=settings.integrator == "adaptive",
-            tolerance=settings.tolerance,
-            step=step,
-            drives=len(self._drives),
+        self.course = make(
+            Course,
+            {"nv": m.nv, "drives": len(self._drives)},
+            held=np.array([int(held)]),
+            until=np.array([np.inf]),
+            adaptive=np.array([int(settings.integrator == "adaptive")]),
+            tolerance=np.array([settings.tolerance]),
+            proposed=np.array([step]),
+            q=arrays.q,
+            v=arrays.v,
         )
         self._settings, self.sensed = settings, len(settings.contacts)
         self._blocks: list[Any] = []
@@ -143,20 +146,9 @@ class ConstrainedWorld(Block):
     def _make_records(self, room: int) -> None:
         m = self.mechanism
         contacts, axes, loop_rows = self.motion.record_widths()
-        self.records = Records(
-            q=np.zeros((room, m.nq)),
-            v=np.zeros((room, m.nv)),
-            a=np.zeros((room, m.nv)),
-            tau=np.zeros((room, m.nv)),
-            t=np.zeros(room),
-            normal_force=np.zeros((room, contacts)),
-            friction_force=np.zeros((room, contacts, 3)),
-            axis_force=np.zeros((room, axes)),
-            multiplier=np.zeros((room, loop_rows)),
-            redundant=np.zeros(room),
-            error=np.zeros(room),
-            energy=np.zeros(room),
-            totals=np.zeros((room, 5)),
+        self.records = make(
+            Records,
+            {"room": room, "nq": m.nq, "nv": m.nv, "contacts": contacts, "axes": axes, "loop_rows": loop_rows},
         )
         self.clock.used[0] = 0
         self.rebind()
@@ -427,25 +419,22 @@ class ConstrainedWorld(Block):
     def _taken(self, used: int) -> RecordedStates:
         kept = Records(*(array[:used].copy() for array in self.records))
         entries = np.hstack([kept.totals, np.full((used, 1), self.impacts)])
-        return RecordedStates(
-            self.motion, kept.t, kept.q, kept.v, kept.a, kept.tau, kept.normal_force, kept.friction_force,
-            kept.axis_force, kept.multiplier, kept.redundant, kept.error, kept.energy, entries,
-        )  # fmt: skip
+        return RecordedStates(self.motion, kept, entries)
 
     def recording(self, row: int, **names: Any) -> Recording:
         """Return the recording of this world."""
         m, blocks = self.mechanism, tuple(self._blocks) or (self._taken(0),)
-        energy, entries = column(blocks, "energy"), column(blocks, "entries")
+        energy, entries = column(blocks, "energy"), np.concatenate([block.entries for block in blocks])
         rest = energy - energy[:1] - entries.sum(axis=1)
         forces = RecordedForces(m, blocks)
-        time, q, v = (column(blocks, name) for name in ("time", "q", "v"))
+        time, q, v = (column(blocks, name) for name in ("t", "q", "v"))
         warn_of_lost_energy(m, time, q, v, energy, entries, rest)
         return Recording(
             **{**names, "time": time},
             q=q,
             v=v,
-            acceleration=column(blocks, "acceleration"),
-            torque=column(blocks, "torque"),
+            acceleration=column(blocks, "a"),
+            torque=column(blocks, "tau"),
             joint_wrenches=lambda: forces.joint_wrenches,
             normal_force=column(blocks, "normal_force"),
             friction_force=column(blocks, "friction_force"),

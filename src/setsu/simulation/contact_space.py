@@ -13,6 +13,7 @@ impact of contacts at rest, from velocities instead of accelerations, by the ver
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.contact_forces import ContactSolution, solve_contacts
+from setsu.constraints.held_motion import HeldMotion
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import REST_SPEED, ContactMode, Mode, tangential
-from setsu.simulation.mass_metric import MassMetric
 
-__all__ = ["ContactSpace", "contact_basis", "contact_space"]
+__all__ = ["ContactSpace", "contact_basis", "contact_space", "set_modes"]
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ class ContactSpace:
 
     which (c,): their numbers. basis (c, 3, 3): rows n, t1, t2, world axes. J (c, 3, nv). velocity, bias (c, 3): of the
     points along the basis, and their accelerations at zero accelerations of the joints. slides (c,): whether a contact
-    slides now. friction, bilateral (c,). M (nv, nv), held (h, nv): mass matrix and rows H.
+    slides now. friction, bilateral (c,). held: the rows H, factored.
     """
 
     which: tuple[int, ...]
@@ -46,27 +47,21 @@ class ContactSpace:
     slides: NDArray[np.bool_]
     friction: Floats
     bilateral: NDArray[np.bool_]
-    M: Floats
-    held: Floats
+    held: HeldMotion
 
     def forces(self, a: Floats) -> ContactSolution:
         """Return forces and modes (1) for accelerations a (nv,) without contacts; see whether they are converged."""
-        return self._solved(self.response(MassMetric(self.M, self.held)), self.J @ a + self.bias, self.slides)
+        return self._solved(self.held, self.J @ a + self.bias, self.slides)
 
-    def impulses(self, metric: MassMetric, velocity: Floats) -> ContactSolution:
-        """Return impulses and modes (2) from velocities (c, 3) of the points, with the rows of a metric held."""
-        return self._solved(self.response(metric), velocity, np.zeros(len(self.which), dtype=bool))
+    def impulses(self, held: HeldMotion, velocity: Floats) -> ContactSolution:
+        """Return impulses and modes (2) from velocities (c, 3) of the points, with other rows held."""
+        return self._solved(held, velocity, np.zeros(len(self.which), dtype=bool))
 
-    def response(self, metric: MassMetric) -> Floats:
-        """Return B (c, 3, c, 3) of the contacts under the rows of a metric (3)."""
-        c, nv = len(self.which), len(self.M)
-        J, none = self.J.reshape(3 * c, nv), np.zeros(len(metric.G))
-        moved = np.array([metric.acceleration(metric.force(row, none), none) for row in J]).reshape(3 * c, nv)
-        B: Any = J @ moved.T
-        return np.asarray(0.5 * (B + B.T)).reshape(c, 3, c, 3)
-
-    def _solved(self, B: Floats, b: Floats, slides: NDArray[np.bool_]) -> ContactSolution:
-        return solve_contacts(B[None], b[None], self.friction, self.bilateral, slides[None])
+    def _solved(self, held: HeldMotion, b: Floats, slides: NDArray[np.bool_]) -> ContactSolution:
+        c = len(self.which)
+        Z = held.free_part(held.solve_L(self.J.reshape(3 * c, -1).T))
+        B = (Z.T @ Z).reshape(1, c, 3, c, 3)  # (3)
+        return solve_contacts(B, b[None], self.friction, self.bilateral, slides[None])
 
 
 def contact_space(motion: ConstrainedMotion, q: Floats, v: Floats) -> ContactSpace:
@@ -76,8 +71,7 @@ def contact_space(motion: ConstrainedMotion, q: Floats, v: Floats) -> ContactSpa
     rows = motion.system.linearise(q, v)
     motion.modes[:] = [ContactMode(Mode.FREE)] * len(modes)
     try:
-        _, held = motion.impact_metric(q, v)
-        M = motion.space.kernels.M.copy()
+        held, _ = motion.impact_rows(q, v)
     finally:
         motion.modes[:] = modes
     basis = np.array([contact_basis(rows, k, modes[k], motion.rest_speed) for k in which]).reshape(-1, 3, 3)
@@ -94,7 +88,6 @@ def contact_space(motion: ConstrainedMotion, q: Floats, v: Floats) -> ContactSpa
         slides=np.array([modes[k].mode is Mode.SLIDE for k in which]) & (np.array(speeds) > 10.0 * motion.rest_speed),
         friction=motion.system.friction[chosen],
         bilateral=motion.system.bilateral[chosen],
-        M=M,
         held=held,
     )
 
@@ -109,3 +102,21 @@ def contact_basis(rows: Any, k: int, mode: ContactMode, rest_speed: float) -> Fl
         along = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
     t1 = along / np.linalg.norm(along)
     return np.asarray(np.stack([n, t1, np.cross(n, t1)]), dtype=np.float64)
+
+
+def set_modes(
+    motion: ConstrainedMotion, which: Sequence[int], basis: Floats, x: Floats, stays: Any, still: float, q: Floats
+) -> None:
+    """Give contacts (c,) the modes of their velocities x (c, 3) after impulses: at rest, sliding, or gone.
+
+    stays: (c,) whether one that leaves is kept. still: m/s, the speed that counts as rest.
+    """
+    for place, k in enumerate(which):
+        along = x[place, 1:] @ basis[place, 1:]
+        speed = float(np.linalg.norm(along))
+        if not stays[place] and x[place, 0] > still:
+            motion.modes[k] = ContactMode(Mode.FREE)
+        elif speed <= still and motion.contacts[k].friction > 0.0:
+            motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
+        else:
+            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))

@@ -46,10 +46,7 @@ class DrivenJoints:
 
     def __init__(self, m: Mechanism, prescribed: tuple[Prescribed, ...]) -> None:
         self._prescribed, self._mechanism = prescribed, m
-        driven = driven_joints(m, prescribed, 0.0, "simulate") if prescribed else None
-        self.names: tuple[str, ...] = driven.names if driven else ()
-        self.coordinate = driven.coordinate if driven else np.zeros(0, dtype=np.int64)
-        self.velocity = driven.velocity if driven else np.zeros(0, dtype=np.int64)
+        self.names, self.coordinate, self.velocity, _ = driven_joints(m, prescribed, 0.0, "simulate")
         self.friction = m.coulomb[self.velocity]
         self._before: tuple[float, Floats] | None = None
         self._misfits = np.zeros((len(self.names), 2), dtype=np.int64)

@@ -18,6 +18,8 @@ from setsu.constraints.contact import SurfaceContact
 from setsu.constraints.dense_dynamics import held_tolerance
 from setsu.constraints.held_motion import hold
 from setsu.constraints.internal_forces import gather_loop_wrenches, least_internal_forces, open_directions
+from setsu.constraints.loop_joint_forces import loop_joint_energy, loop_joint_forces
+from setsu.constraints.ranks import EXACT
 from setsu.constraints.redundancy import redundancy, warn_of_left_out
 from setsu.constraints.system import ConstraintSystem, Linearisation, constraint_system
 from setsu.dynamics import joint_wrenches, mass_matrix
@@ -27,10 +29,7 @@ from setsu.mechanism import Mechanism
 from setsu.simulation.driven_joints import DrivenJoints
 from setsu.simulation.events import CloseLoop, EventReport, OpenLoop
 from setsu.simulation.joint_friction import without_dry_friction
-from setsu.simulation.loop_joint_forces import LoopJointForces
-from setsu.simulation.mass_metric import MassMetric
-from setsu.simulation.transitions import LARGEST_START_ERROR
-from setsu.simulation.transitions import _joined_here as joined_here
+from setsu.simulation.transitions import LARGEST_START_ERROR, joined_here, refuse_gap
 
 __all__ = ["HeldLoops"]
 
@@ -147,14 +146,14 @@ class HeldLoops:
         else:
             self._open.discard(change.name)
             if change.here:
-                self._join_here(q, change.name)
-            self._refuse_gap(change, t, q)
+                self._take(joined_here(self._mechanism, q, change.name))
+            refuse_gap(self._system, self._held(), t, q, change)
             if len(self._drives):
                 self._drives.put_into(self._system, t)
             M, G = mass_matrix(self._mechanism, q), self._system.jacobian_and_error(q)[0][self._held()]
             rate = self._errors_and_rates(q, v)[1][self._held()]
-            metric = MassMetric(M, G)
-            jump, impulse = -metric.nearest(rate), -metric.impulse(rate)
+            held = hold(M, G, rate, None, EXACT, self._mechanism, "simulate")
+            jump, impulse = held.acceleration(held.forced_part), held.multipliers(held.forced_part)
             lost = float(0.5 * jump @ M @ jump)
         self._mark_open()
         self._remember(t)
@@ -178,7 +177,7 @@ class HeldLoops:
         total = np.zeros(len(times))
         if self.compiled.work.fields.acts[1]:
             for which, system, period in self._each_period(times):
-                total[which] = LoopJointForces(system, _axes(system, period)).energy(q[which], v[which])
+                total[which] = loop_joint_energy(system, q[which], v[which], _axes(system, period))
         return total
 
     def forces(
@@ -208,7 +207,8 @@ class HeldLoops:
             multipliers = np.zeros((len(some), system.n_rows))
             along = np.where(_axes(system, period), dry[some], 0.0)
             if self.acts_along_axes:
-                along = along + LoopJointForces(system, _axes(system, period)).along_axes(rows, a[some])
+                smooth = loop_joint_forces(system, rows, a[some], dry=False)
+                along = along + np.where(_axes(system, period), smooth, 0.0)
                 missing[some] -= np.einsum("tf,tfd->td", along, rows.free_jacobian)
             multipliers[:, places] = held.multipliers(held.solve_L(missing[some]))
             loop, total = _wrenches(system, rows, multipliers, wrench[some], along)
@@ -267,25 +267,12 @@ class HeldLoops:
             if which.any():
                 yield which, system, period
 
-    def _join_here(self, q: Floats, name: str) -> None:
-        self._take(joined_here(self._mechanism, q, name))
-
     def _take(self, mechanism: Mechanism) -> None:
         """Hold the rows of a mechanism that differs in the frames of its loops alone."""
         self._mechanism = mechanism
         self._system = constraint_system(self._mechanism, self._contacts)
         tables, t = self.compiled.tables.fields, self._system.loops
         tables.rotation_b[:], tables.origin_b[:] = t.rotation_b, t.origin_b
-
-    def _refuse_gap(self, change: CloseLoop, t: float, q: Floats) -> None:
-        error = np.where(self._held(), self._system.position_error(q), 0.0)[: self._system.n_loop_rows]
-        worst = int(np.abs(error).argmax())
-        if abs(error[worst]) > LARGEST_START_ERROR:
-            raise InputError(
-                f"simulate: CloseLoop at t = {t:.9g} s: {self._system.names[worst]} is open by {error[worst]:.6g} "
-                f'(m or rad); expected at most {LARGEST_START_ERROR:g}, or CloseLoop({change.time:g}, "{change.name}", '
-                "here=True) to join the bodies where they are"
-            )
 
 
 def _axes(system: ConstraintSystem, period: _Period) -> NDArray[np.bool_]:

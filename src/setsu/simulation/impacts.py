@@ -30,7 +30,7 @@ from setsu.constraints.contact_forces import solve_contacts
 from setsu.errors import InputError
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import ContactMode, Mode
-from setsu.simulation.contact_space import contact_basis
+from setsu.simulation.contact_space import contact_basis, set_modes
 from setsu.simulation.events import EventReport
 from setsu.simulation.motion import Evaluation
 
@@ -78,22 +78,21 @@ def strike(
 
     modes = list(motion.modes)
     motion.modes[:], rest.held = [ContactMode(Mode.FREE)] * len(modes), ()
-    metric, H = motion.impact_metric(q, v)
-    none = np.zeros(len(H))
+    held, H = motion.impact_rows(q, v)
     flat = J.reshape(-1, system.mechanism.nv)
-    pushed = np.array([metric.force(row, none) for row in flat]).reshape(flat.shape)
-    moved = np.array([metric.acceleration(y, none) for y in pushed]).reshape(flat.shape)
-    B = flat @ moved.T
-    rigid = np.diagonal(B) <= _RIGID * (pushed * pushed).sum(axis=1)
-    B = np.where(rigid[:, None] | rigid, 0.0, 0.5 * (B + B.T))
+    pushed = held.solve_L(flat.T)
+    moved = held.free_part(pushed)
+    rigid = (moved * moved).sum(axis=0) <= _RIGID * (pushed * pushed).sum(axis=0)
+    moved = np.where(rigid, 0.0, moved)
+    B = moved.T @ moved
     # Drives keep their rates.
-    off = H @ v + motion.kept_rates()
-    held = v - metric.nearest(off)
-    b = np.where(rigid, 0.0, flat @ held)
+    off = held.least(H @ v + motion.kept_rates())
+    kept = v - held.acceleration(off)
+    b = np.where(rigid, 0.0, flat @ kept)
     c = len(J)
     friction = np.concatenate([system.friction[which], np.zeros(len(ends))])
     bilateral = np.concatenate([system.bilateral[which], np.zeros(len(ends), dtype=bool)])
-    impulse, after, y = np.zeros((c, 3)), held, np.zeros(len(v))
+    impulse, after = np.zeros((c, 3)), kept
     bounce = np.zeros(c)
     bounce[: len(which)] = system.contact_rows.restitution[which] * np.minimum(rate[which], 0.0)
     bounce[np.abs(bounce) <= _SLOW * system.length] = 0.0
@@ -109,14 +108,18 @@ def strike(
                 "smaller friction or fewer contacts at once"
             )
         impulse = found.force[0]
-        y = metric.force(flat.T @ impulse.reshape(-1), none)
-        after = held + metric.acceleration(y, none)
+        after = kept + held.acceleration(moved @ impulse.reshape(-1))
         work = 0.5 * float((impulse * (b.reshape(c, 3) + J @ after)).sum())
         if not bounce.any() or work <= _ROUNDING * float(np.abs(impulse * b.reshape(c, 3)).sum()):
             break
         bounce *= 0.0 if halving == _HALVINGS - 2 else 0.5
-    through = metric.multipliers(y, none) - metric.impulse(off)
-    _set_modes(motion, which, ends, basis, J @ after, impulse[:, 0], modes, q, bounce != 0.0)
+    through = held.multipliers(-pushed @ impulse.reshape(-1) - off)
+    x, push = J @ after, impulse[:, 0]
+    still = max(_STILL * float(np.abs(x).max(initial=0.0)), motion.rest_speed)
+    pressed = push > _STILL * float(push.max(initial=0.0))
+    motion.modes[:] = modes
+    set_modes(motion, which, basis, x, (pressed | bilateral) & (bounce == 0.0), still, q)
+    rest.held = tuple(i for place, i in enumerate(ends, len(which)) if pressed[place] or x[place, 0] <= still)
 
     before = float(motion.energy(q, v))
     motion.prime(q, after)
@@ -126,31 +129,3 @@ def strike(
     of_contacts = impulse[: len(which)].reshape(-1)
     total = np.concatenate([through, of_contacts, impulse[len(which) :, 0]])
     return motion.evaluate(t, new_q, new_v), EventReport(t, kind, name, new_v - v, total, lost)
-
-
-def _set_modes(
-    motion: ConstrainedMotion,
-    which: list[int],
-    ends: list[int],
-    basis: Floats,
-    x: Floats,
-    push: Floats,
-    before: list[ContactMode],
-    q: Floats,
-    bounced: NDArray[np.bool_],
-) -> None:
-    """Give every contact and stop the mode of its velocity x (c, 3) after the impulses: at rest, sliding, or gone."""
-    still = max(_STILL * float(np.abs(x).max(initial=0.0)), motion.rest_speed)
-    pressed = push > _STILL * float(push.max(initial=0.0))
-    motion.modes[:] = before
-    for place, k in enumerate(which):
-        along = x[place, 1:] @ basis[place, 1:]
-        speed = float(np.linalg.norm(along))
-        contact = motion.contacts[k]
-        if (bounced[place] or not (pressed[place] or contact.bilateral)) and x[place, 0] > still:
-            motion.modes[k] = ContactMode(Mode.FREE)
-        elif speed <= still and contact.friction > 0.0:
-            motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
-        else:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))
-    motion.stops.held = tuple(i for place, i in enumerate(ends, len(which)) if pressed[place] or x[place, 0] <= still)

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.native.control_flow import inline
+from setsu.native.workspace import floats, ints, make
 from setsu.simulation.compiled_projection import along_motion, hold_fading_rows
 from setsu.simulation.stages import chart_rates, move_rows
 
@@ -78,31 +79,31 @@ _T_INVERSE = (
 class Implicit(NamedTuple):
     """The method and its work space; all empty for explicit methods."""
 
-    A: Floats  # (3, 3)
-    T: Floats  # (3, 3)
-    T_inverse: Floats  # (3, 3)
-    c: Floats  # (3,)
-    z: Floats  # (3, 2 nv)
-    F: Floats  # (3, 2 nv)
-    powers: Floats  # (3, 4)
-    J: Floats  # (2 nv, 2 nv)
-    real: Floats  # (2 nv, 2 nv) factors of (3)
-    re: Floats  # (2 nv, 2 nv) factors of (4)
-    im: Floats
-    pivot: Ints  # (2, 2 nv) of both
-    rhs: Floats  # (3, 2 nv)
-    slope: Floats  # (2 nv,)
-    what: Ints  # (1,) whether the state evaluated is a column of J or a stage
-    place: Ints  # (1,) its number
-    rounds: Ints  # (1,)
-    size: Floats  # (1,) of the last correction
-    rate: Floats  # (1,) at which corrections of this step shrink
-    h: Floats  # (1,) s, length of the step that the factors are for
-    solved: Floats  # (1,) s, length of the step that z solves; 0: of none
-    kind: Ints  # (1,) what J is
-    without: Ints  # (1,) 1: rounds go without it
-    fewest: Ints  # (1,) rounds of a step with this J, and evaluations beyond these
-    wasted: Ints  # (1,)
+    A: Floats
+    T: Floats
+    T_inverse: Floats
+    c: Floats
+    z: Floats = floats(3, "2 nv")
+    F: Floats = floats(3, "2 nv")
+    powers: Floats = floats(3, 4)
+    J: Floats = floats("2 nv", "2 nv")
+    real: Floats = floats("2 nv", "2 nv")  # factors of (3)
+    re: Floats = floats("2 nv", "2 nv")  # factors of (4)
+    im: Floats = floats("2 nv", "2 nv")
+    pivot: Ints = ints(2, "2 nv")  # of both
+    rhs: Floats = floats(3, "2 nv")
+    slope: Floats = floats("2 nv")
+    what: Ints = ints(1)  # whether the state evaluated is a column of J or a stage
+    place: Ints = ints(1)  # its number
+    rounds: Ints = ints(1)
+    size: Floats = floats(1)  # of the last correction
+    rate: Floats = floats(1)  # at which corrections of this step shrink
+    h: Floats = floats(1)  # s, length of the step that the factors are for
+    solved: Floats = floats(1)  # s, length of the step that z solves; 0: of none
+    kind: Ints = ints(1)  # what J is
+    without: Ints = ints(1)  # 1: rounds go without it
+    fewest: Ints = ints(1)  # rounds of a step with this J, and evaluations beyond these
+    wasted: Ints = ints(1)
 
 
 def make_implicit(nv: int) -> Implicit:
@@ -116,17 +117,7 @@ def make_implicit(nv: int) -> Implicit:
         ]
     )
     c = np.array([(4 - r) / 10, (4 + r) / 10, 1.0])
-
-    def number() -> Ints:
-        return np.zeros(1, dtype=np.int64)
-
-    n = 2 * nv
-    return Implicit(
-        A, np.array(_T), np.array(_T_INVERSE), c if nv else np.zeros(0), np.zeros((3, n)), np.zeros((3, n)),
-        np.zeros((3, 4)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
-        np.zeros((2, n), dtype=np.int64), np.zeros((3, n)), np.zeros(n), number(), number(), number(), np.zeros(1),
-        np.zeros(1), np.zeros(1), np.zeros(1), number(), number(), number(), number(),
-    )  # fmt: skip
+    return make(Implicit, {"nv": nv}, A=A, T=np.array(_T), T_inverse=np.array(_T_INVERSE), c=c if nv else np.zeros(0))
 
 
 def forget_steps(b: Implicit) -> None:

@@ -6,8 +6,6 @@ cut. Forces that are recorded are the least over all joints instead (constraints
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,45 +15,39 @@ from setsu.constraints.system import ConstraintSystem, ForceGeometry, Linearisat
 from setsu.dynamics import joint_wrenches
 from setsu.dynamics.equations import bare_inverse_dynamics
 
-__all__ = ["InternalForces"]
+__all__ = ["make_least"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class InternalForces:
-    """T states: q (T, nq), v, a (T, nv); loop wrenches (T, loops, 6) and contact forces (T, contacts, 3) in them."""
+def make_least(
+    system: ConstraintSystem,
+    rows: Linearisation | ForceGeometry,
+    motion: tuple[Floats, Floats, Floats],
+    loop_wrench: Floats,
+    contact_force: Floats,
+    axis_force: Floats,
+    left_out: Bools,
+    redundant: Bools,
+) -> None:
+    """Change loop wrenches (T, loops, 6) in place where another choice loads the joints less.
 
-    system: ConstraintSystem
-    rows: Linearisation | ForceGeometry
-    q: Floats
-    v: Floats
-    a: Floats
-    loop_wrench: Floats
-    contact_force: Floats
-
-    def make_least(self, left_out: Bools, redundant: Bools, axis_force: Floats) -> None:
-        """Change the loop wrenches in place where another choice loads the joints less.
-
-        left_out: (T, loop rows) rows that move nothing. redundant: (T,) where others depend on each other.
-        axis_force: (T, f) dry friction and stops along the free axes of loop joints.
-        """
-        if not (redundant.any() or left_out.any()):
-            return
-        m, system = self.system.mechanism, self.system
-        external = system.body_wrenches(self.rows, self.loop_wrench, self.contact_force)
-        through = joint_wrenches(m, self.q, self.v, self.a, external, "world")
-        open_to_choice = redundant | left_out_rows_matter(
-            system, self.rows, self.q, left_out, self.loop_wrench, through
-        )
-        some = np.flatnonzero(open_to_choice)
-        if not some.size:
-            return
-        q, v = self.q[some], self.v[some]
-        # What loops and couplings do not give is what makes the motion come out as it was.
-        tau = bare_inverse_dynamics(m, q, v, self.a[some], external[some])
-        of_contacts = system.body_wrenches(self.rows, np.zeros_like(self.loop_wrench), self.contact_force)[some]
-        states = States(q, v, tau, axis_force[some], of_contacts)
-        motion = DenseMotion(constraint_system(m), states, "default", (len(some),))
-        self.loop_wrench[some] = motion.solve(0.0, None, "world")["loop_wrench"]
+    motion: q (T, nq), v, a (T, nv). contact_force: (T, contacts, 3). axis_force: (T, f) dry friction and stops along
+    the free axes of loop joints. left_out: (T, loop rows) rows that move nothing. redundant: (T,) where others depend
+    on each other.
+    """
+    if not (redundant.any() or left_out.any()):
+        return
+    m, (q, v, a) = system.mechanism, motion
+    external = system.body_wrenches(rows, loop_wrench, contact_force)
+    through = joint_wrenches(m, q, v, a, external, "world")
+    some = np.flatnonzero(redundant | left_out_rows_matter(system, rows, q, left_out, loop_wrench, through))
+    if not some.size:
+        return
+    q, v = q[some], v[some]
+    # What loops and couplings do not give is what makes the motion come out as it was.
+    tau = bare_inverse_dynamics(m, q, v, a[some], external[some])
+    of_contacts = system.body_wrenches(rows, np.zeros_like(loop_wrench), contact_force)[some]
+    dense = DenseMotion(constraint_system(m), States(q, v, tau, axis_force[some], of_contacts), "default", (len(some),))
+    loop_wrench[some] = dense.solve(0.0, None, "world")["loop_wrench"]

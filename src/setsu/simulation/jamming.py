@@ -33,18 +33,15 @@ from numpy.typing import NDArray
 from setsu.constraints.contact_forces import OPEN, SLIDING, STICKING, ContactSolution
 from setsu.simulation.constrained_motion import ConstrainedMotion
 from setsu.simulation.contact_modes import ContactMode, JamError, Mode
-from setsu.simulation.contact_space import ContactSpace, contact_space
+from setsu.simulation.contact_space import ContactSpace, contact_space, set_modes
 from setsu.simulation.events import EventReport
-from setsu.simulation.mass_metric import MassMetric
 from setsu.simulation.motion import Evaluation
 
-__all__ = ["SHORTEST", "begin_slip", "release", "resolve_jam"]
+__all__ = ["begin_slip", "release", "resolve_jam"]
 
 Floats = NDArray[np.float64]
 Outcome = tuple[Evaluation, list[EventReport]]
 
-SHORTEST = 1e-9
-"""Part of the user's step within which a jam is located."""
 _MOMENT = 1e-8  # the velocity that sinking gains in the time δ, as a part of the largest
 
 
@@ -168,25 +165,25 @@ def _struck(
     """Return the state after the impulses (1)-(3), with the modes they leave, and the event."""
     free = _acceleration_without_contacts(motion, t, q, v)
     motion.let_joints_slide(q, v)
-    held = contact_space(motion, q, v).held
-    metric, sinking = MassMetric(space.M, held), space.J @ free + space.bias
+    held, sinking = contact_space(motion, q, v).held, space.J @ free + space.bias
     moment = _MOMENT * _size(space.velocity) / max(_size(sinking), 1e-300)
-    found = space.impulses(metric, space.velocity + moment * sinking)
-    impulse, none = found.force[0], np.zeros(len(held))
-    y = metric.force(np.einsum("kin,ki->n", space.J, impulse), none)
-    jump = metric.acceleration(y, none)
+    found = space.impulses(held, space.velocity + moment * sinking)
+    impulse = found.force[0]
+    pushed = held.solve_L(np.einsum("kin,ki->n", space.J, impulse))
+    jump = held.acceleration(held.free_part(pushed[:, None])[:, 0])
     if not found.converged[0] or _size(space.J @ jump) <= 1e3 * _MOMENT * _size(space.velocity):
         raise jam
-    _set_modes(motion, space, impulse[:, 0] != 0.0, q, v + jump)
+    stays, still = (impulse[:, 0] != 0.0) | space.bilateral, 10.0 * _MOMENT * _size(space.velocity)
+    set_modes(motion, space.which, space.basis, space.J @ (v + jump), stays, still, q)
     energy = float(motion.energy(q, v))
     if motion.constrained:
-        motion.learn_rank(motion.impact_metric(q, v)[0].rank)
+        motion.learn_rank(motion.impact_rows(q, v)[0].rank)
     after_q, after_v = motion.project(q, v + jump) if motion.constrained else (q, v + jump)
     motion.let_joints_slide(after_q, after_v)
     hit = [k for k, slides, push in zip(space.which, space.slides, impulse[:, 0], strict=True) if slides and push]
     names = ", ".join(motion.contact_names[k] for k in hit or [jam.contact])
     lost = energy - float(motion.energy(after_q, after_v))
-    through = np.concatenate([metric.multipliers(y, none), impulse.reshape(-1)])
+    through = np.concatenate([held.multipliers(-pushed), impulse.reshape(-1)])
     return after_q, after_v, EventReport(t, "jam", names, after_v - v, through, lost)
 
 
@@ -201,17 +198,3 @@ def _acceleration_without_contacts(motion: ConstrainedMotion, t: float, q: Float
 
 def _size(x: Floats) -> float:
     return float(np.abs(x).max(initial=0.0))
-
-
-def _set_modes(motion: ConstrainedMotion, space: ContactSpace, pushed: NDArray[np.bool_], q: Floats, v: Floats) -> None:
-    """Give every contact the mode of its velocity after the impulses: at rest, sliding, or gone without a push."""
-    x, still = space.J @ v, 10.0 * _MOMENT * _size(space.velocity)
-    for place, k in enumerate(space.which):
-        along = x[place, 1:] @ space.basis[place, 1:]
-        speed = float(np.linalg.norm(along))
-        if not (pushed[place] or space.bilateral[place]) and x[place, 0] > still:
-            motion.modes[k] = ContactMode(Mode.FREE)
-        elif speed <= still and space.friction[place] > 0.0:
-            motion.modes[k] = ContactMode(Mode.STICK, anchor=motion.contact_position(k, q))
-        else:
-            motion.modes[k] = ContactMode(Mode.SLIDE, along / max(speed, motion.rest_speed))

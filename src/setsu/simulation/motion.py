@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,9 @@ from setsu.dynamics import kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Mechanism
 
-__all__ = ["POWERS", "Evaluation", "mechanical_energy"]
+__all__ = ["Evaluation", "mechanical_energy"]
 
 Floats = NDArray[np.float64]
-
-POWERS = ("actuators", "joint_friction", "spring_dampers", "contact_friction")
-"""Names of the entries of Evaluation.powers, in order."""
-
-_NONE = np.zeros(0)
 
 # Up to so many states are computed one by one, with the same bits: code for vectors takes longer to make.
 _FEW = 256
@@ -28,14 +23,12 @@ _FEW = 256
 class Evaluation:
     """One state and what acts in it.
 
-    acceleration, torque (nv,); powers (4,) W, see POWERS;
-    normal_force (n_contacts,) N; friction_force (n_contacts, 3) N on the mechanism, world axes;
-    multipliers (loop rows,) of the loops that are closed, N or N m;
+    acceleration, torque (nv,); powers (4,) W of actuators, friction in joints, dampers of point springs, contacts;
+    friction_force (n_contacts, 3) N on the mechanism, world axes;
     sliding (n_contacts, 3): sliding velocity of each contact point along its surface, m/s;
     dry_force (n,): friction along the axes of joints with dry friction, N or N m; dry_rate, dry_change: of those that
     slide, their rates and the rates' derivatives;
-    guards: numbers that stay positive until an event; error: largest violation of an active constraint, m or rad;
-    redundant: whether active constraints that move something depend on each other.
+    guards: numbers that stay positive until an event.
     """
 
     t: float
@@ -44,16 +37,12 @@ class Evaluation:
     acceleration: Floats
     torque: Floats
     powers: Floats
-    normal_force: Floats = field(default_factory=lambda: _NONE)
-    friction_force: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    multipliers: Floats = field(default_factory=lambda: _NONE)
-    sliding: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    dry_force: Floats = field(default_factory=lambda: _NONE)
-    dry_rate: Floats = field(default_factory=lambda: _NONE)
-    dry_change: Floats = field(default_factory=lambda: _NONE)
-    guards: Floats = field(default_factory=lambda: _NONE)
-    error: float = 0.0
-    redundant: bool = False
+    friction_force: Floats
+    sliding: Floats
+    dry_force: Floats
+    dry_rate: Floats
+    dry_change: Floats
+    guards: Floats
 
 
 def mechanical_energy(m: Mechanism, q: Floats, v: Floats) -> Floats:

@@ -14,7 +14,7 @@ from setsu.constraints.row_tables import BoundKernels, RowState, RowTables, boun
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
-from setsu.native.workspace import Workspace
+from setsu.native.workspace import Workspace, floats, ints, make
 from setsu.simulation.compiled_bearings import make_bearings
 from setsu.simulation.joint_friction import JointFriction
 from setsu.simulation.joint_stops import JointStops
@@ -66,77 +66,77 @@ _ROUNDING = 1e-4  # part of all masses whose weight, times FORCE_ROOM, is still 
 class Modes(NamedTuple):
     """What contacts (p), stops and the n axes of joints with dry friction do; changed between steps."""
 
-    mode: Ints  # (p,)
-    direction: Floats  # (p, 3) of sliding at the start of the step
-    anchor: Floats  # (p, 3) where a sticking point is held
-    stop_coordinate: Ints  # (stops,)
-    stop_velocity: Ints
-    stop_axis: Ints  # its number among the free axes of loop joints, or -1
-    stop_sign: Floats
-    stop_limit: Floats
-    stop_held: Ints
-    dry_velocity: Ints  # (n,) velocity of an axis, -1 for those of loop joints
-    dry_axis: Ints  # its number among the free axes of loop joints, or -1
-    dry_limit: Floats  # friction, N or N m
-    dry_sign: Floats  # of sliding
-    dry_held: Ints  # 1 where it sticks
-    sparse: Ints  # (1,) whether loops and couplings alone are active, so that sparse factors will do
-    sparse_ready: Ints  # (1,) whether these are of the present configuration
-    rows_ready: Ints  # (1,) whether the rows of loops and couplings are
-    length: Floats  # (1,) m, of the mechanism, in which gaps and velocities are small or not
-    stop_unit: Floats  # (stops,) the same for joints: m, or 1 rad
-    dry_unit: Floats  # (n,)
-    limit: Floats  # (rows of loops and couplings,) error (m or rad) beyond which a run must not go on
+    mode: Ints
+    direction: Floats = floats("p", 3)  # of sliding at the start of the step
+    anchor: Floats = floats("p", 3)  # where a sticking point is held
+    stop_coordinate: Ints = ints("stops")
+    stop_velocity: Ints = ints("stops")
+    stop_axis: Ints = ints("stops")  # its number among the free axes of loop joints, or -1
+    stop_sign: Floats = floats("stops")
+    stop_limit: Floats = floats("stops")
+    stop_held: Ints = ints("stops")
+    dry_velocity: Ints = ints("n")  # velocity of an axis, -1 for those of loop joints
+    dry_axis: Ints = ints("n")  # its number among the free axes of loop joints, or -1
+    dry_limit: Floats = floats("n")  # friction, N or N m
+    dry_sign: Floats = floats("n")  # of sliding
+    dry_held: Ints = ints("n")  # 1 where it sticks
+    sparse: Ints = ints(1)  # whether loops and couplings alone are active, so that sparse factors will do
+    sparse_ready: Ints = ints(1)  # whether these are of the present configuration
+    rows_ready: Ints = ints(1)  # whether the rows of loops and couplings are
+    length: Floats = floats(1)  # m, of the mechanism, in which gaps and velocities are small or not
+    stop_unit: Floats = floats("stops")  # the same for joints: m, or 1 rad
+    dry_unit: Floats = floats("n")
+    limit: Floats = floats("held")  # error (m or rad) of loops and couplings beyond which a run must not go on
 
 
 class Work(NamedTuple):
-    """Torques in; accelerations, forces, powers and guards out; scratch."""
+    """Torques in; accelerations, forces, powers and guards out; scratch. f free axes, at most `most` active rows."""
 
-    tau: Floats  # (nv,)
-    a: Floats
-    y: Floats  # (nv,) forces, pushed where rows are active; the torques where none are
-    gamma: Floats  # (most,)
-    error: Floats
-    multiplier: Floats
-    zero: Floats
-    size: Ints  # (1,) number of active rows
-    rate: Floats  # (1,) of Baumgarte's stabilisation, 0 without
-    damping: Floats  # (nv,)
-    powers: Floats  # (4,) W, see ACTUATORS and the names beside it
-    force_size: Floats  # (1,) N, what a force is small against: the weight of the lightest body that touches
-    press: Floats  # (p,) -1 where a bilateral contact is pulled
-    normal_force: Floats  # (p,)
-    friction_force: Floats  # (p, 3)
-    dry_force: Floats  # (n,) friction along axes of joints
-    axis_force: Floats  # (f,) dry friction and stops along free axes of loop joints
-    dry_rate: Floats  # (n,) rates of those that slide, and their derivatives
-    dry_change: Floats
-    guards: Floats  # (2 p + stops + n,) without units, so that the smallest of all means something
-    smallest: Floats  # (1,)
-    violation: Floats  # (1,)
-    redundant: Floats  # (1,) 1 where active rows depend on others, or nearly so
-    passing: Ints  # (1,) evaluations in a row near a singular configuration
-    held_force: Floats  # (nv,) Gᵀ λ of loops and couplings, of the last state that was not near a singular one
-    critical: Floats  # (1,) coefficient of friction at which a contact begins to jam
-    slide: Floats  # (p, 3) directions of sliding contacts
-    drag: Floats  # (p, nv)
-    which: Ints  # (p,)
-    normal_row: Ints
-    share: Floats  # (p,)
-    S: Floats  # (p, p)
-    T: Floats  # (2, 3)
-    elements: Ints  # (1,) whether force elements act
-    element_power: Floats  # (1,)
-    increment: Floats  # (nv,)
-    moved: Floats  # (nq,)
-    before: Floats  # (nq,)
-    energy: Floats  # (1,)
-    stores_energy: Ints  # (1,) whether loop joints have springs or drives
-    forward: Handle  # tree without active rows
-    move: Handle  # q ⊕ increment
-    mechanical: Handle  # energy
-    element_powers: Handle  # power of dampers and drag of force elements
-    bearings: NestedWorkspace  # compiled_bearings.py
+    tau: Floats = floats("nv")
+    a: Floats = floats("nv")
+    y: Floats = floats("nv")  # forces, pushed where rows are active; the torques where none are
+    gamma: Floats = floats("most")
+    error: Floats = floats("most")
+    multiplier: Floats = floats("most")
+    zero: Floats = floats("most")
+    size: Ints = ints(1)  # number of active rows
+    rate: Floats = floats(1)  # of Baumgarte's stabilisation, 0 without
+    damping: Floats = floats("nv")
+    powers: Floats = floats(4)  # W, see ACTUATORS and the names beside it
+    force_size: Floats = floats(1)  # N, what a force is small against: the weight of the lightest body that touches
+    press: Floats = floats("p")  # -1 where a bilateral contact is pulled
+    normal_force: Floats = floats("p")
+    friction_force: Floats = floats("p", 3)
+    dry_force: Floats = floats("n")  # friction along axes of joints
+    axis_force: Floats = floats("f")  # dry friction and stops along free axes of loop joints
+    dry_rate: Floats = floats("n")  # rates of those that slide, and their derivatives
+    dry_change: Floats = floats("n")
+    guards: Floats = floats("2 p + stops + n")  # without units, so that the smallest of all means something
+    smallest: Floats = floats(1)
+    violation: Floats = floats(1)
+    redundant: Floats = floats(1)  # 1 where active rows depend on others, or nearly so
+    passing: Ints = ints(1)  # evaluations in a row near a singular configuration
+    held_force: Floats = floats("nv")  # Gᵀ λ of loops and couplings, of the last state not near a singular one
+    critical: Floats = floats(1)  # coefficient of friction at which a contact begins to jam
+    slide: Floats = floats("p", 3)  # directions of sliding contacts
+    drag: Floats = floats("p", "nv")
+    which: Ints = ints("p")
+    normal_row: Ints = ints("p")
+    share: Floats = floats("p")
+    S: Floats = floats("p", "p")
+    T: Floats = floats(2, 3)
+    elements: Ints = ints(1)  # whether force elements act
+    element_power: Floats = floats(1)
+    increment: Floats = floats("nv")
+    moved: Floats = floats("nq")
+    before: Floats = floats("nq")
+    energy: Floats = floats(1)
+    stores_energy: Ints = ints(1)  # whether loop joints have springs or drives
+    forward: Handle = ints(7)  # tree without active rows
+    move: Handle = ints(7)  # q ⊕ increment
+    mechanical: Handle = ints(7)  # energy
+    element_powers: Handle = ints(7)  # power of dampers and drag of force elements
+    bearings: NestedWorkspace = None  # compiled_bearings.py
 
 
 class MotionSpace(NamedTuple):
@@ -153,7 +153,6 @@ class MotionSpace(NamedTuple):
     arguments: tuple[Workspace, ...]
     kept: tuple[Any, ...]
     packed: bool = False  # rows are, and there are no dense factors yet
-    broken: int = BROKEN  # statuses from here on: a loop or coupling is open beyond its limit
 
 
 def motion_space(
@@ -161,12 +160,7 @@ def motion_space(
 ) -> MotionSpace:
     """Return the work space of a constraint system, itself without dry friction, with joint stops."""
     m = system.mechanism
-    used = (
-        system.loops.has_joint_forces
-        or system.loops.armature.any()
-        or (friction.loop_axis >= 0).any()
-        or (stops.axis >= 0).any()
-    )
+    used = system.loops.has_joint_forces or (friction.loop_axis >= 0).any() or (stops.axis >= 0).any()
     plain = not (used or system.contacts or len(stops) or len(friction) or baumgarte)
     packed = plain and system.n_rows * m.nv >= _PACKED_FROM
     tables, state = row_tables(system, packed), row_state(system, packed)
@@ -175,87 +169,51 @@ def motion_space(
     tables = tables._replace(free_used=np.array([int(used)]))
     p, n_stops, n_dry = len(system.contacts), len(stops), len(friction)
     most = system.n_rows + n_stops + n_dry + 2 * p
-    modes = Modes(
+    lengths = {
+        "nq": m.nq, "nv": m.nv, "p": p, "stops": n_stops, "n": n_dry, "f": len(system.loops.free_loop), "most": most,
+        "held": system.n_held,
+    }  # fmt: skip
+    modes = make(
+        Modes,
+        lengths,
         mode=np.full(p, SLIDE, dtype=np.int64),
-        direction=np.zeros((p, 3)),
-        anchor=np.zeros((p, 3)),
         stop_coordinate=stops.coordinate,
         stop_velocity=stops.velocity,
         stop_axis=stops.axis,
         stop_sign=stops.sign,
         stop_limit=stops.limit,
-        stop_held=np.zeros(n_stops, dtype=np.int64),
         dry_velocity=friction.velocity,
         dry_axis=friction.loop_axis,
         dry_limit=friction.coulomb.copy(),
         dry_sign=np.ones(n_dry),
-        dry_held=np.zeros(n_dry, dtype=np.int64),
-        sparse=np.zeros(1, dtype=np.int64),
-        sparse_ready=np.zeros(1, dtype=np.int64),
-        rows_ready=np.zeros(1, dtype=np.int64),
         length=np.array([system.length]),
         stop_unit=_units(system, stops.velocity, stops.axis),
         dry_unit=_units(system, friction.velocity, friction.loop_axis),
         limit=np.full(system.n_held, np.inf),
     )
-    tau, a, y, increment = (np.zeros(m.nv) for _ in range(4))
-    moved, total = np.zeros(m.nq), np.zeros(1)
-    springs = " springs" if m.has_force_elements else ""
-    forward = native_function(m, f"forward_dynamics{springs}").bind([state.q, state.v, y], [a])
-    move = native_function(m, "integrate").bind([state.q, increment], [moved])
-    energy = native_function(m, "mechanical_energy").bind([state.q, state.v], [total])
-    bearings, loads = make_bearings(system, friction, state, a)
-    power = np.zeros(1)
-    powers = native_function(m, "element_power").bind([state.q, state.v], [power])
-    work = Work(
-        tau=tau,
-        a=a,
-        y=y,
-        gamma=np.zeros(most),
-        error=np.zeros(most),
-        multiplier=np.zeros(most),
-        zero=np.zeros(most),
-        size=np.zeros(1, dtype=np.int64),
+    work = make(
+        Work,
+        lengths,
         rate=np.array([baumgarte or 0.0]),
         damping=m.damping,
-        powers=np.zeros(4),
         force_size=np.array([_force_size(system)]),
         press=np.ones(p),
-        normal_force=np.zeros(p),
-        friction_force=np.zeros((p, 3)),
-        dry_force=np.zeros(n_dry),
-        axis_force=np.zeros(len(system.loops.free_loop)),
-        dry_rate=np.zeros(n_dry),
-        dry_change=np.zeros(n_dry),
         guards=np.full(2 * p + n_stops + n_dry, np.inf),
-        smallest=np.zeros(1),
-        violation=np.zeros(1),
-        redundant=np.zeros(1),
-        passing=np.zeros(1, dtype=np.int64),
-        held_force=np.zeros(m.nv),
-        critical=np.zeros(1),
-        slide=np.zeros((p, 3)),
-        drag=np.zeros((p, m.nv)),
-        which=np.zeros(p, dtype=np.int64),
-        normal_row=np.zeros(p, dtype=np.int64),
-        share=np.zeros(p),
-        S=np.zeros((p, p)),
-        T=np.zeros((2, 3)),
         elements=np.array([int(m.has_force_elements)]),
-        element_power=power,
-        increment=increment,
-        moved=moved,
-        before=np.zeros(m.nq),
-        energy=total,
         stores_energy=np.array([int(tables.stiffness.any() or tables.armature.any())]),
-        forward=forward.handle,
-        move=move.handle,
-        mechanical=energy.handle,
-        element_powers=powers.handle,
-        bearings=Workspace(bearings),
     )
+    springs, both = " springs" if m.has_force_elements else "", [state.q, state.v]
+    bound = {
+        "forward": native_function(m, f"forward_dynamics{springs}").bind([*both, work.y], [work.a]),
+        "move": native_function(m, "integrate").bind([state.q, work.increment], [work.moved]),
+        "mechanical": native_function(m, "mechanical_energy").bind(both, [work.energy]),
+        "element_powers": native_function(m, "element_power").bind(both, [work.element_power]),
+    }
+    bearings, loads = make_bearings(system, friction, state, work.a)
+    handles = {name: kernel.handle for name, kernel in bound.items()}
+    work = work._replace(**handles, bearings=Workspace(bearings))
     parts = (tables, state, kernels, modes, factor_space(0, 0), work, pattern, kkt_space(pattern))
-    kept = (*kept, forward, move, energy, powers, loads)
+    kept = (*kept, *bound.values(), loads)
     space = MotionSpace(*parts, tuple(map(Workspace, parts)), kept, packed)
     return space if packed else _with_factors(system, space)
 

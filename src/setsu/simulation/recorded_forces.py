@@ -5,48 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.dynamics import joint_wrenches
 from setsu.mechanism import Mechanism
+from setsu.simulation.constrained_machine import Records
 from setsu.simulation.constrained_motion import ConstrainedMotion
 
 __all__ = ["RecordedForces", "RecordedStates", "column"]
 
 Floats = NDArray[np.float64]
 
-_FORCE_KEYS = (
-    "q", "v", "acceleration", "multipliers", "normal_force", "friction_force", "axis_force", "redundant"
-)  # fmt: skip
+_FORCE_KEYS = ("q", "v", "a", "multiplier", "normal_force", "friction_force", "axis_force", "redundant")
 _ROWS_AT_ONCE = 2000
 
 
-@dataclass(frozen=True)
-class RecordedStates:
+class RecordedStates(NamedTuple):
     """Recorded states (T of them) of one motion; entries (T, 6): works, projection and impacts since the start."""
 
-    motion: Any
-    time: Floats
-    q: Floats
-    v: Floats
-    acceleration: Floats
-    torque: Floats
-    normal_force: Floats
-    friction_force: Floats
-    axis_force: Floats
-    multipliers: Floats
-    redundant: Floats
-    error: Floats
-    energy: Floats
+    motion: ConstrainedMotion
+    records: Records
     entries: Floats
 
 
 def column(blocks: Sequence[RecordedStates], key: str) -> Floats:
-    """One field of blocks, one after the other."""
-    return np.concatenate([getattr(block, key) for block in blocks])
+    """One field of the records of blocks, one after the other."""
+    return np.concatenate([getattr(block.records, key) for block in blocks])
 
 
 @dataclass(frozen=True)
@@ -59,19 +46,13 @@ class RecordedForces:
     @cached_property
     def _on_contacts_loops_bodies(self) -> tuple[Floats, Floats, Floats]:
         """Contact forces (T, contacts, 3), loop wrenches (T, loops, 6), wrenches on bodies (T, n_bodies, 6)."""
-        m, parts, first = self.mechanism, [], 0
+        parts, first = [], 0
         while first < len(self.blocks):
             motion, rows, last = self.blocks[first].motion, 0, first
             while last < len(self.blocks) and self.blocks[last].motion is motion and rows < _ROWS_AT_ONCE:
-                rows += len(self.blocks[last].time)
+                rows += len(self.blocks[last].records.t)
                 last += 1
-            blocks = self.blocks[first:last]
-            if isinstance(motion, ConstrainedMotion):
-                parts.append(motion.forces(*(column(blocks, key) for key in _FORCE_KEYS)))
-            else:
-                parts.append(
-                    (np.zeros((rows, 0, 3)), np.zeros((rows, len(m.loops), 6)), np.zeros((rows, m.n_bodies, 6)))
-                )
+            parts.append(motion.forces(*(column(self.blocks[first:last], key) for key in _FORCE_KEYS)))
             first = last
         contact, loops, bodies = (np.concatenate(part) for part in zip(*parts, strict=True))
         return contact, loops, bodies
@@ -79,7 +60,7 @@ class RecordedForces:
     @cached_property
     def joint_wrenches(self) -> Floats:
         """By the parent on each body at its origin, (T, n_bodies, 6)."""
-        q, v, a = (column(self.blocks, key) for key in ("q", "v", "acceleration"))
+        q, v, a = (column(self.blocks, key) for key in ("q", "v", "a"))
         return joint_wrenches(self.mechanism, q, v, a, self._on_contacts_loops_bodies[2], "world")
 
     @cached_property

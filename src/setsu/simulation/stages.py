@@ -36,6 +36,7 @@ from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import inline, run_bound
 from setsu.native.lanes import LANES, load_from, spread, store_from
+from setsu.native.workspace import floats, ints, make
 from setsu.simulation.row_lanes import add, copy
 
 __all__ = [
@@ -94,17 +95,17 @@ class Rows(NamedTuple):
 class Stages(NamedTuple):
     """Work space of the stages of N rows."""
 
-    q0: Floats  # (N, nq) start of the step
-    v0: Floats  # (N, nv)
-    phi: Floats  # (N, nv) chart coordinates of the stage
-    point: Floats  # (N, nq)
-    slopes: Floats  # (stages, N, 2 nv + 4)
-    total: Floats  # (N, 2 nv + 4)
-    scratch: Floats  # (4, 6)
-    rotations: Ints  # first velocities of spherical joints
-    motions: Ints  # first velocities of free joints
-    move: Handle  # q0 ⊕ phi -> point
-    separate: Handle  # coordinates of the rows' q around q0 -> phi
+    q0: Floats  # start of the step
+    v0: Floats = floats("N", "nv")
+    phi: Floats = floats("N", "nv")  # chart coordinates of the stage
+    point: Floats = floats("N", "nq")
+    slopes: Floats = floats("stages", "N", "2 nv + 4")
+    total: Floats = floats("N", "2 nv + 4")
+    scratch: Floats = floats(4, 6)
+    rotations: Ints = ints(0)  # first velocities of spherical joints
+    motions: Ints = ints(0)  # first velocities of free joints
+    move: Handle = ints(7)  # q0 ⊕ phi -> point
+    separate: Handle = ints(7)  # coordinates of the rows' q around q0 -> phi
 
 
 def make_method(tableau: Tableau | None) -> Method:
@@ -118,25 +119,17 @@ def make_method(tableau: Tableau | None) -> Method:
 
 def make_stages(m: Mechanism, method: Method, rows: Rows) -> tuple[Stages, tuple[object, ...]]:
     """Return the work space of a mechanism for the rows given, and what must be kept alive."""
-    n = len(rows.q)
-    q0, phi, point = np.zeros((n, m.nq)), np.zeros((n, m.nv)), np.zeros((n, m.nq))
-    move = native_function(m, "integrate").bind([q0, phi], [point])
-    separate = native_function(m, "difference").bind([q0, rows.q], [phi])
     pairs = list(zip(m.moving, m.v_slices, strict=True))
-    stages = Stages(
-        q0=q0,
-        v0=np.zeros((n, m.nv)),
-        phi=phi,
-        point=point,
-        slopes=np.zeros((len(method.b), n, 2 * m.nv + 4)),
-        total=np.zeros((n, 2 * m.nv + 4)),
-        scratch=np.zeros((4, 6)),
+    stages = make(
+        Stages,
+        {"N": len(rows.q), "nq": m.nq, "nv": m.nv, "stages": len(method.b)},
+        q0=np.zeros(rows.q.shape),
         rotations=np.array([w.start for b, w in pairs if isinstance(b.joint, Spherical)], dtype=np.int64),
         motions=np.array([w.start for b, w in pairs if isinstance(b.joint, Free)], dtype=np.int64),
-        move=move.handle,
-        separate=separate.handle,
     )
-    return stages, (move, separate)
+    move = native_function(m, "integrate").bind([stages.q0, stages.phi], [stages.point])
+    separate = native_function(m, "difference").bind([stages.q0, rows.q], [stages.phi])
+    return stages._replace(move=move.handle, separate=separate.handle), (move, separate)
 
 
 @inline

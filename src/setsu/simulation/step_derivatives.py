@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.constrained_dynamics_derivatives import constrained_dynamics_derivatives
-from setsu.constraints.constraint_partials import ConstraintPartials
+from setsu.constraints.constraint_partials import at_rest, in_motion
 from setsu.constraints.dense_dynamics import kept_rows
 from setsu.constraints.stacked import solve, times
 from setsu.constraints.system import constraint_system
@@ -323,36 +323,20 @@ class _Step:
         """M with drives in loop joints, and the rows that are held."""
         rest = np.zeros((len(q), self.m.nv))
         found = self.system.linearise(q, rest)
-        F = found.free_jacobian
         own = inverse_dynamics_derivatives(self.m, q, rest, rest).da
-        return own + np.swapaxes(F, -1, -2) @ (self.system.loops.armature[:, None] * F), found.jacobian[:, self.rows]
+        return own + self.system.drive_inertia(found.free_jacobian), found.jacobian[:, self.rows]
 
     def _force_change(self, q: Floats, x: Floats, mu: Floats) -> Floats:
         """Derivative (N, nv, nv) of M x - Gᵀ μ by the configuration, x and μ held."""
-        m, system, t = self.m, self.system, self.system.loops
-        nv, N, rest = m.nv, len(q), np.zeros((len(q), m.nv))
-        found = system.linearise(q, rest)
+        system, nv, N = self.system, self.m.nv, len(q)
         whole = np.zeros((N, system.n_held))
         whole[:, self.rows] = mu
-        F, loops = found.free_jacobian, np.arange(len(t.names))[:, None]
-        drives = -t.armature * times(F, x)
-        wrench = (loops == t.row_loop).astype(np.float64) @ (
-            whole[:, : system.n_loop_rows, None] * found.loop_wrench
-        ) + (loops == t.free_loop).astype(np.float64) @ (drives[..., None] * found.free_wrench)
-        partials = ConstraintPartials(system, found, q, rest, x, wrench, drives)
-        none = np.zeros((N, 0, 3))
-        forces = partials.joint_forces(none, np.zeros((N, 0, 2 * nv, 3)), whole[:, system.n_loop_rows :])[..., :nv]
-        drive_change = t.armature[:, None] * partials.loops.acceleration[:, system.n_loop_rows :, :nv]
-        inertial = inverse_dynamics_derivatives(m, q, rest, x).dq - inverse_dynamics_derivatives(m, q, rest, rest).dq
-        return inertial + np.swapaxes(F, -1, -2) @ drive_change - forces
+        partials, none = at_rest(system, q, x, whole), np.zeros((N, 0, 2 * nv, 3))
+        return partials.balance_changes(none[:, :, 0], none, whole[:, system.n_loop_rows :])[..., :nv]
 
     def _row_change(self, q: Floats, v: Floats) -> Floats:
         """Derivative (N, rows, nv) of G v by the configuration, v held."""
-        system, nv, N = self.system, self.m.nv, len(q)
-        found = system.linearise(q, v)
-        none = np.zeros((N, len(system.loops.names), 6)), np.zeros((N, len(system.loops.free_loop)))
-        partials = ConstraintPartials(system, found, q, v, np.zeros(v.shape), *none)
-        return partials.rate_changes[:, self.rows, :nv]
+        return in_motion(self.system, q, v).rate_changes[:, self.rows, : self.m.nv]
 
     def _implicit(self) -> StepResult:
         """Radau's stages by Newton's method with the exact Jacobian, then (5)."""

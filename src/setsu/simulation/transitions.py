@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setsu.constraints.assembly import opening
-from setsu.constraints.massless import refuse_unheld
+from setsu.constraints.held_motion import refuse_unheld
 from setsu.constraints.redundancy import redundancy, refuse_locked, warn_of_left_out
+from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics import body_poses, frame_acceleration, kinetic_energy
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Loop, Mechanism, Pose
@@ -25,7 +26,7 @@ from setsu.simulation.jamming import begin_slip, release, resolve_jam
 from setsu.simulation.motion import Evaluation
 from setsu.spatial import inverse_placement
 
-__all__ = ["begin", "change_loop", "remember_sliding", "switch"]
+__all__ = ["LARGEST_START_ERROR", "begin", "change_loop", "joined_here", "refuse_gap", "remember_sliding", "switch"]
 
 Floats = NDArray[np.float64]
 
@@ -179,7 +180,8 @@ def _change(
 ) -> tuple[Evaluation, list[EventReport]]:
     mode = motion.modes[k].mode
     if mode is Mode.FREE:
-        return _hit(motion, state, k)
+        after, report = strike(motion, state.t, state.q, state.v, "impact", motion.contact_names[k], contacts=[k])
+        return after, [report]
     if not friction_changes:
         return release(motion, state, k)
     if mode is Mode.STICK:
@@ -281,12 +283,6 @@ def _change_stop(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[
     return after, [report]
 
 
-def _hit(motion: ConstrainedMotion, state: Evaluation, k: int) -> tuple[Evaluation, list[EventReport]]:
-    """Impact of a contact on its surface."""
-    after, report = strike(motion, state.t, state.q, state.v, "impact", motion.contact_names[k], contacts=[k])
-    return after, [report]
-
-
 def change_loop(
     motion: ConstrainedMotion, state: Evaluation, change: CloseLoop | OpenLoop
 ) -> tuple[ConstrainedMotion, Evaluation, EventReport]:
@@ -294,12 +290,12 @@ def change_loop(
     declared, names = motion.declared, set(motion.open_loops)
     closing = isinstance(change, CloseLoop)
     if closing and change.here:
-        declared = _joined_here(declared, state.q, change.name)
+        declared = joined_here(declared, state.q, change.name)
     names = names - {change.name} if closing else names | {change.name}
     changed = motion.restructured(declared, names)
     changed.place(state.t)
     if closing:
-        _refuse_gap(changed, state, change)
+        refuse_gap(changed.system, redundancy(changed.system).kept, state.t, state.q, change)
     changed.watch(state.q)
     kind = "close" if closing else "open"
     after, report = strike(changed, state.t, state.q, state.v, kind, change.name)
@@ -309,20 +305,23 @@ def change_loop(
     return changed, after, replace(report, velocity_jump=after.v - state.v)
 
 
-def _refuse_gap(motion: ConstrainedMotion, state: Evaluation, change: CloseLoop) -> None:
-    error = motion.system.position_error(state.q)
-    kept = redundancy(motion.system).kept[: motion.system.n_loop_rows]
-    worst = int(np.argmax(np.where(kept, np.abs(error[: len(kept)]), 0.0)))
+def refuse_gap(
+    system: ConstraintSystem, held: NDArray[np.bool_], t: float, q: Floats, change: CloseLoop | OpenLoop
+) -> None:
+    """InputError for a loop that is open as it closes at t (s); held: whether each row holds, those of loops first."""
+    n = system.n_loop_rows
+    error = np.where(held[:n], system.position_error(q)[:n], 0.0)
+    worst = int(np.abs(error).argmax())
     if abs(error[worst]) > LARGEST_START_ERROR:
         raise InputError(
-            f"simulate: CloseLoop at t = {state.t:.9g} s: {motion.system.names[worst]} is open by {error[worst]:.6g} "
+            f"simulate: CloseLoop at t = {t:.9g} s: {system.names[worst]} is open by {error[worst]:.6g} "
             f'(m or rad); expected at most {LARGEST_START_ERROR:g}, or CloseLoop({change.time:g}, "{change.name}", '
             "here=True) to join the bodies where they are"
         )
 
 
-def _joined_here(m: Mechanism, q: Floats, name: str) -> Mechanism:
-    """The mechanism with the loop's frame on body_b moved to where its frame on body_a is."""
+def joined_here(m: Mechanism, q: Floats, name: str) -> Mechanism:
+    """Return the mechanism with the loop's frame on body_b moved to where its frame on body_a is."""
     poses = body_poses(m, q)
 
     def placed(body: str) -> Floats:

@@ -12,7 +12,7 @@ from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, pot
 from setsu.dynamics.catalogue import require_mass
 from setsu.mechanism import Mechanism
 from setsu.native.compiled_code import machine
-from setsu.native.workspace import Workspace
+from setsu.native.workspace import Workspace, make
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import make_clock, make_drive
 from setsu.simulation.lazy_field import NotRecorded
@@ -77,15 +77,9 @@ class TreeBlock(Block):
 
     def begin_records(self, rows: int, whole: bool = False) -> None:
         """Forget all records, and make room for so many at once; whole: of every quantity."""
-        n, m = self.count, self.mechanism
-        accelerations = rows if "acceleration" in self._keep else 0
-        self.records = TreeRecords(
-            q=np.zeros((rows, n, m.nq)),
-            v=np.zeros((rows, n, m.nv)),
-            a=np.zeros((accelerations, n, m.nv)),
-            tau=np.zeros((rows, n, m.nv)),
-            works=np.zeros((rows if "ledger" in self._keep else 0, n, 4)),
-        )
+        of_a, of_works = (rows if name in self._keep else 0 for name in ("acceleration", "ledger"))
+        lengths = {"room": rows, "room_a": of_a, "room_works": of_works}
+        self.records = make(TreeRecords, lengths | {"N": self.count, "nq": self.mechanism.nq, "nv": self.mechanism.nv})
         self._chunks, self.clock.used[0] = [], 0
         self.rebind()
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from setsu.dynamics.catalogue import native_function, unrolled_function
 from setsu.mechanism import Mechanism
 from setsu.native.control_flow import inline, jit, run_bound
+from setsu.native.workspace import floats
 from setsu.simulation.clock import (
     BAD_NUMBERS,
     DIVERGED,
@@ -63,11 +64,11 @@ class TreeWork(NamedTuple):
 class TreeRecords(NamedTuple):
     """What is kept of every so many steps; no rows for what is not asked for."""
 
-    q: Floats  # (room, N, nq)
-    v: Floats  # (room, N, nv)
-    a: Floats
-    tau: Floats
-    works: Floats  # (room, N, 4) J
+    q: Floats = floats("room", "N", "nq")
+    v: Floats = floats("room", "N", "nv")
+    a: Floats = floats("room_a", "N", "nv")
+    tau: Floats = floats("room", "N", "nv")
+    works: Floats = floats("room_works", "N", 4)  # J
 
 
 def make_tree_work(m: Mechanism, rows: Rows, total: Floats) -> tuple[TreeWork, list[Any]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import setsu
 from setsu.constraints.compiled_factor import acceleration, factor, factor_space, multipliers, nearest, solve_L
+from setsu.constraints.held_motion import hold
+from setsu.constraints.ranks import EXACT
 from setsu.native.control_flow import jit
 from setsu.native.workspace import Workspace
-from setsu.simulation.mass_metric import MassMetric
 
 
 @jit
@@ -36,11 +38,11 @@ def test_accelerations_and_least_norm_multipliers_equal_those_by_singular_values
     space.G[:] = G
     a, lagrange, near = np.zeros(nv), np.zeros(rows), np.zeros(nv)
     assert _solve(Workspace(space), M.copy(), rows, force.copy(), gamma, a, lagrange, near)
-    # The compiled factors take rows of length one in the metric of M: so do the multipliers of least norm.
-    length = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), G.T), axis=0)
-    metric, gamma = MassMetric(M, G / length[:, None]), gamma / length
-    y = metric.force(force, gamma)
-    assert space.size.tolist() == [rows, metric.rank]
-    np.testing.assert_allclose(a, metric.acceleration(y, gamma), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(lagrange, metric.multipliers(y, gamma) / length, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(near, metric.nearest(gamma), rtol=1e-10, atol=1e-12)
+    # Both take rows of length one in the metric of M: so do the multipliers of least norm.
+    held = hold(M, G, gamma, None, EXACT, setsu.sample_mechanisms.pendulum(), "test")
+    y = held.solve_L(force)
+    z = held.free_part(y[:, None])[:, 0] + held.forced_part
+    assert space.size.tolist() == [rows, held.rank]
+    np.testing.assert_allclose(a, held.acceleration(z), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(lagrange, held.multipliers(z - y), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(near, held.acceleration(held.least(gamma)), rtol=1e-10, atol=1e-12)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from setsu.constraints.contact_forces import OPEN, SLIDING, STARTING, STICKING, solve_contacts
+from setsu.constraints.contact_modes_solve import ContactProblem
 from setsu.constraints.contact_pivoting import pivot_contacts
-from setsu.constraints.contact_problem import ContactProblem
 
 
 def coupled(count, c, nv, moving_part, seed):
