@@ -163,10 +163,13 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: H
             if k > 0 and not (slow and p.radius == 0.0):
                 c.curvature[k] = c.bend[k] = 0.0
                 continue
-            ahead = h * (c.velocity[k] - c.shift[k] + c.curvature[k] - c.surface[k])
-            if k == 0:
-                ahead += max(-RECOVERY_DEPTH * motion.recovery_share[0], c.gap)
-            worst = max(worst, abs(ahead) if closed else (-ahead if k == 0 else 0.0))
+            if k > 0:
+                # Friction may let it slide: what counts is what another pass would ask for.
+                worst = max(worst, abs(h * (c.curvature[k] - c.shift[k] - c.surface[k])) if closed else 0.0)
+                continue
+            ahead = h * (c.velocity[k] - c.shift[k] + c.curvature[k])
+            ahead += max(-RECOVERY_DEPTH * motion.recovery_share[0], c.gap)
+            worst = max(worst, abs(ahead) if closed else -ahead)
     return worst
 
 
