@@ -2,10 +2,10 @@
 
 | stage | from | rounds at most |
 |---|---|---|
-| Newton's method, full steps (cone_newton.py) | given | 8; 16 without friction |
-| Newton's method, line search, 10 ρ | given | 12 |
-| interior point method (interior_point.py), Newton's method from its end | given | 30 |
+| Newton's method, full steps (cone_newton.py) | given | 12, 4 where they go around; 16 without friction |
+| interior point method (interior_point.py), Newton's method from its end | given | 50 |
 | Newton's method, line search, 100 ρ, then ρ | best | 12 + 10 |
+| Newton's method, line search, 10 ρ | given | 12 |
 | interior point method, nearer to the border and with more patience | given | 60 |
 | Newton's method, line search, 1000 ρ, 1000 ρ, ρ | best, given, given | 10 each |
 | Newton's method, line search, 10 ρ, with 10 ε, then with 100 ε | given | 10 + 10 |
@@ -69,11 +69,11 @@ _GIVEN, _BEST = 0.0, 1.0
 # What, from where, rounds; of Newton's method: factor of ρ, shortest step; of the interior point method: how far inside
 # the cones it starts (parts of L and V), after how many rounds without progress it gives up; factor of ε.
 _STAGES = (
-    (_NEWTON, _GIVEN, 8.0, 1.0, 1.0, 1.0),
-    (_NEWTON, _GIVEN, 12.0, 10.0, 0.01, 1.0),
-    (_INTERIOR, _GIVEN, 30.0, 1e-2, 8.0, 1.0),
+    (_NEWTON, _GIVEN, 12.0, 1.0, 1.0, 1.0),
+    (_INTERIOR, _GIVEN, 50.0, 1e-2, 20.0, 1.0),
     (_NEWTON, _BEST, 12.0, 100.0, 0.01, 1.0),
     (_NEWTON, _BEST, 10.0, 1.0, 0.01, 1.0),
+    (_NEWTON, _GIVEN, 12.0, 10.0, 0.01, 1.0),
     (_INTERIOR, _GIVEN, 60.0, 1e-3, 30.0, 1.0),
     (_NEWTON, _BEST, 10.0, 1000.0, 0.01, 1.0),
     (_NEWTON, _GIVEN, 10.0, 1000.0, 0.01, 1.0),
@@ -82,9 +82,9 @@ _STAGES = (
     (_NEWTON, _GIVEN, 10.0, 10.0, 0.01, 100.0),
 )
 # How many of them newton_solver.py goes through before, where it can.
-_TRIED = 2
-# Rounds of the first where nothing rubs.
-_SMOOTH_ROUNDS = 16
+_TRIED = 1
+# Rounds of the first where nothing rubs; parts of L: |F| from which its full steps go around.
+_SMOOTH_ROUNDS, _HOPELESS = 16, 1e-2
 # Many starts: how many, Newton steps from each, how short they may get, narrowest scatter in parts of L; natural
 # logarithms of the ranges of ρ, five decades, and of the scatter, from the narrowest to 3.
 _STARTS, _PATIENT, _TINY, _NARROWEST = 240, 40, 1e-3, 1e-4
@@ -136,7 +136,7 @@ def _from_inside(p: ConeProblem, used, eps, damping, inside, patience, goal, eno
         if residual <= level and best > goal:
             level = 0.0
             set_velocities(p, p.impulse, eps)
-            _, more = newton(p, used, eps, damping, 1.0, goal, min(_TRY_ROUNDS, most - rounds), 1.0)
+            _, more = newton(p, used, eps, damping, 1.0, goal, min(_TRY_ROUNDS, most - rounds), 1.0, math.inf)
             rounds += more
             best = keep_best(p, eps, best)
         if best <= goal or ends:
@@ -161,7 +161,7 @@ def _search(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
                 chance = (1103515245 * chance + 12345) % 2147483648
                 p.impulse[index, k] = share * p.best[index, k] + scatter * (chance / 1073741824.0 - 1.0)
         set_velocities(p, p.impulse, eps)
-        _, more = newton(p, used, eps, damping, factor, goal, min(_PATIENT, most - rounds), _TINY)
+        _, more = newton(p, used, eps, damping, factor, goal, min(_PATIENT, most - rounds), _TINY, math.inf)
         rounds += more
         best = keep_best(p, eps, best)
     return best, rounds
@@ -228,12 +228,13 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
         if softer > 1.0:
             if eps == 0.0:  # its problem is to be solved as it is
                 continue
-            _, more = newton(p, used, softer * eps, softer * eps, factor, goal, left, shortest)
+            _, more = newton(p, used, softer * eps, softer * eps, factor, goal, left, shortest, math.inf)
             if certify_natural(p, p.impulse) <= enough:
                 eps, damping = softer * eps, softer * eps
                 best = keep_best(p, eps, math.inf)
         elif kind == _NEWTON:
-            _, more = newton(p, used, eps, damping, factor, goal, left, shortest)
+            hopeless = _HOPELESS * L if shortest == 1.0 and not smooth else math.inf
+            _, more = newton(p, used, eps, damping, factor, goal, left, shortest, hopeless)
             least, best = best, keep_best(p, eps, best)
             if best <= goal and best < least:  # velocities are those of the best
                 copy_impulses(p, p.best, p.impulse)
@@ -249,7 +250,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
             if best > goal:
                 start_from(p, p.best, eps)
                 left = max(0, min(_POLISH_ROUNDS, most - rounds))
-                _, more = newton(p, used, eps, damping, factor, goal, left, _SHORTEST)
+                _, more = newton(p, used, eps, damping, factor, goal, left, _SHORTEST, math.inf)
                 best, rounds = keep_best(p, eps, best), rounds + more
         if best > goal and most > MOST_ROUNDS:
             best, more = _search(p, used, eps, damping, goal, goal, L, min(_FINER, most - rounds), best)

@@ -19,7 +19,7 @@
     y = Qᵀ δz:  (Θ + Φ B) y = Θ Qᵀ c - Φ Qᵀ N⁻¹ (D δu + r)                    (5)  Θ = 1/(1 + ε Δ), Φ = Δ Θ
     B = ε Qᵀ N⁻¹ D E⁻¹ Q
     δλ = E⁻¹ Q y = e - C δu                                                   (6)
-    σ = (τ_a / τ)³                                                            (7)
+    σ = (τ_a / τ)²                                                            (7)
 
 At the end z or s lie on the border of the cone, where x_0 - |x_t| loses all digits and S has eigenvalues that grow
 without bound. So x_m is stored in place of x_0, (3)-(5) are written in Q with sums that do not cancel, and (5) has
@@ -317,7 +317,7 @@ def interior_round(p: ConeProblem, used, eps, damping, raised, share):
     if not solve_round(p, used, True):
         return tau, 0.0
     ahead = _mean_product(p, min(1.0, _take_changes(p, damping, raised, share)))
-    sigma = min(1.0, max(0.0, ahead / tau)) ** 3
+    sigma = min(1.0, max(0.0, ahead / tau)) ** 2
     _set_blocks(p, damping, sigma * tau, True, raised, share)
     solve_round(p, used, False)
     longest = _take_changes(p, damping, raised, share)
