@@ -195,3 +195,17 @@ def test_dissipation_of_hunt_and_crossley_gives_its_restitution(speed: float, di
     way = solve_ivp(rate, (0.0, 0.025), [0.0, speed], rtol=1e-9, atol=1e-12, t_eval=rec.time, max_step=1e-4).y[0]
     assert np.abs(_RADIUS - rec.q[:, 2] - way).max() < tolerance * np.abs(way).max()
     assert np.diff(rec.energy + 0.5 * k * np.maximum(0.0, _RADIUS - rec.q[:, 2]) ** 2).max() < 1e-12
+
+
+def test_a_box_that_is_moved_out_of_the_ground_slides_on_with_kinetic_friction() -> None:
+    # Penetration recovery gives no velocity, and what it leaves behind is no state of sliding: dv/dt = -mu_k g.
+    kinetic, speed, step = 0.1, 5e-3, 1e-3
+    b = setsu.MechanismBuilder("box", gravity=(0.0, 0.0, -_G))
+    b.add_body("box", joint=setsu.Free(name="free"), mass=1.0, inertia=np.diag([1e-2] * 3))
+    corners = [(x, y, -0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    b.add_contact_points("box", corners, setsu.Material(0.9, kinetic))
+    depth = 2e-6
+    q, v = np.array([0.0, 0.0, 0.1 - depth, 0.0, 0.0, 0.0, 1.0]), np.array([speed, 0.0, 0.0, 0.0, 0.0, 0.0])
+    rec = setsu.simulate(b.build(), q, v, 4e-3, step, environment=setsu.Environment.floor())
+    assert rec.q[-1, 2] > 0.1 - 0.5 * depth  # it is moved out
+    assert np.abs(rec.v[:, 0] - (speed - kinetic * _G * rec.time)).max() < 1e-3 * speed

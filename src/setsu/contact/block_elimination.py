@@ -12,6 +12,7 @@
     eliminating node p:  A_kl <- A_kl - A_kp B_pl  for all k, l coupled to p  (2)
     y_p = A_pp⁻¹ r_p,  r_k <- r_k - A_kp y_p;   backwards δx_p = y_p - Σ B_pl δx_l    (3)
 
+Rows of K and of blocks end with zeros up to whole lanes, as wide as `node_width`.
 Contacts with the environment act on one node: they couple nothing. The order is that of least degree (Markowitz 1957,
 Tinney and Walker 1967): a chain of bodies fills nothing in. Rows are exchanged inside the blocks of the diagonal only;
 a pivot of rounding size is reported. Cost: chain of N bodies O(N), piles some N^1.5 blocks.
@@ -19,60 +20,98 @@ a pivot of rounding size is reported. Cost: chain of N bodies O(N), piles some N
 
 from __future__ import annotations
 
-from setsu.contact.cone_problem import CONTACTS, NODES, ROWS, SIZE, ConeProblem, add_to_nodes, set_from_nodes
+from setsu.contact.cone_problem import CONTACTS, NODES, NONE, ROWS, SIZE, ConeProblem, add_to_nodes, set_from_nodes
 from setsu.native.control_flow import inline
-from setsu.native.lanes import LANES, load_from, spread, store_from
+from setsu.native.lanes import LANES, load_from, spread, store_from, total
 
 __all__ = ["order_nodes", "solve_round"]
 
-_EMPTY, _COUPLED = -1, 0
+# Entries of ConeProblem.slot that are no blocks.
+_EMPTY, _COUPLED = 0, -1
 _SMALLEST_PIVOT = 1e-14
 
 
 @inline
-def order_nodes(p: ConeProblem):
-    """Order of elimination, and where each block stands."""
-    n, slot, degree, order, later = p.counts[NODES], p.slot, p.degree, p.order, p.later
+def _couple(p: ConeProblem, a, b, links):
+    """Note that two nodes are coupled; return how many links there are then."""
+    p.slot[a, b] = p.slot[b, a] = _COUPLED
+    for node, other in ((a, b), (b, a)):
+        p.link_to[links], p.link_next[links] = other, p.link_first[node]
+        p.link_first[node] = links
+        p.degree[node] += 1
+        links += 1
+    return links
+
+
+@inline
+def _clear_slots(p: ConeProblem):
+    """Forget the blocks of the problem before."""
+    for place in range(p.ordered[0]):
+        node = p.order[place]
+        p.slot[node, node] = _EMPTY
+        for k in range(p.later_start[place], p.later_start[place + 1]):
+            p.slot[node, p.later[k]] = p.slot[p.later[k], node] = _EMPTY
+
+
+@inline
+def _find_order(p: ConeProblem):
+    """Order of elimination, and which nodes each one is coupled to that come after it."""
+    n, slot, degree, later = p.counts[NODES], p.slot, p.degree, p.later
     for i in range(n):
-        degree[i] = 0
-        for j in range(n):
-            slot[i, j] = _EMPTY
+        degree[i], p.link_first[i] = 0, NONE
+    links = count = least = 0
     for index in range(p.counts[CONTACTS]):
         a, b = p.side[index, 0], p.side[index, 1]
         if b >= 0 and slot[a, b] == _EMPTY:
-            slot[a, b] = slot[b, a] = _COUPLED
-            degree[a] += 1
-            degree[b] += 1
-    count = 0
+            links = _couple(p, a, b, links)
     for place in range(n):
-        node, least = -1, n + 1
+        # No degree falls by more than one.
+        node, bound, least = -1, max(0, least - 1), n + 1
         for i in range(n):
             if 0 <= degree[i] < least:
                 node, least = i, degree[i]
-        order[place], p.later_start[place] = node, count
+                if least == bound:
+                    break
+        p.order[place], p.later_start[place] = node, count
         degree[node] = -1
-        first = count
-        for j in range(n):
-            if slot[node, j] == _COUPLED and degree[j] >= 0:
-                later[count] = j
+        first, link = count, p.link_first[node]
+        while link != NONE:
+            if degree[p.link_to[link]] >= 0:
+                later[count] = p.link_to[link]
                 count += 1
+            link = p.link_next[link]
         for k in range(first, count):
-            a = later[k]
-            degree[a] -= 1
+            degree[later[k]] -= 1
             for r in range(k + 1, count):
-                b = later[r]
-                if slot[a, b] == _EMPTY:
-                    slot[a, b] = slot[b, a] = _COUPLED
-                    degree[a] += 1
-                    degree[b] += 1
-    p.later_start[n] = count
-    used = 0
-    for i in range(n):
-        for j in range(n):
-            if i == j or slot[i, j] == _COUPLED:
-                slot[i, j] = used
-                used += p.node_size[i] * p.node_size[j]
+                if slot[later[k], later[r]] == _EMPTY:
+                    links = _couple(p, later[k], later[r], links)
+    p.later_start[n], p.ordered[0] = count, n
+
+
+@inline
+def order_nodes(p: ConeProblem):
+    """Order of elimination, and where each block stands; return where they end."""
+    _clear_slots(p)
+    _find_order(p)
+    used = LANES  # where a block would begin at _EMPTY
+    for place in range(p.counts[NODES]):
+        node = p.order[place]
+        p.slot[node, node] = used
+        used += p.node_size[node] * p.node_width[node]
+        for k in range(p.later_start[place], p.later_start[place + 1]):
+            b = p.later[k]
+            p.slot[node, b], p.slot[b, node] = used, used + p.node_size[node] * p.node_width[b]
+            used = p.slot[b, node] + p.node_size[b] * p.node_width[node]
     return used
+
+
+@inline
+def _add_row(A, o, K, w, width, f, g, h):
+    """Row of A at o += (f, g, h) times the three rows of K at w, so wide."""
+    f4, g4, h4 = spread(f), spread(g), spread(h)
+    for j in range(0, width, LANES):
+        added = f4 * load_from(K, w + j) + g4 * load_from(K, w + width + j) + h4 * load_from(K, w + 2 * width + j)
+        store_from(A, o + j, load_from(A, o + j) + added)
 
 
 @inline
@@ -80,45 +119,34 @@ def _add_product(p: ConeProblem, row, column, c):
     """A += K_rowᵀ C K_column, C (9,) row by row (1), (4)."""
     K, A = p.jacobian, p.blocks
     c00, c01, c02, c10, c11, c12, c20, c21, c22 = c
+    first, second = p.side[column, 0], p.side[column, 1]
+    w, v = p.jacobian_start[column, 0], p.jacobian_start[column, 1]
     for s in range(2):
         a = p.side[row, s]
         if a < 0:
             continue
-        n, u = p.node_size[a], p.jacobian_start[row, s]
-        for t in range(2):
-            b = p.side[column, t]
-            if b < 0:
-                continue
-            m, w, o = p.node_size[b], p.jacobian_start[column, t], p.slot[a, b]
-            for i in range(n):
-                x, y, z = K[u + i], K[u + n + i], K[u + 2 * n + i]
-                f, g, h = x * c00 + y * c10 + z * c20, x * c01 + y * c11 + z * c21, x * c02 + y * c12 + z * c22
-                if f == 0.0 and g == 0.0 and h == 0.0:
-                    continue
-                place = o + i * m
-                if m == 6:
-                    for j in range(6):
-                        A[place + j] += f * K[w + j] + g * K[w + 6 + j] + h * K[w + 12 + j]
-                else:
-                    whole, f4, g4, h4 = m - m % LANES, spread(f), spread(g), spread(h)
-                    for j in range(0, whole, LANES):
-                        added = f4 * load_from(K, w + j) + g4 * load_from(K, w + m + j)
-                        added += h4 * load_from(K, w + 2 * m + j)
-                        store_from(A, place + j, load_from(A, place + j) + added)  # type: ignore[arg-type]
-                    for j in range(whole, m):
-                        A[place + j] += f * K[w + j] + g * K[w + m + j] + h * K[w + 2 * m + j]
+        u, step = p.jacobian_start[row, s], p.node_width[a]
+        o, m, q, k = p.slot[a, first], p.node_width[first], 0, 0
+        if second >= 0:
+            q, k = p.slot[a, second], p.node_width[second]
+        for i in range(p.node_size[a]):
+            x, y, z = K[u + i], K[u + step + i], K[u + 2 * step + i]
+            f, g, h = x * c00 + y * c10 + z * c20, x * c01 + y * c11 + z * c21, x * c02 + y * c12 + z * c22
+            _add_row(A, o + i * m, K, w, m, f, g, h)
+            if second >= 0:
+                _add_row(A, q + i * k, K, v, k, f, g, h)
 
 
 @inline
 def _assemble(p: ConeProblem, used):
     """(1)."""
     A, n = p.blocks, p.counts[NODES]
-    for k in range(used):
-        A[k] = 0.0
+    for k in range(0, used, LANES):
+        store_from(A, k, spread(0.0))
     for i in range(n):
-        o, m = p.slot[i, i], p.node_size[i]
-        for j in range(m):
-            A[o + j * m + j] = 1.0
+        o, w = p.slot[i, i], p.node_width[i]
+        for j in range(p.node_size[i]):
+            A[o + j * w + j] = 1.0
     for row in range(p.counts[ROWS]):
         C = p.ratio[row]
         if row >= p.counts[CONTACTS] or C[0, 0] != 0.0:
@@ -135,10 +163,6 @@ def _assemble(p: ConeProblem, used):
 @inline
 def _subtract(A, to, f, what, n):
     """n entries of A from `to` on -= f times those from `what` on."""
-    if n == 6:
-        for j in range(6):
-            A[to + j] -= f * A[what + j]
-        return
     whole, factor = n - n % LANES, spread(f)
     for j in range(0, whole, LANES):
         store_from(A, to + j, load_from(A, to + j) - factor * load_from(A, what + j))
@@ -147,7 +171,32 @@ def _subtract(A, to, f, what, n):
 
 
 @inline
-def _solve_vector(A, o, n, pivots, first, r, s):
+def _factor_diagonal(A, o, n, w, pivots, first):
+    """LU of a block (n, w) in place, with row exchanges; False when a pivot is of rounding size."""
+    largest = 0.0
+    for k in range(n):
+        r, best = k, abs(A[o + k * w + k])
+        for i in range(k + 1, n):
+            if abs(A[o + i * w + k]) > best:
+                r, best = i, abs(A[o + i * w + k])
+        largest = max(largest, best)
+        if not best > _SMALLEST_PIVOT * largest:
+            return False
+        pivots[first + k] = r
+        if r != k:
+            for j in range(n):
+                A[o + k * w + j], A[o + r * w + j] = A[o + r * w + j], A[o + k * w + j]
+        inverse = 1.0 / A[o + k * w + k]
+        for i in range(k + 1, n):
+            f = A[o + i * w + k] * inverse
+            A[o + i * w + k] = f
+            if f != 0.0:
+                _subtract(A, o + i * w + k + 1, f, o + k * w + k + 1, n - k - 1)
+    return True
+
+
+@inline
+def _solve_vector(A, o, n, w, pivots, first, r, s):
     """r <- A_pp⁻¹ r for n entries of r from s on."""
     for k in range(n):
         place = pivots[first + k]
@@ -156,82 +205,57 @@ def _solve_vector(A, o, n, pivots, first, r, s):
     for i in range(1, n):
         y = r[s + i]
         for k in range(i):
-            y -= A[o + i * n + k] * r[s + k]
+            y -= A[o + i * w + k] * r[s + k]
         r[s + i] = y
     for i in range(n - 1, -1, -1):
         y = r[s + i]
         for k in range(i + 1, n):
-            y -= A[o + i * n + k] * r[s + k]
-        r[s + i] = y * (1.0 / A[o + i * n + i])
+            y -= A[o + i * w + k] * r[s + k]
+        r[s + i] = y * (1.0 / A[o + i * w + i])
 
 
 @inline
-def _factor_diagonal(A, o, n, pivots, first):
-    """LU of a block in place, with row exchanges; False when a pivot is of rounding size."""
-    largest = 0.0
-    for k in range(n):
-        r, best = k, abs(A[o + k * n + k])
-        for i in range(k + 1, n):
-            if abs(A[o + i * n + k]) > best:
-                r, best = i, abs(A[o + i * n + k])
-        largest = max(largest, best)
-        if not best > _SMALLEST_PIVOT * largest:
-            return False
-        pivots[first + k] = r
-        if r != k:
-            for j in range(n):
-                A[o + k * n + j], A[o + r * n + j] = A[o + r * n + j], A[o + k * n + j]
-        inverse = 1.0 / A[o + k * n + k]
-        for i in range(k + 1, n):
-            f = A[o + i * n + k] * inverse
-            A[o + i * n + k] = f
-            if f != 0.0:
-                _subtract(A, o + i * n + k + 1, f, o + k * n + k + 1, n - k - 1)
-    return True
-
-
-@inline
-def _solve_diagonal(A, o, n, pivots, first, B, s, m):
+def _solve_diagonal(A, o, n, w, pivots, first, s, m):
     """B <- A_pp⁻¹ B for a block (n, m) at s."""
     for k in range(n):
         r = pivots[first + k]
         if r != k:
-            for j in range(m):
-                B[s + k * m + j], B[s + r * m + j] = B[s + r * m + j], B[s + k * m + j]
-    for i in range(1, n):
-        for k in range(i):
-            f = A[o + i * n + k]
-            if f != 0.0:
-                _subtract(B, s + i * m, f, s + k * m, m)
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            f = A[o + i * n + k]
-            if f != 0.0:
-                _subtract(B, s + i * m, f, s + k * m, m)
-        inverse = 1.0 / A[o + i * n + i]
-        for j in range(m):
-            B[s + i * m + j] *= inverse
+            for j in range(0, m, LANES):
+                kept = load_from(A, s + k * m + j)
+                store_from(A, s + k * m + j, load_from(A, s + r * m + j))
+                store_from(A, s + r * m + j, kept)
+    for j in range(0, m, LANES):
+        for i in range(1, n):
+            y = load_from(A, s + i * m + j)
+            for k in range(i):
+                y -= spread(A[o + i * w + k]) * load_from(A, s + k * m + j)
+            store_from(A, s + i * m + j, y)
+        for i in range(n - 1, -1, -1):
+            y = load_from(A, s + i * m + j)
+            for k in range(i + 1, n):
+                y -= spread(A[o + i * w + k]) * load_from(A, s + k * m + j)
+            store_from(A, s + i * m + j, spread(1.0 / A[o + i * w + i]) * y)
 
 
 @inline
-def _take_product(A, c, a, b, n, k_size, m):
-    """Block (n, m) at c -= block (n, k_size) at a times block (k_size, m) at b (2)."""
-    if n == 6 and k_size == 6 and m == 6:
-        for i in range(6):
-            x0, x1, x2 = A[c + 6 * i], A[c + 6 * i + 1], A[c + 6 * i + 2]
-            x3, x4, x5 = A[c + 6 * i + 3], A[c + 6 * i + 4], A[c + 6 * i + 5]
-            for k in range(6):
-                f, r = A[a + 6 * i + k], b + 6 * k
-                x0, x1, x2 = x0 - f * A[r], x1 - f * A[r + 1], x2 - f * A[r + 2]
-                x3, x4, x5 = x3 - f * A[r + 3], x4 - f * A[r + 4], x5 - f * A[r + 5]
-            A[c + 6 * i], A[c + 6 * i + 1], A[c + 6 * i + 2] = x0, x1, x2
-            A[c + 6 * i + 3], A[c + 6 * i + 4], A[c + 6 * i + 5] = x3, x4, x5
+def _take_product(A, c, a, b, n, size, w, m):
+    """Block (n, m) at c -= block (n, size) at a, its rows w apart, times block (size, m) at b (2)."""
+    if m == 2 * LANES:
+        for i in range(n):
+            x, y = load_from(A, c + i * m), load_from(A, c + i * m + LANES)
+            for k in range(size):
+                f = spread(A[a + i * w + k])
+                x -= f * load_from(A, b + k * m)
+                y -= f * load_from(A, b + k * m + LANES)
+            store_from(A, c + i * m, x)
+            store_from(A, c + i * m + LANES, y)
         return
     for i in range(n):
-        for k in range(k_size):
-            f = A[a + i * k_size + k]
-            if f != 0.0:
-                _subtract(A, c + i * m, f, b + k * m, m)
+        for j in range(0, m, LANES):
+            x = load_from(A, c + i * m + j)
+            for k in range(size):
+                x -= spread(A[a + i * w + k]) * load_from(A, b + k * m + j)
+            store_from(A, c + i * m + j, x)
 
 
 @inline
@@ -240,49 +264,45 @@ def _eliminate(p: ConeProblem):
     A, slot, later = p.blocks, p.slot, p.later
     for place in range(p.counts[NODES]):
         node = p.order[place]
-        n, o, first = p.node_size[node], slot[node, node], p.node_start[node]
-        if not _factor_diagonal(A, o, n, p.pivots, first):
+        n, w, o, first = p.node_size[node], p.node_width[node], slot[node, node], p.node_start[node]
+        if not _factor_diagonal(A, o, n, w, p.pivots, first):
             return False
         start, stop = p.later_start[place], p.later_start[place + 1]
         for k in range(start, stop):
             b = later[k]
-            _solve_diagonal(A, o, n, p.pivots, first, A, slot[node, b], p.node_size[b])
+            _solve_diagonal(A, o, n, w, p.pivots, first, slot[node, b], p.node_width[b])
         for k in range(start, stop):
             a = later[k]
             for r in range(start, stop):
                 b = later[r]
-                _take_product(A, slot[a, b], slot[a, node], slot[node, b], p.node_size[a], n, p.node_size[b])
+                _take_product(A, slot[a, b], slot[a, node], slot[node, b], p.node_size[a], n, w, p.node_width[b])
     return True
+
+
+@inline
+def _subtract_product(p: ConeProblem, a, b):
+    """Part of `load` of node a -= A_ab times that of node b."""
+    A, r, o, s, t, w = p.blocks, p.load, p.slot[a, b], p.node_start[b], p.node_start[a], p.node_width[b]
+    for i in range(p.node_size[a]):
+        x = spread(0.0)
+        for j in range(0, w, LANES):
+            x += load_from(A, o + i * w + j) * load_from(r, s + j)  # type: ignore[arg-type]
+        r[t + i] -= total(x)
 
 
 @inline
 def _substitute(p: ConeProblem):
     """load <- A⁻¹ load (3)."""
-    A, r, slot = p.blocks, p.load, p.slot
     n_nodes = p.counts[NODES]
     for place in range(n_nodes):
         node = p.order[place]
-        n, s = p.node_size[node], p.node_start[node]
-        _solve_vector(A, slot[node, node], n, p.pivots, s, r, s)
+        o, s = p.slot[node, node], p.node_start[node]
+        _solve_vector(p.blocks, o, p.node_size[node], p.node_width[node], p.pivots, s, p.load, s)
         for k in range(p.later_start[place], p.later_start[place + 1]):
-            b = p.later[k]
-            m, t, o = p.node_size[b], p.node_start[b], slot[b, node]
-            for i in range(m):
-                total = 0.0
-                for j in range(n):
-                    total += A[o + i * n + j] * r[s + j]
-                r[t + i] -= total
+            _subtract_product(p, p.later[k], node)
     for place in range(n_nodes - 1, -1, -1):
-        node = p.order[place]
-        n, s = p.node_size[node], p.node_start[node]
         for k in range(p.later_start[place], p.later_start[place + 1]):
-            b = p.later[k]
-            m, t, o = p.node_size[b], p.node_start[b], slot[node, b]
-            for i in range(n):
-                total = 0.0
-                for j in range(m):
-                    total += A[o + i * m + j] * r[t + j]
-                r[s + i] -= total
+            _subtract_product(p, p.order[place], p.later[k])
 
 
 @inline

@@ -18,6 +18,8 @@ from setsu.native.control_flow import inline
 __all__ = ["certify_natural", "copy_impulses", "keep_best", "newton", "start_from"]
 
 _SHORTER, _DECREASE = 0.4, 0.1
+# Full steps that go around between modes show it by now.
+_SHOWN = 4
 
 
 @inline
@@ -90,15 +92,16 @@ def _set_trial(p: ConeProblem, length, eps):
 
 
 @inline
-def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest):
+def newton(p: ConeProblem, used, eps, damping, factor, goal, most, shortest, hopeless):
     """Newton's method from `impulse`, whose velocities are known, until |F| <= goal (N s); return (|F|, rounds).
 
-    eps: compliance of the problem; damping: that of a round; factor: of ρ; shortest: how short steps may get, 1: full.
+    eps: compliance of the problem; damping: that of a round; factor: of ρ; shortest: how short steps may get, 1: full;
+    hopeless: |F| (N s) from which it gives up after _SHOWN rounds.
     """
     copy_impulses(p, p.impulse, p.trial)
     worst, total = _error(p, factor)
     rounds = 0
-    while worst > goal and rounds < most:
+    while worst > goal and rounds < most and not (rounds == _SHOWN and worst > hopeless):
         rounds += 1
         for index in range(p.counts[CONTACTS]):
             rho, mu = factor * p.scale[index], p.friction[index]

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setsu.contact.orthonormal_rows import padded
 from setsu.native.control_flow import code_address, inline, jit, run_on_workspace
 from setsu.native.lanes import LANES, load_from, spread, store_from, total
 from setsu.native.workspace import Workspace
@@ -47,7 +48,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Entries of ConeProblem.counts: contacts, nodes, sum of the sizes of the nodes, contacts and couples.
+# Entries of ConeProblem.counts: contacts, nodes, sum of the widths of the nodes, contacts and couples.
 CONTACTS, NODES, SIZE, ROWS = range(4)
 # Entries of ConeProblem.numbers. Given: compliance of the problem and that which rounds work with (1/kg), what Newton's
 # method aims at and what counts as converged (parts of the scale of impulses). Returned: natural map in these parts,
@@ -68,8 +69,9 @@ class ConeProblem(NamedTuple):
     counts: Ints  # (4,) CONTACTS, NODES, SIZE, ROWS
     side: Ints  # (n, 2) node of each side, NONE
     jacobian_start: Ints  # (n, 2) where in `jacobian` K of that side begins
-    jacobian: Floats  # K of all contacts, row after row
+    jacobian: Floats  # K of all contacts, row after row, each with zeros up to whole lanes
     node_size: Ints  # (N,)
+    node_width: Ints  # (N,) the same up to whole lanes
     node_start: Ints  # (N,) where in x
     x: Floats  # (SIZE,) (1)
     load: Floats  # (SIZE,) right side and solution of a linear system
@@ -93,7 +95,11 @@ class ConeProblem(NamedTuple):
     scaling: Floats  # (n, 8, 3) scaling of a round (interior_point.py)
     cone_change: Floats  # (n, 3)
     dual_change: Floats  # (n, 3)
-    slot: Ints  # (N, N) where in `blocks` the block of two nodes begins, -1: none
+    slot: Ints  # (N, N) where in `blocks` the block of two nodes begins, 0: none
+    ordered: Ints  # (1,) how many nodes `slot` is filled for
+    link_first: Ints  # (N,) of the list of coupled nodes while the order is found, NONE: its end
+    link_to: Ints  # a coupled node
+    link_next: Ints
     order: Ints  # (N,) nodes in the order of elimination
     degree: Ints  # (N,) neighbours not yet eliminated, -1: eliminated
     later_start: Ints  # (N + 1,) in `later`, by place in the order
@@ -116,6 +122,7 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Workspa
     Pages that are never touched cost address space only: room for the worst fill is set aside.
     """
     n, N = max(1, rows), max(1, nodes)
+    width = max(LANES, size + (LANES - 1) * N)
 
     def floats(*shape: int) -> Floats:
         return np.zeros(shape)
@@ -128,11 +135,12 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Workspa
             counts=ints(4),
             side=ints(n, 2),
             jacobian_start=ints(n, 2),
-            jacobian=floats(6 * n * max(1, largest)),
+            jacobian=floats(6 * n * padded(largest)),
             node_size=ints(N),
+            node_width=ints(N),
             node_start=ints(N),
-            x=floats(max(1, size)),
-            load=floats(max(1, size)),
+            x=floats(width),
+            load=floats(width),
             free=floats(n, 3),
             friction=floats(n),
             partner=ints(n),
@@ -154,12 +162,16 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Workspa
             cone_change=floats(n, 3),
             dual_change=floats(n, 3),
             slot=ints(N, N),
+            ordered=ints(1),
+            link_first=ints(N),
+            link_to=ints(N * N),
+            link_next=ints(N * N),
             order=ints(N),
             degree=ints(N),
             later_start=ints(N + 1),
             later=ints(N * N),
-            pivots=ints(max(1, size)),
-            blocks=floats(max(1, size * size)),
+            pivots=ints(width),
+            blocks=floats(LANES + width * width),
             group=ints(N),
             node=np.full(N, -1, dtype=np.int64),
             column=ints(n),
@@ -198,44 +210,27 @@ def add_to_nodes(p: ConeProblem, index, n, s, t, out):
         node = p.side[index, k]
         if node < 0:
             continue
-        a, m, o = p.jacobian_start[index, k], p.node_size[node], p.node_start[node]
-        if m == 6:
-            for j in range(6):
-                out[o + j] += K[a + j] * n + K[a + 6 + j] * s + K[a + 12 + j] * t
-        else:
-            whole, n4, s4, t4 = m - m % LANES, spread(n), spread(s), spread(t)
-            for j in range(0, whole, LANES):
-                added = load_from(K, a + j) * n4 + load_from(K, a + m + j) * s4 + load_from(K, a + 2 * m + j) * t4
-                store_from(out, o + j, load_from(out, o + j) + added)  # type: ignore[arg-type]
-            for j in range(whole, m):
-                out[o + j] += K[a + j] * n + K[a + m + j] * s + K[a + 2 * m + j] * t
+        a, m, o = p.jacobian_start[index, k], p.node_width[node], p.node_start[node]
+        n4, s4, t4 = spread(n), spread(s), spread(t)
+        for j in range(0, m, LANES):
+            added = load_from(K, a + j) * n4 + load_from(K, a + m + j) * s4 + load_from(K, a + 2 * m + j) * t4
+            store_from(out, o + j, load_from(out, o + j) + added)  # type: ignore[arg-type]
 
 
 @inline
 def set_from_nodes(p: ConeProblem, index, x, out):
     """out (3,) = K_i x."""
     K = p.jacobian
-    u = v = w = 0.0
+    u, v, w = spread(0.0), spread(0.0), spread(0.0)
     for k in range(2):
         node = p.side[index, k]
         if node < 0:
             continue
-        a, m, o = p.jacobian_start[index, k], p.node_size[node], p.node_start[node]
-        if m == 6:
-            for j in range(6):
-                y = x[o + j]
-                u, v, w = u + K[a + j] * y, v + K[a + 6 + j] * y, w + K[a + 12 + j] * y
-        else:
-            whole, u4, v4, w4 = m - m % LANES, spread(0.0), spread(0.0), spread(0.0)
-            for j in range(0, whole, LANES):
-                y4 = load_from(x, o + j)  # type: ignore[arg-type]
-                u4, v4 = u4 + load_from(K, a + j) * y4, v4 + load_from(K, a + m + j) * y4
-                w4 += load_from(K, a + 2 * m + j) * y4
-            u, v, w = u + total(u4), v + total(v4), w + total(w4)
-            for j in range(whole, m):
-                y = x[o + j]
-                u, v, w = u + K[a + j] * y, v + K[a + m + j] * y, w + K[a + 2 * m + j] * y
-    out[0], out[1], out[2] = u, v, w
+        a, m, o = p.jacobian_start[index, k], p.node_width[node], p.node_start[node]
+        for j in range(0, m, LANES):
+            y = load_from(x, o + j)  # type: ignore[arg-type]
+            u, v, w = u + load_from(K, a + j) * y, v + load_from(K, a + m + j) * y, w + load_from(K, a + 2 * m + j) * y
+    out[0], out[1], out[2] = total(u), total(v), total(w)
 
 
 @inline

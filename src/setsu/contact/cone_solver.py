@@ -2,12 +2,13 @@
 
 | stage | from | rounds at most |
 |---|---|---|
-| Newton's method, full steps (cone_newton.py) | given | 8; 16 without friction |
+| Newton's method, full steps (cone_newton.py) | given | 12, 4 where they go around; 16 without friction |
+| interior point method (interior_point.py), Newton's method with 1e4 ρ from its end | given | 30 |
+| Newton's method, line search, 1000 ρ, then ρ | best | 16 + 10 |
+| interior point method | where it stopped | 40 |
 | Newton's method, line search, 10 ρ | given | 12 |
-| interior point method (interior_point.py), Newton's method from its end | given | 30 |
-| Newton's method, line search, 100 ρ, then ρ | best | 12 + 10 |
-| interior point method, nearer to the border and with more patience | given | 60 |
-| Newton's method, line search, 1000 ρ, 1000 ρ, ρ | best, given, given | 10 each |
+| interior point method, nearer to the border | given | 40 |
+| Newton's method, line search, 1000 ρ | given | 10 |
 | Newton's method, line search, 10 ρ, with 10 ε, then with 100 ε | given | 10 + 10 |
 | Newton's method in many short steps, ρ from 0.1 to 1e4 | around nothing, around best | what is left |
 | convex problem, De Saxcé's shift zero: always ends and adds no energy; not the exact solution | nothing | 25 |
@@ -16,8 +17,8 @@ Given are the impulses of the step before, which are looked at first; best are t
 so far. Full steps end in a few rounds where the modes (open, stick, slide) are nearly known, and may go around between
 them otherwise. Large ρ lets velocities decide about modes, small ρ impulses. The interior point method finds modes from
 anywhere, but with friction its path may end before the answer: where its steps get short, it reckons with less of the
-shift's derivative, which leads past most such ends. Of 2,558 problems recorded from rows of dominoes and a bin that
-eight full steps leave, these stages solve all but 11 within 200 rounds; most of these end below 1e-6 of L.
+shift's derivative, which leads past most such ends. Where many bodies lie on each other it comes near, to 1e-8 to 1e-5
+of L, and no further; from there Newton's method with large ρ ends in some ten rounds more often than with any other.
 What is left then has a residual with valleys beside its zero: other ρ see other valleys, and other places lie in other
 ones.
 Problems that are hard with little compliance are easy with more: where several points of one face carry a body that
@@ -65,26 +66,25 @@ from setsu.native.control_flow import inline, jit
 __all__ = ["solve_entry"]
 
 _NEWTON, _INTERIOR = 0.0, 1.0
-_GIVEN, _BEST = 0.0, 1.0
+_GIVEN, _BEST, _STOPPED = 0.0, 1.0, 2.0
 # What, from where, rounds; of Newton's method: factor of ρ, shortest step; of the interior point method: how far inside
 # the cones it starts (parts of L and V), after how many rounds without progress it gives up; factor of ε.
 _STAGES = (
-    (_NEWTON, _GIVEN, 8.0, 1.0, 1.0, 1.0),
-    (_NEWTON, _GIVEN, 12.0, 10.0, 0.01, 1.0),
-    (_INTERIOR, _GIVEN, 30.0, 1e-2, 8.0, 1.0),
-    (_NEWTON, _BEST, 12.0, 100.0, 0.01, 1.0),
+    (_NEWTON, _GIVEN, 12.0, 1.0, 1.0, 1.0),
+    (_INTERIOR, _GIVEN, 30.0, 1e-2, 6.0, 1.0),
+    (_NEWTON, _BEST, 16.0, 1000.0, 0.01, 1.0),
     (_NEWTON, _BEST, 10.0, 1.0, 0.01, 1.0),
-    (_INTERIOR, _GIVEN, 60.0, 1e-3, 30.0, 1.0),
-    (_NEWTON, _BEST, 10.0, 1000.0, 0.01, 1.0),
+    (_INTERIOR, _STOPPED, 40.0, 0.0, 20.0, 1.0),
+    (_NEWTON, _GIVEN, 12.0, 10.0, 0.01, 1.0),
+    (_INTERIOR, _GIVEN, 40.0, 1e-3, 12.0, 1.0),
     (_NEWTON, _GIVEN, 10.0, 1000.0, 0.01, 1.0),
-    (_NEWTON, _GIVEN, 10.0, 1.0, 0.01, 1.0),
     (_NEWTON, _GIVEN, 10.0, 10.0, 0.01, 10.0),
     (_NEWTON, _GIVEN, 10.0, 10.0, 0.01, 100.0),
 )
 # How many of them newton_solver.py goes through before, where it can.
-_TRIED = 2
-# Rounds of the first where nothing rubs.
-_SMOOTH_ROUNDS = 16
+_TRIED = 1
+# Rounds of the first where nothing rubs; parts of L: |F| from which its full steps go around.
+_SMOOTH_ROUNDS, _HOPELESS = 16, 1e-2
 # Many starts: how many, Newton steps from each, how short they may get, narrowest scatter in parts of L; natural
 # logarithms of the ranges of ρ, five decades, and of the scatter, from the narrowest to 3.
 _STARTS, _PATIENT, _TINY, _NARROWEST = 240, 40, 1e-3, 1e-4
@@ -100,8 +100,9 @@ _ROUNDING = 1e-14
 # shorter than this it reckons with less of the shift's derivative, after others with more.
 _EMPTY_GAP, _PROGRESS = 1e-20, 0.7
 _SHORT, _LESS, _MORE = 0.3, 0.5, 0.1
-# Rounds of Newton's method from where it meets the tolerance.
-_TRY_ROUNDS = 3
+# Newton's method on its way, from where the natural map falls below _TRY_FROM (parts of L), again where it is so much
+# nearer: rounds, factor of ρ.
+_TRY_FROM, _NEARER, _TRY_ROUNDS, _TRY_FACTOR = 1e-6, 0.03, 10, 1e4
 # The convex problem without shift: rounds, and how far it is solved.
 _CONVEX_ROUNDS, _CONVEX_GAP = 25, 1e-13
 
@@ -116,10 +117,13 @@ def _above_rounding(p: ConeProblem, goal):
 
 
 @inline
-def _from_inside(p: ConeProblem, used, eps, damping, inside, patience, goal, enough, L, V, most, best):
+def _from_inside(p: ConeProblem, used, eps, damping, resumes, inside, patience, goal, L, V, most, best):
     """Interior point method with De Saxcé's shift, Newton's method from its end. Return (natural map, rounds)."""
-    begin_interior(p, eps, inside * L, inside * V, True)
-    rounds, share, level, waited, least = 0, 1.0, enough, 0, math.inf
+    if resumes:
+        take_interior(p, eps)
+    else:
+        begin_interior(p, eps, inside * L, inside * V, True)
+    rounds, share, level, waited, least = 0, 1.0, _TRY_FROM * L, 0, math.inf
     while rounds < most:
         gap, length = interior_round(p, used, eps, damping, True, share)
         rounds += 1
@@ -134,9 +138,10 @@ def _from_inside(p: ConeProblem, used, eps, damping, inside, patience, goal, eno
             continue
         best = keep_best(p, eps, best)
         if residual <= level and best > goal:
-            level = 0.0
+            level = _NEARER * residual
             set_velocities(p, p.impulse, eps)
-            _, more = newton(p, used, eps, damping, 1.0, goal, min(_TRY_ROUNDS, most - rounds), 1.0)
+            left = min(_TRY_ROUNDS, most - rounds)
+            _, more = newton(p, used, eps, damping, _TRY_FACTOR, goal, left, _SHORTEST, math.inf)
             rounds += more
             best = keep_best(p, eps, best)
         if best <= goal or ends:
@@ -161,7 +166,7 @@ def _search(p: ConeProblem, used, eps, damping, goal, enough, L, most, best):
                 chance = (1103515245 * chance + 12345) % 2147483648
                 p.impulse[index, k] = share * p.best[index, k] + scatter * (chance / 1073741824.0 - 1.0)
         set_velocities(p, p.impulse, eps)
-        _, more = newton(p, used, eps, damping, factor, goal, min(_PATIENT, most - rounds), _TINY)
+        _, more = newton(p, used, eps, damping, factor, goal, min(_PATIENT, most - rounds), _TINY, math.inf)
         rounds += more
         best = keep_best(p, eps, best)
     return best, rounds
@@ -228,18 +233,20 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
         if softer > 1.0:
             if eps == 0.0:  # its problem is to be solved as it is
                 continue
-            _, more = newton(p, used, softer * eps, softer * eps, factor, goal, left, shortest)
+            _, more = newton(p, used, softer * eps, softer * eps, factor, goal, left, shortest, math.inf)
             if certify_natural(p, p.impulse) <= enough:
                 eps, damping = softer * eps, softer * eps
                 best = keep_best(p, eps, math.inf)
         elif kind == _NEWTON:
-            _, more = newton(p, used, eps, damping, factor, goal, left, shortest)
+            hopeless = _HOPELESS * L if shortest == 1.0 and not smooth else math.inf
+            _, more = newton(p, used, eps, damping, factor, goal, left, shortest, hopeless)
             least, best = best, keep_best(p, eps, best)
             if best <= goal and best < least:  # velocities are those of the best
                 copy_impulses(p, p.best, p.impulse)
                 return best / L, rounds + more, True, eps
         else:
-            best, more = _from_inside(p, used, eps, damping, factor, shortest, goal, enough, L, V, left, best)
+            resumes = source == _STOPPED
+            best, more = _from_inside(p, used, eps, damping, resumes, factor, shortest, goal, L, V, left, best)
         rounds += more
     if best > enough:
         best, more = _search(p, used, eps, damping, goal, enough, L, most - reserve - rounds, best)
@@ -249,7 +256,7 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
             if best > goal:
                 start_from(p, p.best, eps)
                 left = max(0, min(_POLISH_ROUNDS, most - rounds))
-                _, more = newton(p, used, eps, damping, factor, goal, left, _SHORTEST)
+                _, more = newton(p, used, eps, damping, factor, goal, left, _SHORTEST, math.inf)
                 best, rounds = keep_best(p, eps, best), rounds + more
         if best > goal and most > MOST_ROUNDS:
             best, more = _search(p, used, eps, damping, goal, goal, L, min(_FINER, most - rounds), best)

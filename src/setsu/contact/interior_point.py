@@ -19,7 +19,7 @@
     y = Qᵀ δz:  (Θ + Φ B) y = Θ Qᵀ c - Φ Qᵀ N⁻¹ (D δu + r)                    (5)  Θ = 1/(1 + ε Δ), Φ = Δ Θ
     B = ε Qᵀ N⁻¹ D E⁻¹ Q
     δλ = E⁻¹ Q y = e - C δu                                                   (6)
-    σ = (τ_a / τ)³                                                            (7)
+    σ = (τ_a / τ)²,  τ_a = (1 - l) τ + l² δz·δs for the longest step l        (7)  δ: of the predictor
 
 At the end z or s lie on the border of the cone, where x_0 - |x_t| loses all digits and S has eigenvalues that grow
 without bound. So x_m is stored in place of x_0, (3)-(5) are written in Q with sums that do not cancel, and (5) has
@@ -80,7 +80,10 @@ def take_interior(p: ConeProblem, eps):
 def _polar(x):
     """|x_t| and the unit vector along it."""
     t = math.sqrt(x[1] * x[1] + x[2] * x[2])
-    return (t, x[1] / t, x[2] / t) if t > 0.0 else (0.0, 1.0, 0.0)
+    if not t > 0.0:
+        return 0.0, 1.0, 0.0
+    inverse = 1.0 / t
+    return t, inverse * x[1], inverse * x[2]
 
 
 @inline
@@ -100,12 +103,19 @@ def _scale(z, s, mu, eps, share, out):
     st, s1, s2 = _polar(s)
     product = _product(z[0], zt, z1, z2, s[0], st, s1, s2)
     a, b = math.sqrt(z[0] * (z[0] + 2.0 * zt)), math.sqrt(s[0] * (s[0] + 2.0 * st))
-    g = 1.0 / math.sqrt(2.0 * (1.0 + product / (a * b)))
-    w1, w2 = g * (s1 * st / b - z1 * zt / a), g * (s2 * st / b - z2 * zt / a)
+    over_a, over_b = 1.0 / a, 1.0 / b
+    g = 1.0 / math.sqrt(2.0 * (1.0 + product * over_a * over_b))
+    along_z, along_s = zt * over_a, st * over_b
+    w1, w2 = g * (s1 * along_s - z1 * along_z), g * (s2 * along_s - z2 * along_z)
     t = math.sqrt(w1 * w1 + w2 * w2)
-    large = g * ((s[0] + st) / b + (z[0] + zt) / a) + t
-    w1, w2 = (w1 / t, w2 / t) if t > 0.0 else (s1, s2)
-    D0, D1, D2 = a / b * large * large, a / b / (large * large), a / b
+    large = g * ((s[0] + st) * over_b + (z[0] + zt) * over_a) + t
+    if t > 0.0:
+        inverse = 1.0 / t
+        w1, w2 = inverse * w1, inverse * w2
+    else:
+        w1, w2 = s1, s2
+    D2 = a * over_b
+    D0, D1 = D2 * large * large, D2 / (large * large)
     out[0, 0], out[0, 1], out[0, 2] = D0, D1, D2
     m1, m2, q1, q2 = z1 - w1, z2 - w2, z1 + w1, z2 + w2
     out[1, 0] = _HALF * (z[0] + 0.5 * zt * (m1 * m1 + m2 * m2))
@@ -149,15 +159,17 @@ def _aim(W, target, dz, ds):
     """Qᵀ c (4), with the predictor's changes as Qᵀ δ."""
     za, zb, zp = W[1, 0], W[1, 1], W[1, 2]
     ra, rb, rp = math.sqrt(W[0, 0]), math.sqrt(W[0, 1]), math.sqrt(W[0, 2])
-    xa, xb, xp, ya, yb, yp = ra * ds[0], rb * ds[1], rp * ds[2], dz[0] / ra, dz[1] / rb, dz[2] / rp
+    ia, ib, ip = 1.0 / ra, 1.0 / rb, 1.0 / rp
+    xa, xb, xp, ya, yb, yp = ra * ds[0], rb * ds[1], rp * ds[2], dz[0] * ia, dz[1] * ib, dz[2] * ip
     ka = _HALF * (target - 2.0 * xa * ya - xp * yp)
     kb = _HALF * (target - 2.0 * xb * yb - xp * yp)
     kp = -_HALF * ((xa + xb) * yp + (ya + yb) * xp)
-    la, lb, lp = za / ra, zb / rb, zp / rp
-    x = (kp - 0.5 * lp * (ka / la + kb / lb)) * 2.0 * la * lb / (_HALF * (la + lb) * W[2, 2])
+    la, lb, lp = za * ia, zb * ib, zp * ip
+    over_la, over_lb = 1.0 / la, 1.0 / lb
+    x = (kp - 0.5 * lp * (ka * over_la + kb * over_lb)) * 2.0 * la * lb / (_HALF * (la + lb) * W[2, 2])
     return (
-        ra * _HALF * (ka - _HALF * lp * x) / la - za,
-        rb * _HALF * (kb - _HALF * lp * x) / lb - zb,
+        ra * _HALF * (ka - _HALF * lp * x) * over_la - za,
+        rb * _HALF * (kb - _HALF * lp * x) * over_lb - zb,
         rp * x - zp,
     )
 
@@ -284,6 +296,18 @@ def _move(x, polar, change, length, out):
 
 
 @inline
+def _mean_product_of_changes(p: ConeProblem):
+    """Mean of δz·δs, from Qᵀ δ."""
+    total = 0.0
+    for index in range(p.counts[CONTACTS]):
+        dz, ds = p.cone_change[index], p.dual_change[index]
+        total += dz[0] * ds[0]
+        if p.friction[index] != 0.0:
+            total += dz[1] * ds[1] + dz[2] * ds[2]
+    return total / p.counts[CONTACTS]
+
+
+@inline
 def _mean_product(p: ConeProblem, length):
     """τ after a part of the step, whose end stands in `trial` and `rest`."""
     total = 0.0
@@ -316,8 +340,9 @@ def interior_round(p: ConeProblem, used, eps, damping, raised, share):
     _set_blocks(p, damping, 0.0, False, raised, share)
     if not solve_round(p, used, True):
         return tau, 0.0
-    ahead = _mean_product(p, min(1.0, _take_changes(p, damping, raised, share)))
-    sigma = min(1.0, max(0.0, ahead / tau)) ** 3
+    length = min(1.0, _take_changes(p, damping, raised, share))
+    ahead = (1.0 - length) * tau + length * length * _mean_product_of_changes(p)
+    sigma = min(1.0, max(0.0, ahead / tau)) ** 2
     _set_blocks(p, damping, sigma * tau, True, raised, share)
     solve_round(p, used, False)
     longest = _take_changes(p, damping, raised, share)

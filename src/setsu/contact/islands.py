@@ -158,7 +158,8 @@ def _enter_all(tree: Tree, problem: Problem, first, last):
             p.node_size[p.side[i, 0]] += 1
     for node in range(p.counts[NODES]):
         p.node_start[node] = p.counts[SIZE]
-        p.counts[SIZE] += p.node_size[node]
+        p.node_width[node] = p.node_size[node] + (-p.node_size[node]) % LANES
+        p.counts[SIZE] += p.node_width[node]
 
 
 @inline
@@ -184,20 +185,20 @@ def _gather_couples(tree: Tree, problem: Problem, first, last, used):
             node = p.side[row, side] = p.side[i, side]
             if node != NONE:
                 p.jacobian_start[row, side] = used
-                for d in range(3 * p.node_size[node]):
+                for d in range(3 * p.node_width[node]):
                     p.jacobian[used + d] = 0.0
-                used += 3 * p.node_size[node]
+                used += 3 * p.node_width[node]
         set_turn(problem, index, FREE, p.free[row])
         size[0], size[1] = couple_size(c, False), couple_size(c, True)
         for k in range(3):
             s = size[min(k, 1)]
             p.free[row, k] *= s
             p.impulse[row, k] = c.couple[k] / s if s > 0.0 else 0.0
-        n, m = p.node_size[p.side[i, 0]], _columns(tree, problem, c.hub_a)
+        n, m = p.node_width[p.side[i, 0]], _columns(tree, problem, c.hub_a)
         _add_turning(c.axes, problem.root[c.hub_a], 1.0, size, p.jacobian, p.jacobian_start[row, 0], m, n)
         if c.hub_b >= 0:
             side = 0 if p.side[i, 1] == NONE else 1
-            n, m = p.node_size[p.side[i, side]], _columns(tree, problem, c.hub_b)
+            n, m = p.node_width[p.side[i, side]], _columns(tree, problem, c.hub_b)
             _add_turning(c.axes, problem.root[c.hub_b], -1.0, size, p.jacobian, p.jacobian_start[row, side], m, n)
         size[0] = c.torsional / size[0] if size[0] > 0.0 else 0.0
         size[1] = c.rolling / size[1] if size[1] > 0.0 else 0.0
@@ -230,18 +231,18 @@ def gather(tree: Tree, problem: Problem, first, last, turning):
             node = p.side[i, side]
             if node == NONE:
                 continue
-            n = p.node_size[node]
+            n = p.node_width[node]
             p.jacobian_start[i, side] = used
             for d in range(3 * n):
                 p.jacobian[used + d] = 0.0
             used += 3 * n
-        n, m = p.node_size[p.side[i, 0]], _columns(tree, problem, c.hub_a)
+        n, m = p.node_width[p.side[i, 0]], _columns(tree, problem, c.hub_a)
         _add_jacobian(c.axes, c.arm_a, problem.root[c.hub_a], 1.0, p.jacobian, p.jacobian_start[i, 0], m, n)
         if c.soft > 0.0:
             p.jacobian[p.jacobian_start[i, 0] + p.column[i]] = math.sqrt(c.soft)  # (2)
         if c.hub_b >= 0:
             side = 0 if p.side[i, 1] == NONE else 1
-            n, m = p.node_size[p.side[i, side]], _columns(tree, problem, c.hub_b)
+            n, m = p.node_width[p.side[i, side]], _columns(tree, problem, c.hub_b)
             _add_jacobian(c.axes, c.arm_b, problem.root[c.hub_b], -1.0, p.jacobian, p.jacobian_start[i, side], m, n)
         p.friction[i], p.scale[i] = c.friction, c.scale
         for k in range(3):

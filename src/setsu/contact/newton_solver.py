@@ -37,7 +37,7 @@ from setsu.contact.scene import DENSE, N_CONTACTS, ROUNDS_LEFT, SOFT, TURNING, T
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import inline
 
-__all__ = ["forget_solution", "set_trial", "solve", "take_trial"]
+__all__ = ["UNKNOWN", "forget_solution", "note_answer", "set_trial", "solve", "take_trial"]
 
 _ACCURACY, _TOLERANCE = 1e-10, 1e-8
 _COMPLIANCE = 5e-7
@@ -50,7 +50,7 @@ _UNLIKE = 100.0
 _TRIES = ((4, 1.0, 1.0), (10, 0.01, 1.0), (12, 0.01, 10.0))
 _SHORTER, _DECREASE = 0.4, 0.1
 # Contact.certified: its island is to be solved.
-_UNKNOWN = -1.0
+UNKNOWN = -1.0
 
 
 @inline
@@ -153,8 +153,16 @@ def _harden(p: ConeProblem, eps, residual, most):
 
 
 @inline
+def note_answer(c, residual):
+    """What is asked of a contact now has an answer of this residual, UNKNOWN: none."""
+    c.certified, c.asked[3] = residual, c.friction
+    for k in range(3):
+        c.asked[k] = c.free[k] + c.shift[k]
+
+
+@inline
 def _known(problem: Problem, first, last):
-    """Residual of an island that is asked for what it was asked for in the solve before, else _UNKNOWN."""
+    """Residual of an island that is asked for what it was asked for in the solve before, else UNKNOWN."""
     p = problem.cones
     residual = problem.contacts[p.members[first]].certified
     for i in range(first, last):
@@ -163,7 +171,7 @@ def _known(problem: Problem, first, last):
         for k in range(3):
             same = same and c.asked[k] == c.free[k] + c.shift[k]
         if not same:
-            return _UNKNOWN
+            return UNKNOWN
     return residual
 
 
@@ -179,7 +187,7 @@ def _solve_islands(tree: Tree, problem: Problem, most, hard):
     for island in range(find_islands(tree, problem)):
         first, last = p.island_start[island], p.island_start[island + 1]
         worst = _known(problem, first, last)
-        if worst != _UNKNOWN:
+        if worst != UNKNOWN:
             residual = max(residual, worst)
             continue
         gather(tree, problem, first, last, problem.counts[TURNING] > 0)
@@ -193,9 +201,8 @@ def _solve_islands(tree: Tree, problem: Problem, most, hard):
         residual, rounds, good = max(residual, worst), max(rounds, more), good and converged
         for i in range(last - first):
             c = problem.contacts[p.members[first + i]]
-            c.certified, c.asked[3] = worst if converged else _UNKNOWN, c.friction
+            note_answer(c, worst if converged else UNKNOWN)
             for k in range(3):
-                c.asked[k] = c.free[k] + c.shift[k]
                 c.impulse[k], c.velocity[k] = p.impulse[i, k], p.velocity[i, k]
         take_couples(problem, first)
     set_trial(problem, 0.0)
@@ -220,7 +227,7 @@ def _are_unlike(tree: Tree, problem: Problem):
 def forget_solution(problem: Problem):
     """Impulses are not those of the last solve any more: every island is solved next time."""
     for index in range(problem.counts[N_CONTACTS]):
-        problem.contacts[index].certified = _UNKNOWN
+        problem.contacts[index].certified = UNKNOWN
 
 
 @inline

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import math
 
-from setsu.contact.articulated import FREE_FACTOR, set_active, set_responses, sweep
-from setsu.contact.dense import enter_dense, set_dense_twists
-from setsu.contact.free_motion import V_FREE, StepState, V
+from setsu.contact.articulated import FREE_FACTOR, set_active, set_responses, sweep, sweep_all
+from setsu.contact.dense import apply_dense, enter_dense, set_dense_twists
+from setsu.contact.free_motion import CHANGE, V_FREE, StepState, V
 from setsu.contact.held_rows import HeldRows
 from setsu.contact.scene import (
     BEFORE,
@@ -44,7 +44,7 @@ from setsu.contact.scene import (
 from setsu.contact.tree import Tree
 from setsu.native.control_flow import inline
 
-__all__ = ["add_wrench", "prepare", "reset_hub", "set_twists", "set_velocity"]
+__all__ = ["add_wrench", "apply_impulses", "prepare", "reset_hub", "set_twists", "set_velocity"]
 
 
 @inline
@@ -100,7 +100,7 @@ def prepare(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held:
     for index in range(first, problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
         body = c.body_a
-        c.soft, c.certified = 0.0, -1.0
+        c.soft, c.recovered, c.certified = 0.0, 0.0, -1.0
         turns = c.torsional > 0.0 or c.rolling > 0.0
         if turns:
             problem.counts[TURNING] += 1
@@ -219,3 +219,18 @@ def set_twists(tree: Tree, problem: Problem):
             vectors[TWIST, o + i] = vectors[FREE, o + i] + tree.twists[d, i]
         if problem.bodies[k] >= len(tree.masses):
             vectors[TWIST, o] = vectors[FREE, o] + tree.change[d]
+
+
+@inline
+def apply_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows):
+    """CHANGE = what the contact impulses of the last solve do to the velocities (or displacements)."""
+    change = motion.vectors[CHANGE]
+    if problem.counts[N_CONTACTS] == 0:
+        for d in range(len(change)):
+            change[d] = 0.0
+    elif problem.counts[DENSE] == 1:
+        apply_dense(scene, problem, motion, held)
+    else:
+        sweep_all(tree)
+        for d in range(len(change)):
+            change[d] = tree.change[d]

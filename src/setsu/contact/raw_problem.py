@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setsu.contact.orthonormal_rows import padded
 from setsu.errors import InputError
 
 __all__ = ["ContactSolution", "solve"]
@@ -191,11 +192,12 @@ def _solve_island(matrix: Floats, b: Floats, mu: Floats, scale: Floats, toleranc
     rank = root.shape[1]
     workspace = make_cone_problem(n, 1, rank, rank)
     p = workspace.fields
-    p.counts[:] = n, 1, rank, n
+    width = padded(rank)
+    p.counts[:] = n, 1, width, n
     p.side[:, 1] = -1
-    p.node_size[0] = rank
-    p.jacobian_start[:, 0] = 3 * rank * np.arange(n)
-    p.jacobian[: root.size] = root.ravel()
+    p.node_size[0], p.node_width[0] = rank, width
+    p.jacobian_start[:, 0] = 3 * width * np.arange(n)
+    p.jacobian[: 3 * n * width].reshape(3 * n, width)[:, :rank] = root
     p.free[:], p.friction[:], p.scale[:] = b, mu, scale
     damping = _DAMPING * float(np.mean(1.0 / scale))
     given: Any = solve_given  # compiled: takes the workspace of a ConeProblem

@@ -234,6 +234,8 @@ _CONTACT = np.dtype(
         ("trial", "f8", 3),
         ("change", "f8", 3),
         ("kept", "f8", 3),
+        ("set_aside", "f8", (2, 3)),  # velocity and shift of the step, while its penetration recovery is solved
+        ("recovered", "f8"),  # m: what that recovery adds to the gap
         ("start", "f8", 3),  # where a solver begins
         ("asked", "f8", 4),  # velocity without impulses and friction of the last solve of its island
         ("certified", "f8"),  # residual of that solve, -1: to be solved

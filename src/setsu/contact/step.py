@@ -16,24 +16,21 @@ that stiff servos stay stable. In the free base's rows (1) is momentum balance, 
 (3) holds at the end of the step, not in its linearisation: where points turn on an arc the step is solved again with
 what the straight line missed, unless that could be foreseen (memory.py); points that a trial step takes through a
 polygon join the problem. Joints with dry friction stick or slide, and the step is solved again where that changes.
-Points found inside the environment are moved out by a displacement, which gives no velocity.
+Points found inside the environment are moved out by a displacement, which gives no velocity (recovery.py).
 Friction and restitution: impulses.py. Energy: energy_guard.py.
 """
 
 from __future__ import annotations
 
-from setsu.contact import newton_solver, sugihara_solver
-from setsu.contact.articulated import sweep_all
+from setsu.contact import sugihara_solver
 from setsu.contact.certificate import DEPTH, FAILED, PASSES, RESIDUAL, ROUNDS, add_up_work, certify
 from setsu.contact.cone_guard import bring_into_cones
-from setsu.contact.dense import apply_dense, set_free_twists
+from setsu.contact.dense import set_free_twists
 from setsu.contact.detection import add_pairs, find_near, find_passed, point_in_world, set_places
 from setsu.contact.energy_guard import (
-    can_pay,
     energy_gain,
     find_groups,
     guard_energy,
-    is_driven,
     set_energies,
     set_losses,
     set_work,
@@ -81,23 +78,20 @@ from setsu.contact.free_motion import (
 )
 from setsu.contact.held_rows import HELD, YIELDING, HeldRows, axes_energy, begin_rows, correct_rows, hold_rows
 from setsu.contact.impulses import RECOVERY_DEPTH, set_bounces, solve_contacts
-from setsu.contact.joint_stops import bend_of_stop, find_stops, set_stop_gaps
+from setsu.contact.joint_stops import bend_of_stop, find_stops
 from setsu.contact.memory import is_sliding, keep_impulses, recall, remember
-from setsu.contact.problem import prepare, reset_hub, set_velocity
+from setsu.contact.problem import apply_impulses, prepare, reset_hub, set_velocity
+from setsu.contact.recovery import INSIDE, deepest_point, may_move_out, move_out
 from setsu.contact.scene import (
-    BEFORE,
     DENSE,
     FEW_ROUNDS,
     FREE,
-    N_BODIES,
     N_CONTACTS,
     ROUNDS_LEFT,
     ROUNDS_OF_STEP,
     STOP,
-    TURNING,
     TWIST,
     UNCONVERGED,
-    WRENCH,
     Problem,
     Scene,
 )
@@ -112,31 +106,13 @@ DEFAULT, SUGIHARA2002 = 0, 1  # Which solver.
 _REACH = 5e-5  # m: points nearer than this are part of the problem from the start.
 # m: points deeper inside than this are taken to be on the other side; second: where contacts may be soft.
 _DEEPEST, _DEEPEST_SOFT = 5e-3, 5e-2
-# m: what a step may leave between a closed contact and its face, and how deep a point may be left inside.
-_CLOSED, _INSIDE = 1e-9, 1e-8
+_CLOSED = 1e-9  # m: what a step may leave between a closed contact and its face.
 _BOUNCING = 0.01  # m/s: slower impacts do not bounce.
-_FREE_WAY = 1e-3  # m: what a soft contact leaves to the way out of rigid ones.
-_RECOVERY = 0.2  # How much of a point's depth one step takes back.
 _PASSES = 8
 _HALVINGS = 8  # How often a displacement that needs more energy than there is gets shortened.
 _SLOWER, _FASTER, _LEAST = 0.7, 1.002, 1e-4  # How the way out of a compliant contact follows what there is energy for.
 _TURNING = 1e-4  # rad: steps that turn more find their turn by iteration.
 _NOTICED = 1e-14  # m: energy that would lift everything by less is rounding.
-
-
-@inline
-def _apply(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows):
-    """CHANGE = what the contact impulses of the last solve do to the velocities (or displacements)."""
-    change = motion.vectors[CHANGE]
-    if problem.counts[N_CONTACTS] == 0:
-        for d in range(len(change)):
-            change[d] = 0.0
-    elif problem.counts[DENSE] == 1:
-        apply_dense(scene, problem, motion, held)
-    else:
-        sweep_all(tree)
-        for d in range(len(change)):
-            change[d] = tree.change[d]
 
 
 @inline
@@ -191,73 +167,21 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: H
             if k > 0 and not (slow and p.radius == 0.0):
                 c.curvature[k] = c.bend[k] = 0.0
                 continue
-            ahead = h * (c.velocity[k] - c.shift[k] + c.curvature[k] - c.surface[k])
-            if k == 0:
-                ahead += max(-RECOVERY_DEPTH * motion.recovery_share[0], c.gap)
-            worst = max(worst, abs(ahead) if closed else (-ahead if k == 0 else 0.0))
+            if k > 0:
+                # Friction may let it slide: what counts is what another pass would ask for.
+                worst = max(worst, abs(h * (c.curvature[k] - c.shift[k] - c.surface[k])) if closed else 0.0)
+                continue
+            ahead = h * (c.velocity[k] - c.shift[k] + c.curvature[k])
+            ahead += max(-RECOVERY_DEPTH * motion.recovery_share[0], c.gap)
+            worst = max(worst, abs(ahead) if closed else -ahead)
     return worst
-
-
-@inline
-def _deepest_point(scene: Scene, problem: Problem, motion: StepState, held: HeldRows, h):
-    """Depth (m) of the deepest listed contact after the step; fills gap_next."""
-    depth = 0.0
-    set_stop_gaps(scene, problem, held, motion.q_next, motion.vectors[V_NEXT])
-    for index in range(problem.counts[N_CONTACTS]):
-        c = problem.contacts[index]
-        if c.point >= 0:
-            p = scene.points[c.point]
-            x, y, z = point_in_world(motion.poses_next, p.body, p.position)
-            n = c.axes[0]
-            c.gap_next = n[0] * x + n[1] * y + n[2] * z - c.offset - p.radius
-        elif c.point != STOP:
-            c.gap_next = c.gap + h * (c.velocity[0] - c.shift[0])
-        if c.soft > 0.0:
-            # It may be inside, and nothing takes it out but its spring.
-            c.gap_next = _FREE_WAY
-        depth = max(depth, -c.gap_next)
-    return depth
-
-
-@inline
-def _move_out(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows):
-    """Add a displacement to the step that takes points out of the environment, the least in kinetic metric.
-
-    Return the rounds it took, and whether it converged.
-    """
-    n, vectors = 6 * problem.counts[N_BODIES], problem.vectors
-    for i in range(n):
-        vectors[BEFORE, i], vectors[FREE, i] = vectors[WRENCH, i], 0.0
-    for index in range(problem.counts[N_CONTACTS]):
-        c = problem.contacts[index]
-        for k in range(3):
-            c.kept[k], c.rest[k] = c.impulse[k], c.velocity[k]
-            c.before[k] = c.shift[k]
-            c.impulse[k] = c.shift[k] = c.free[k] = 0.0
-        c.shift[0] = c.gap_next if c.gap_next >= 0.0 else _RECOVERY * c.gap_next
-        c.friction = 0.0
-    turning, problem.counts[TURNING] = problem.counts[TURNING], 0
-    _, rounds, good = newton_solver.solve(tree, problem)
-    problem.counts[ROUNDS_LEFT] -= rounds
-    newton_solver.forget_solution(problem)
-    problem.counts[TURNING] = turning
-    _apply(scene, tree, problem, motion, held)
-    for d in range(motion.vectors.shape[1]):
-        motion.vectors[DISPLACEMENT, d] += motion.vectors[CHANGE, d]
-    for i in range(n):
-        vectors[WRENCH, i] = vectors[BEFORE, i]
-    for index in range(problem.counts[N_CONTACTS]):
-        c = problem.contacts[index]
-        for k in range(3):
-            c.impulse[k] = c.kept[k]
-    return rounds, good
 
 
 @inline
 def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, h, plain, far):
     """Velocity and displacement of the step from the impulses just found; False for bad numbers."""
     a = motion.vectors
-    _apply(scene, tree, problem, motion, held)
+    apply_impulses(scene, tree, problem, motion, held)
     for d in range(a.shape[1]):
         a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
     find_jumps(tree, problem)
@@ -269,14 +193,6 @@ def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState
     if not plain and far > _TURNING and find_turns(tree, motion, h):
         return try_step(tree, motion, h, True)
     return True
-
-
-@inline
-def _may_move_out(tree: Tree, motion: StepState, held: HeldRows, depth):
-    """Whether energy is there to move everything out of the environment: from torques that act, or from motion."""
-    return is_driven(tree, motion) or (
-        set_energies(tree, motion, held) and can_pay(motion, _RECOVERY * depth * motion.weight[0])
-    )
 
 
 @inline
@@ -399,15 +315,15 @@ def _take(
     add_up_work(problem, certificate)
     for d in range(a.shape[1]):
         a[UNCHANGED, d] = a[APPLIED, d]
-    depth = _deepest_point(scene, problem, motion, held, h)
-    moved = solver == DEFAULT and depth > _INSIDE and _may_move_out(tree, motion, held, depth)
+    depth = deepest_point(scene, problem, motion, held, h)
+    moved = solver == DEFAULT and depth > INSIDE and may_move_out(tree, motion, held, depth)
     moved = moved and problem.counts[ROUNDS_LEFT] > 0
     if moved:
-        more, converged = _move_out(scene, tree, problem, motion, held)
+        more, converged = move_out(scene, tree, problem, motion, held)
         rounds, good = rounds + more, good and converged
         if not try_step(tree, motion, h, False):
             return BAD_NUMBERS
-        depth = _deepest_point(scene, problem, motion, held, h)
+        depth = deepest_point(scene, problem, motion, held, h)
     _finish(tree, problem, motion, h, plain)
     if not set_energies(tree, motion, held):
         return BAD_NUMBERS
@@ -444,7 +360,7 @@ def _take(
                 find_groups(tree, problem, motion)
             elif not _shorten(tree, motion, held, h, 0.5 if halvings < _HALVINGS else 0.0):
                 return BAD_NUMBERS
-            depth = _deepest_point(scene, problem, motion, held, h)
+            depth = deepest_point(scene, problem, motion, held, h)
         take_given(tree, problem, motion)
         motion.recovery_share[0] = min(1.0, max(_LEAST, motion.recovery_share[0] * _FASTER))
     certificate[DEPTH] = depth

@@ -206,7 +206,8 @@ def test_nothing_is_left_of_the_problem_before() -> None:
     from setsu.contact.cone_problem import make_cone_problem, solve_given
 
     results = []
-    given = ("counts", "side", "jacobian_start", "jacobian", "node_size", "node_start", "free", "friction", "scale")
+    given = ("counts", "side", "jacobian_start", "jacobian", "node_size", "node_width")
+    given += ("node_start", "free", "friction", "scale")
     for stale in (0.0, 1.0, np.nan):
         for seed in range(6):
             W, b = _bodies(seed, 2, 8)
@@ -218,7 +219,7 @@ def test_nothing_is_left_of_the_problem_before() -> None:
             values, vectors = np.linalg.eigh(W)
             p.counts[:] = 8, 1, 24, 8
             p.side[:] = 0, -1
-            p.node_size[0], p.jacobian_start[:, 0] = 24, 72 * np.arange(8)
+            p.node_size[0], p.node_width[0], p.jacobian_start[:, 0] = 24, 24, 72 * np.arange(8)
             p.jacobian[: 24 * 24] = (vectors * np.sqrt(np.maximum(values, 0.0))).ravel()
             p.free[:], p.friction[:] = b.reshape(-1, 3), 0.9
             p.scale[:] = 3.0 / np.einsum("iaia->i", W.reshape(8, 3, 8, 3))
