@@ -34,6 +34,7 @@ __all__ = [
     "kinetic_energy",
     "make_tree",
     "number_trees",
+    "set_body_twists",
     "set_inertias",
     "take_next",
     "weight_energy",
@@ -103,7 +104,7 @@ class Tree(NamedTuple):
     response: Floats  # (nv, 6, ROW) twist of a body for unit wrench impulses
     joint_response: Floats  # (nv,) joint velocity for unit joint impulses
     stop: Floats  # (nv,) stiffness of joints at their stops
-    factors: Floats  # (2, nv, 2 ROW + 1) u / D, w, 1 / D of both
+    factors: Floats  # (2, nv, 3 ROW) u / D, w, 1 / D of both
     push: Floats  # (nv, ROW) wrench impulses on the way inward
     pull: Floats  # (nv,) joint impulses
     twists: Floats  # (nv, ROW)
@@ -168,7 +169,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         response=np.zeros((nv, 6, ROW)),
         joint_response=np.zeros(nv),
         stop=np.zeros(nv),
-        factors=np.zeros((2, nv, 2 * ROW + 1)),
+        factors=np.zeros((2, nv, 3 * ROW)),  # rows begin at cache lines
         push=np.zeros((nv, ROW)),
         pull=np.zeros(nv),
         twists=np.zeros((nv, ROW)),
@@ -269,12 +270,10 @@ def take_next(tree: Tree):
 
 
 @inline
-def kinetic_energy(tree: Tree, v, when):
-    """Kinetic energy (J) of a state with velocities v (nv,) (3), (4)."""
-    total = 0.0
+def set_body_twists(tree: Tree, v, when):
+    """Twists of a state with velocities v (nv,) (3)."""
     for d in range(len(tree.parent)):
         p, s, y, rate = tree.parent[d], tree.axes[when, d], tree.twists[d], v[d]
-        total += 0.5 * tree.joint_inertia[NOW, d] * rate * rate
         x, y0, z, wx, wy, wz = s[0] * rate, s[1] * rate, s[2] * rate, s[3] * rate, s[4] * rate, s[5] * rate
         if p >= 0:
             carrier = tree.twists[p]
@@ -287,10 +286,20 @@ def kinetic_energy(tree: Tree, v, when):
                 wz + carrier[5],
             )
         y[0], y[1], y[2], y[3], y[4], y[5] = x, y0, z, wx, wy, wz
+
+
+@inline
+def kinetic_energy(tree: Tree, v, when):
+    """Kinetic energy (J) of a state with velocities v (nv,) (3), (4)."""
+    set_body_twists(tree, v, when)
+    total = 0.0
+    for d in range(len(tree.parent)):
+        total += 0.5 * tree.joint_inertia[NOW, d] * v[d] * v[d]
         body = tree.carries[d]
         if body < 0:
             continue
-        b = tree.inertias[when, body]
+        b, t = tree.inertias[when, body], tree.twists[d]
+        x, y0, z, wx, wy, wz = t[0], t[1], t[2], t[3], t[4], t[5]
         total += 0.5 * b[0] * (x * x + y0 * y0 + z * z)
         total += b[1] * (y0 * wz - z * wy) + b[2] * (z * wx - x * wz) + b[3] * (x * wy - y0 * wx)
         total += 0.5 * ((b[7] + b[9]) * wx * wx + (b[4] + b[9]) * wy * wy + (b[4] + b[7]) * wz * wz)

@@ -37,23 +37,22 @@ def set_bias(tree: Tree, v, damping, bias):
         if p < 0:
             store_from(y, 0, own)
             store_from(y, 4, rest)
-            store_from(a, 0, zero)
-            store_from(a, 4, zero)
-            a[0], a[1], a[2] = -g[0], -g[1], -g[2]
+            x0, x1, x2, x3, x4, x5 = -g[0], -g[1], -g[2], 0.0, 0.0, 0.0
         else:
             store_from(y, 0, load_from(tree.twists[p], 0) + own)
             store_from(y, 4, load_from(tree.twists[p], 4) + rest)
-            store_from(a, 0, load_from(tree.accelerations[p], 0))
-            store_from(a, 4, load_from(tree.accelerations[p], 4))
+            c = tree.accelerations[p]
+            x0, x1, x2, x3, x4, x5 = c[0], c[1], c[2], c[3], c[4], c[5]
         if tree.above[d] >= 0:
             u, r = tree.twists[tree.above[d]], v[d]
             lx, ly, lz, wx, wy, wz = s[0] * r, s[1] * r, s[2] * r, s[3] * r, s[4] * r, s[5] * r
-            a[0] += u[4] * lz - u[5] * ly + u[1] * wz - u[2] * wy
-            a[1] += u[5] * lx - u[3] * lz + u[2] * wx - u[0] * wz
-            a[2] += u[3] * ly - u[4] * lx + u[0] * wy - u[1] * wx
-            a[3] += u[4] * wz - u[5] * wy
-            a[4] += u[5] * wx - u[3] * wz
-            a[5] += u[3] * wy - u[4] * wx
+            x0 += u[4] * lz - u[5] * ly + u[1] * wz - u[2] * wy
+            x1 += u[5] * lx - u[3] * lz + u[2] * wx - u[0] * wz
+            x2 += u[3] * ly - u[4] * lx + u[0] * wy - u[1] * wx
+            x3 += u[4] * wz - u[5] * wy
+            x4 += u[5] * wx - u[3] * wz
+            x5 += u[3] * wy - u[4] * wx
+        a[0], a[1], a[2], a[3], a[4], a[5] = x0, x1, x2, x3, x4, x5
         f = tree.push[d]
         store_from(f, 4, zero)
         body = tree.carries[d]
