@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.control_flow import inline
+from setsu.native.lanes import load_from, store_from
 
 __all__ = [
     "NEXT",
@@ -105,6 +106,7 @@ class Tree(NamedTuple):
     joint_response: Floats  # (nv,) joint velocity for unit joint impulses
     stop: Floats  # (nv,) stiffness of joints at their stops
     factors: Floats  # (2, nv, 3 ROW) u / D, w, 1 / D of both
+    whole: Floats  # (nv, 12) inertia of all bodies beyond, as `inertias` (world_mass.py)
     push: Floats  # (nv, ROW) wrench impulses on the way inward
     pull: Floats  # (nv,) joint impulses
     twists: Floats  # (nv, ROW)
@@ -170,6 +172,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         joint_response=np.zeros(nv),
         stop=np.zeros(nv),
         factors=np.zeros((2, nv, 3 * ROW)),  # rows begin at cache lines
+        whole=np.zeros((nv, 12)),
         push=np.zeros((nv, ROW)),
         pull=np.zeros(nv),
         twists=np.zeros((nv, ROW)),
@@ -262,8 +265,8 @@ def set_inertias(tree: Tree, poses, columns, when):
 def take_next(tree: Tree):
     """The end of the step becomes the beginning of the next."""
     for d in range(len(tree.parent)):
-        for k in range(6):
-            tree.axes[NOW, d, k] = tree.axes[NEXT, d, k]
+        store_from(tree.axes[NOW, d], 0, load_from(tree.axes[NEXT, d], 0))
+        store_from(tree.axes[NOW, d], 4, load_from(tree.axes[NEXT, d], 4))
     for body in range(len(tree.masses)):
         for k in range(10):
             tree.inertias[NOW, body, k] = tree.inertias[NEXT, body, k]
