@@ -103,7 +103,9 @@ def factor_free(tree: Tree):
         if not D > 0.0:
             return False
         inverse = 1.0 / D
-        _keep_factor(f, w * spread(inverse), rest * spread(inverse), w, rest, inverse)
+        store_from(f, 0, w * spread(inverse))
+        store_from(f, 4, rest * spread(inverse))
+        _keep_factor(f, w, rest, inverse)
         p = tree.parent[d]
         if p >= 0:
             _pass_on(A, f, tree.free[p])
@@ -111,9 +113,7 @@ def factor_free(tree: Tree):
 
 
 @inline
-def _keep_factor(f, u, u_rest, w, w_rest, inverse):
-    store_from(f, 0, u)
-    store_from(f, 4, u_rest)
+def _keep_factor(f, w, w_rest, inverse):
     store_from(f, _W, w)
     store_from(f, _W + 4, w_rest)
     f[INVERSE] = inverse
@@ -195,8 +195,9 @@ def factor_stiff(tree: Tree, stiffness, bodies, contact_index, n):
         if not abs(D) > 1e-9 * size:
             return False
         inverse = 1.0 / D
-        u, u_rest = load_from(f, 0) * spread(inverse), load_from(f, 4) * spread(inverse)
-        _keep_factor(f, u, u_rest, w, rest, inverse)
+        for i in range(6):
+            f[i] *= inverse
+        _keep_factor(f, w, rest, inverse)
         p = tree.parent[d]
         if p >= 0:
             _pass_on(A, f, tree.stiff[p])
@@ -204,34 +205,47 @@ def factor_stiff(tree: Tree, stiffness, bodies, contact_index, n):
 
 
 @inline
-def _inward(tree: Tree, d, which):
-    """(3) for velocity d, whose joint impulse becomes e."""
-    f, s, q = tree.factors[which, d], tree.axes[NOW, d], tree.push[d]
-    e = tree.pull[d] + _dot(s, q)
-    tree.pull[d] = e
-    p = tree.parent[d]
-    if p >= 0:
-        P = tree.push[p]
-        store_from(P, 0, load_from(P, 0) + (load_from(q, 0) - load_from(f, 0) * spread(e)))  # type: ignore[arg-type]
-        store_from(P, 4, load_from(P, 4) + (load_from(q, 4) - load_from(f, 4) * spread(e)))  # type: ignore[arg-type]
+def _inward(tree: Tree, n, every, which):
+    """(3) for the n active velocities, or for every one; joint impulses become e.
+
+    What goes to the parent is stored only where that is not the next one: a processor waits for what it just stored.
+    """
+    x, rest, above = spread(0.0), spread(0.0), -1
+    for k in range(n - 1, -1, -1):
+        d = k if every else tree.active[0, k]
+        f, s, q, p = tree.factors[which, d], tree.axes[NOW, d], tree.push[d], tree.parent[d]
+        a, b = load_from(q, 0), load_from(q, 4)
+        if above == d:
+            a, b = a + x, b + rest
+        e = tree.pull[d] + total(a * load_from(s, 0) + b * load_from(s, 4))
+        tree.pull[d] = e
+        x, rest, above = a - load_from(f, 0) * spread(e), b - load_from(f, 4) * spread(e), p
+        if p >= 0 and (k == 0 or p != (k - 1 if every else tree.active[0, k - 1])):
+            P = tree.push[p]
+            store_from(P, 0, load_from(P, 0) + x)
+            store_from(P, 4, load_from(P, 4) + rest)
+            above = -1
 
 
 @inline
-def _outward(tree: Tree, d, which):
-    """(4) for velocity d."""
-    f, s, y = tree.factors[which, d], tree.axes[NOW, d], tree.twists[d]
-    p = tree.parent[d]
-    e = tree.pull[d]
-    if p >= 0:
-        b, rest = load_from(tree.twists[p], 0), load_from(tree.twists[p], 4)
-        v = (e - total(load_from(f, _W) * b + load_from(f, _W + 4) * rest)) * f[INVERSE]
-        store_from(y, 0, b + load_from(s, 0) * spread(v))
-        store_from(y, 4, rest + load_from(s, 4) * spread(v))
-    else:
-        v = e * f[INVERSE]
-        store_from(y, 0, load_from(s, 0) * spread(v))
-        store_from(y, 4, load_from(s, 4) * spread(v))
-    tree.change[d] = v
+def _outward(tree: Tree, n, every, which):
+    """(4) for the n active velocities, or for every one."""
+    x, rest, before = spread(0.0), spread(0.0), -1
+    for k in range(n):
+        d = k if every else tree.active[0, k]
+        f, s, y, p = tree.factors[which, d], tree.axes[NOW, d], tree.twists[d], tree.parent[d]
+        e = tree.pull[d]
+        if p >= 0:
+            if p != before:
+                x, rest = load_from(tree.twists[p], 0), load_from(tree.twists[p], 4)
+            v = (e - total(load_from(f, _W) * x + load_from(f, _W + 4) * rest)) * f[INVERSE]
+            x, rest = x + load_from(s, 0) * spread(v), rest + load_from(s, 4) * spread(v)
+        else:
+            v = e * f[INVERSE]
+            x, rest = load_from(s, 0) * spread(v), load_from(s, 4) * spread(v)
+        store_from(y, 0, x)
+        store_from(y, 4, rest)
+        tree.change[d], before = v, d
 
 
 @inline
@@ -253,10 +267,8 @@ def sweep(tree: Tree, wrenches, bodies, contact_index, n, which):
     for k in range(n):
         if bodies[k] >= len(tree.masses):
             tree.pull[tree.last[bodies[k]]] = wrenches[6 * k]
-    for k in range(tree.n_active[0] - 1, -1, -1):
-        _inward(tree, tree.active[0, k], which)
-    for k in range(tree.n_active[0]):
-        _outward(tree, tree.active[0, k], which)
+    _inward(tree, tree.n_active[0], False, which)
+    _outward(tree, tree.n_active[0], False, which)
 
 
 @inline
@@ -264,8 +276,14 @@ def sweep_all(tree: Tree):
     """What the last free `sweep` means for the velocities that were not active."""
     for d in range(len(tree.parent)):
         if tree.active[1, d] == 0:
-            tree.pull[d] = 0.0
-            _outward(tree, d, FREE_FACTOR)
+            f, s, y, p, v = tree.factors[FREE_FACTOR, d], tree.axes[NOW, d], tree.twists[d], tree.parent[d], 0.0
+            x, rest = spread(0.0), spread(0.0)
+            if p >= 0:
+                x, rest = load_from(tree.twists[p], 0), load_from(tree.twists[p], 4)
+                v = (0.0 - total(load_from(f, _W) * x + load_from(f, _W + 4) * rest)) * f[INVERSE]
+            store_from(y, 0, x + load_from(s, 0) * spread(v))
+            store_from(y, 4, rest + load_from(s, 4) * spread(v))
+            tree.change[d] = v
 
 
 @inline
@@ -275,10 +293,8 @@ def free_sweep(tree: Tree):
     for d in range(len(tree.parent)):
         store_from(tree.push[d], 0, zero)
         store_from(tree.push[d], 4, zero)
-    for d in range(len(tree.parent) - 1, -1, -1):
-        _inward(tree, d, FREE_FACTOR)
-    for d in range(len(tree.parent)):
-        _outward(tree, d, FREE_FACTOR)
+    _inward(tree, len(tree.parent), True, FREE_FACTOR)
+    _outward(tree, len(tree.parent), True, FREE_FACTOR)
 
 
 @inline

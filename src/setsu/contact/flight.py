@@ -55,7 +55,7 @@ from setsu.contact.free_motion import (
     V,
 )
 from setsu.contact.scene import N_CONTACTS, STOP, TURNING, Problem
-from setsu.contact.tree import DRIVE, FACTOR, LOSS, NEXT, NOW, WAY, Tree, kinetic_energy, own_gain, set_inertias
+from setsu.contact.tree import DRIVE, FACTOR, LOSS, NEXT, NOW, WAY, Tree, own_gain, set_body_twists, set_inertias
 from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
@@ -250,25 +250,25 @@ def first_moment(tree: Tree, root, when):
 def _momentum(tree: Tree, r, out):
     """P and L of a tree at the end of the step into `out` (6,), from its `twists`; return what L is about, from O."""
     body, mass = r.body, r.mass
-    for i in range(6):
-        out[i] = 0.0
+    px = py = pz = lx = ly = lz = 0.0
     while body >= 0:
         b, t = tree.inertias[NEXT, body], tree.twists[tree.last[body]]
         x, y, z, u, v, w = t[0], t[1], t[2], t[3], t[4], t[5]
-        out[0] += b[0] * x + v * b[3] - w * b[2]
-        out[1] += b[0] * y + w * b[1] - u * b[3]
-        out[2] += b[0] * z + u * b[2] - v * b[1]
-        out[3] += b[2] * z - b[3] * y + (b[7] + b[9]) * u - b[5] * v - b[6] * w
-        out[4] += b[3] * x - b[1] * z - b[5] * u + (b[4] + b[9]) * v - b[8] * w
-        out[5] += b[1] * y - b[2] * x - b[6] * u - b[8] * v + (b[4] + b[7]) * w
+        px += b[0] * x + v * b[3] - w * b[2]
+        py += b[0] * y + w * b[1] - u * b[3]
+        pz += b[0] * z + u * b[2] - v * b[1]
+        lx += b[2] * z - b[3] * y + (b[7] + b[9]) * u - b[5] * v - b[6] * w
+        ly += b[3] * x - b[1] * z - b[5] * u + (b[4] + b[9]) * v - b[8] * w
+        lz += b[1] * y - b[2] * x - b[6] * u - b[8] * v + (b[4] + b[7]) * w
         body = tree.sibling[body]
-    if r.free == 0:
-        return 0.0, 0.0, 0.0
-    x, y, z = first_moment(tree, r.body, NEXT)
-    x, y, z = x / mass, y / mass, z / mass
-    out[3] -= y * out[2] - z * out[1]
-    out[4] -= z * out[0] - x * out[2]
-    out[5] -= x * out[1] - y * out[0]
+    x = y = z = 0.0
+    if r.free == 1:
+        x, y, z = first_moment(tree, r.body, NEXT)
+        x, y, z = x / mass, y / mass, z / mass
+        lx -= y * pz - z * py
+        ly -= z * px - x * pz
+        lz -= x * py - y * px
+    out[0], out[1], out[2], out[3], out[4], out[5] = px, py, pz, lx, ly, lz
     return x, y, z
 
 
@@ -278,7 +278,7 @@ def note_momenta(tree: Tree, motion: StepState, v):
     if len(tree.roots) == 0:
         return
     if tree.current[0] == 0:
-        kinetic_energy(tree, v, NEXT)
+        set_body_twists(tree, v, NEXT)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
         if r.exact == 0:
@@ -391,7 +391,7 @@ def set_end_velocity(tree: Tree, motion: StepState, h, plain):
         a[V_END, w], a[V_END, w + 1], a[V_END, w + 2] = _turn(A, B, a[V_NEXT], w)
         if r.free == 1:
             a[V_END, o], a[V_END, o + 1], a[V_END, o + 2] = _turn(A, B, a[V_NEXT], o)
-    kinetic_energy(tree, a[V_END], NEXT)
+    set_body_twists(tree, a[V_END], NEXT)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
         if r.exact == 1:

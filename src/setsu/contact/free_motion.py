@@ -34,6 +34,7 @@ from setsu.contact.held_rows import YIELDING, HeldRows, add_axes, check_axes, ho
 from setsu.contact.scene import Scene
 from setsu.contact.tree import NOW, ROW, Tree
 from setsu.contact.world_bias import set_bias
+from setsu.contact.world_mass import set_mass_matrix
 from setsu.native.control_flow import inline, run_bound
 from setsu.native.lanes import LANES, load_from, spread, store_from
 
@@ -159,10 +160,7 @@ def _free_change(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h,
     if dense:
         H = motion.H
         if not again:
-            if run_bound(motion.kernels[MASS_MATRIX]) >= 0:
-                return BAD_NUMBERS
-            for d in range(len(x)):
-                H[d, d] += tree.joint_inertia[1, d] - tree.joint_inertia[0, d]
+            set_mass_matrix(tree, H)
             add_axes(held, H, x, h)
             if not factorise(H, scene.parent, a[ROOT]):
                 return NOT_POSITIVE

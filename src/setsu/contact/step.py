@@ -98,6 +98,7 @@ from setsu.contact.scene import (
 from setsu.contact.tree import NEXT, NOW, POTENTIAL_OF, Tree, kinetic_energy, set_inertias, take_next, weight_energy
 from setsu.contact.turns import find_turns
 from setsu.native.control_flow import inline, run_bound
+from setsu.native.lanes import load_from, store_from
 
 __all__ = ["DEFAULT", "SUGIHARA2002", "accept", "begin", "take_step"]
 
@@ -401,8 +402,7 @@ def begin(tree: Tree, motion: StepState, held: HeldRows):
 def _copy_poses(source, target):
     for body in range(len(source)):
         for i in range(3):
-            for j in range(4):
-                target[body, i, j] = source[body, i, j]
+            store_from(target[body, i], 0, load_from(source[body, i], 0))
 
 
 @inline

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.control_flow import inline
+from setsu.native.lanes import load_from, store_from
 
 __all__ = [
     "ABOUT",
@@ -43,6 +44,7 @@ __all__ = [
     "make_tree",
     "number_trees",
     "own_gain",
+    "set_body_twists",
     "set_inertias",
     "sum_of",
     "take_next",
@@ -122,7 +124,8 @@ class Tree(NamedTuple):
     response: Floats  # (nv, 6, ROW) twist of a body for unit wrench impulses
     joint_response: Floats  # (nv,) joint velocity for unit joint impulses
     stop: Floats  # (nv,) stiffness of joints at their stops
-    factors: Floats  # (2, nv, 2 ROW + 1) u / D, w, 1 / D of both
+    factors: Floats  # (2, nv, 3 ROW) u / D, w, 1 / D of both
+    whole: Floats  # (nv, 12) inertia of all bodies beyond, as `inertias` (world_mass.py)
     push: Floats  # (nv, ROW) wrench impulses on the way inward
     pull: Floats  # (nv,) joint impulses
     twists: Floats  # (nv, ROW)
@@ -191,7 +194,8 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         response=np.zeros((nv, 6, ROW)),
         joint_response=np.zeros(nv),
         stop=np.zeros(nv),
-        factors=np.zeros((2, nv, 2 * ROW + 1)),
+        factors=np.zeros((2, nv, 3 * ROW)),  # rows begin at cache lines
+        whole=np.zeros((nv, 12)),
         push=np.zeros((nv, ROW)),
         pull=np.zeros(nv),
         twists=np.zeros((nv, ROW)),
@@ -284,22 +288,18 @@ def set_inertias(tree: Tree, poses, columns, when):
 def take_next(tree: Tree):
     """The end of the step becomes the beginning of the next."""
     for d in range(len(tree.parent)):
-        for k in range(6):
-            tree.axes[NOW, d, k] = tree.axes[NEXT, d, k]
+        store_from(tree.axes[NOW, d], 0, load_from(tree.axes[NEXT, d], 0))
+        store_from(tree.axes[NOW, d], 4, load_from(tree.axes[NEXT, d], 4))
     for body in range(len(tree.masses)):
         for k in range(10):
             tree.inertias[NOW, body, k] = tree.inertias[NEXT, body, k]
 
 
 @inline
-def kinetic_energy(tree: Tree, v, when):
-    """Kinetic energy (J) of a state with velocities v (nv,) (3), (4); that of each tree goes to its account."""
-    account = tree.account[when]
-    for k in range(len(account)):
-        account[k] = 0.0
+def set_body_twists(tree: Tree, v, when):
+    """Twists of a state with velocities v (nv,) (3)."""
     for d in range(len(tree.parent)):
         p, s, y, rate = tree.parent[d], tree.axes[when, d], tree.twists[d], v[d]
-        total = 0.5 * tree.joint_inertia[NOW, d] * rate * rate
         x, y0, z, wx, wy, wz = s[0] * rate, s[1] * rate, s[2] * rate, s[3] * rate, s[4] * rate, s[5] * rate
         if p >= 0:
             carrier = tree.twists[p]
@@ -312,9 +312,21 @@ def kinetic_energy(tree: Tree, v, when):
                 wz + carrier[5],
             )
         y[0], y[1], y[2], y[3], y[4], y[5] = x, y0, z, wx, wy, wz
+
+
+@inline
+def kinetic_energy(tree: Tree, v, when):
+    """Kinetic energy (J) of a state with velocities v (nv,) (3), (4); that of each tree goes to its account."""
+    set_body_twists(tree, v, when)
+    account = tree.account[when]
+    for k in range(len(account)):
+        account[k] = 0.0
+    for d in range(len(tree.parent)):
+        total = 0.5 * tree.joint_inertia[NOW, d] * v[d] * v[d]
         body = tree.carries[d]
         if body >= 0:
-            b = tree.inertias[when, body]
+            b, t = tree.inertias[when, body], tree.twists[d]
+            x, y0, z, wx, wy, wz = t[0], t[1], t[2], t[3], t[4], t[5]
             total += 0.5 * b[0] * (x * x + y0 * y0 + z * z)
             total += b[1] * (y0 * wz - z * wy) + b[2] * (z * wx - x * wz) + b[3] * (x * wy - y0 * wx)
             total += 0.5 * ((b[7] + b[9]) * wx * wx + (b[4] + b[9]) * wy * wy + (b[4] + b[7]) * wz * wz)

@@ -23,37 +23,40 @@ from setsu.contact.tree import NOW, Tree
 from setsu.native.control_flow import inline
 from setsu.native.lanes import load_from, spread, store_from, total
 
-__all__ = ["set_bias"]
+__all__ = ["apply_inertia", "set_bias"]
 
 
 @inline
 def set_bias(tree: Tree, v, damping, bias):
     """bias (nv,) of velocities v (nv,) and joints with `damping` (nv,) (1)-(4)."""
-    zero, g = spread(0.0), tree.gravity
+    zero, g, before = spread(0.0), tree.gravity, -1
+    z, z_rest = zero, zero  # twist of the velocity before
     for d in range(len(tree.parent)):
         p, y, a = tree.parent[d], tree.twists[d], tree.accelerations[d]
         s, rate = tree.axes[NOW, d], spread(v[d])
         own, rest = load_from(s, 0) * rate, load_from(s, 4) * rate
         if p < 0:
-            store_from(y, 0, own)
-            store_from(y, 4, rest)
-            store_from(a, 0, zero)
-            store_from(a, 4, zero)
-            a[0], a[1], a[2] = -g[0], -g[1], -g[2]
+            z, z_rest = own, rest
+            x0, x1, x2, x3, x4, x5 = -g[0], -g[1], -g[2], 0.0, 0.0, 0.0
         else:
-            store_from(y, 0, load_from(tree.twists[p], 0) + own)
-            store_from(y, 4, load_from(tree.twists[p], 4) + rest)
-            store_from(a, 0, load_from(tree.accelerations[p], 0))
-            store_from(a, 4, load_from(tree.accelerations[p], 4))
+            if p != before:
+                z, z_rest = load_from(tree.twists[p], 0), load_from(tree.twists[p], 4)
+            z, z_rest = z + own, z_rest + rest
+            c = tree.accelerations[p]
+            x0, x1, x2, x3, x4, x5 = c[0], c[1], c[2], c[3], c[4], c[5]
+        store_from(y, 0, z)
+        store_from(y, 4, z_rest)
+        before = d
         if tree.above[d] >= 0:
             u, r = tree.twists[tree.above[d]], v[d]
             lx, ly, lz, wx, wy, wz = s[0] * r, s[1] * r, s[2] * r, s[3] * r, s[4] * r, s[5] * r
-            a[0] += u[4] * lz - u[5] * ly + u[1] * wz - u[2] * wy
-            a[1] += u[5] * lx - u[3] * lz + u[2] * wx - u[0] * wz
-            a[2] += u[3] * ly - u[4] * lx + u[0] * wy - u[1] * wx
-            a[3] += u[4] * wz - u[5] * wy
-            a[4] += u[5] * wx - u[3] * wz
-            a[5] += u[3] * wy - u[4] * wx
+            x0 += u[4] * lz - u[5] * ly + u[1] * wz - u[2] * wy
+            x1 += u[5] * lx - u[3] * lz + u[2] * wx - u[0] * wz
+            x2 += u[3] * ly - u[4] * lx + u[0] * wy - u[1] * wx
+            x3 += u[4] * wz - u[5] * wy
+            x4 += u[5] * wx - u[3] * wz
+            x5 += u[3] * wy - u[4] * wx
+        a[0], a[1], a[2], a[3], a[4], a[5] = x0, x1, x2, x3, x4, x5
         f = tree.push[d]
         store_from(f, 4, zero)
         body = tree.carries[d]
@@ -61,17 +64,21 @@ def set_bias(tree: Tree, v, damping, bias):
             _need(tree.inertias[NOW, body], y, a, f)
         else:
             store_from(f, 0, zero)
+    passed, passed_rest, above = zero, zero, -1  # on to `above`, which is the next
     for d in range(len(tree.parent) - 1, -1, -1):
         f, s, p = tree.push[d], tree.axes[NOW, d], tree.parent[d]
         x, rest = load_from(f, 0), load_from(f, 4)
+        if above == d:
+            x, rest = x + passed, rest + passed_rest
         bias[d] = total(x * load_from(s, 0) + rest * load_from(s, 4)) + damping[d] * v[d]
-        if p >= 0:
+        passed, passed_rest, above = x, rest, p
+        if p >= 0 and p != d - 1:
             store_from(tree.push[p], 0, load_from(tree.push[p], 0) + x)
             store_from(tree.push[p], 4, load_from(tree.push[p], 4) + rest)
 
 
 @inline
-def _apply(b, x, y, z, u, v, w):
+def apply_inertia(b, x, y, z, u, v, w):
     """I (x, y, z, u, v, w) of a body with moments b (10,)."""
     return (
         b[0] * x + v * b[3] - w * b[2],
@@ -87,8 +94,8 @@ def _apply(b, x, y, z, u, v, w):
 def _need(b, y, a, f):
     """(3)."""
     vx, vy, vz, wx, wy, wz = y[0], y[1], y[2], y[3], y[4], y[5]
-    f0, f1, f2, f3, f4, f5 = _apply(b, a[0], a[1], a[2], a[3], a[4], a[5])
-    p0, p1, p2, l0, l1, l2 = _apply(b, vx, vy, vz, wx, wy, wz)
+    f0, f1, f2, f3, f4, f5 = apply_inertia(b, a[0], a[1], a[2], a[3], a[4], a[5])
+    p0, p1, p2, l0, l1, l2 = apply_inertia(b, vx, vy, vz, wx, wy, wz)
     f[0] = f0 + (wy * p2 - wz * p1)
     f[1] = f1 + (wz * p0 - wx * p2)
     f[2] = f2 + (wx * p1 - wy * p0)

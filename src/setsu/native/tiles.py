@@ -4,8 +4,9 @@ A body works on tiles: entry k of an array is a vector of `lanes` numbers, one p
 one per state; the batch driver transposes between the two in registers. A batch of at least `lanes` rows is cut into
 full tiles, the last one moved back to end with the last row: rows computed twice come out the same.
 
-On the way the drivers look for numbers that are not finite: 0 x is added to a sum that stays 0 unless x is infinite,
-not a number, or so large that x times the array's scale overflows.
+On the way the drivers look for numbers that are not finite: 0 x is ±0 unless x is infinite, not a number, or so large
+that x times the array's scale overflows. The bits of all 0 x are joined: each waits for the one before
+by one cycle, in a sum by four.
 
 An array is described to the drivers by DESCRIPTION_WIDTH 64-bit numbers: pointer, stride between rows in doubles (0
 repeats one row), width of a row, offset of its tile in the work space in doubles, and the scale as a double's bits.
@@ -51,16 +52,16 @@ def rows_driver(
     helpers = []
 
     def any_bad(numbers: range) -> str:
-        total = check.constant(0.0)
+        found = check.integer(0)
         for k in numbers:
             _, _, width, scale = facts[k]
             scaled = k < n_inputs and limited[k]
             helpers.append(_row_zeros(f"zeros{k}", lanes, None if widths is None else widths[k], scaled))
-            total = emit.let(
-                f"call {check.type} @zeros{k}(ptr {pointers[k]}, i64 {width}, double {scale}, {check.type} {total})"
+            found = emit.let(
+                f"call {check.int_type} @zeros{k}(ptr {pointers[k]}, i64 {width}, double {scale}, "
+                f"{check.int_type} {found})"
             )
-        bad = emit.let(f"fcmp une {check.type} {total}, {check.constant(0.0)}")
-        return emit.let(f"call i1 @llvm.vector.reduce.or.v{lanes}i1({check.bool_type} {bad})")
+        return _any_bad(emit, check, found)
 
     emit.do(f"br i1 {any_bad(range(n_inputs))}, label %bad_input, label %good_input")
     emit.label("good_input")
@@ -85,44 +86,51 @@ def rows_driver(
 
 
 def _row_zeros(name: str, lanes: int, width: int | None, scaled: bool) -> str:
-    """LLVM text that adds zeros for all numbers of a row, `lanes` at a time."""
+    """LLVM text that joins the zeros of all numbers of a row, `lanes` at a time."""
     emit = Emitter(lanes)
-    t, b = emit.type, emit.bool_type
+    t, b, i = emit.type, emit.bool_type, emit.int_type
     scale = _spread(emit, "%scale") if scaled else None
     full = str(width // lanes * lanes) if width is not None else emit.let(f"and i64 %width, {-lanes}")
     emit.do(f"%some = icmp sgt i64 {full}, 0")
     emit.do("br i1 %some, label %block, label %rest")
     emit.label("block")
     emit.do("%column = phi i64 [0, %entry], [%next, %block]")
-    emit.do(f"%sum = phi {t} [%zeros, %entry], [%added, %block]")
+    emit.do(f"%before = phi {i} [%zeros, %entry], [%after, %block]")
     where = emit.let("getelementptr double, ptr %row, i64 %column")
     numbers = emit.let(f"load {t}, ptr {where}, align 8")
-    emit.do(f"%added = fadd {t} {_add_zeros(emit, [numbers], scale, '%sum')}, {emit.constant(0.0)}")
+    emit.do(f"%after = or {i} %before, {_zeros(emit, [numbers], scale)}")
     emit.do(f"%next = add i64 %column, {lanes}")
     emit.do(f"%again = icmp slt i64 %next, {full}")
     emit.do("br i1 %again, label %block, label %rest")
     emit.label("rest")
-    emit.do(f"%total = phi {t} [%zeros, %entry], [%added, %block]")
+    emit.do(f"%found = phi {i} [%zeros, %entry], [%after, %block]")
     if width is not None and width % lanes == 0:
-        emit.do(f"ret {t} %total")
+        emit.do(f"ret {i} %found")
     else:
         mask = (
             _mask(emit, emit.let(f"sub i64 %width, {full}")) if width is None else _constant_mask(lanes, width % lanes)
         )
         where = emit.let(f"getelementptr double, ptr %row, i64 {full}")
         load = f"call {t} @llvm.masked.load.{emit.suffix}.p0(ptr align 8 {where}, {b} {mask}, {t} zeroinitializer)"
-        emit.do(f"ret {t} {_add_zeros(emit, [emit.let(load)], scale, '%total')}")
-    head = f"define internal {t} @{name}(ptr %row, i64 %width, double %scale, {t} %zeros) {{"
+        emit.do(f"ret {i} {emit.let(f'or {i} %found, {_zeros(emit, [emit.let(load)], scale)}')}")
+    head = f"define internal {i} @{name}(ptr %row, i64 %width, double %scale, {i} %zeros) {{"
     return "\n".join([head, "entry:", *emit.lines, "}"])
 
 
 def _vector_declarations(emit: Emitter) -> str:
     t, b, s = emit.type, emit.bool_type, emit.suffix
+    bits = f"v{emit.lanes}i64"
     return (
         f"declare {t} @llvm.masked.load.{s}.p0(ptr, {b}, {t})\n"
         f"declare void @llvm.masked.store.{s}.p0({t}, ptr, {b})\n"
-        f"declare i1 @llvm.vector.reduce.or.v{emit.lanes}i1({b})\n"
+        f"declare i64 @llvm.vector.reduce.or.{bits}({emit.int_type})\n"
     )
+
+
+def _any_bad(emit: Emitter, check: Emitter, found: str) -> str:
+    """Whether joined zeros hold more than signs; check: of the zeros, emit: of the driver."""
+    bits = emit.let(f"call i64 @llvm.vector.reduce.or.v{check.lanes}i64({check.int_type} {found})")
+    return emit.let(f"icmp ne i64 {emit.let(f'shl i64 {bits}, 1')}, 0")
 
 
 def _spread(emit: Emitter, number: str) -> str:
@@ -191,19 +199,18 @@ def batch_driver(
     helpers = []
 
     def move(numbers: range, inwards: bool) -> str:
-        total = emit.constant(0.0)
+        found = emit.integer(0)
         for k in numbers:
             pointer, stride, width, tile, scale = facts[k]
             rows = emit.let(f"getelementptr double, ptr {pointer}, i64 {emit.let(f'mul i64 %first, {stride}')}")
             name = f"move{k}"
             scaled = k < n_inputs and limited[k]
             helpers.append(_tile_move(name, lanes, inwards, None if widths is None else widths[k], scaled))
-            total = emit.let(
-                f"call {emit.type} @{name}(ptr {rows}, i64 {stride}, i64 {width}, ptr {tile}, double {scale}, "
-                f"{emit.type} {total})"
+            found = emit.let(
+                f"call {emit.int_type} @{name}(ptr {rows}, i64 {stride}, i64 {width}, ptr {tile}, double {scale}, "
+                f"{emit.int_type} {found})"
             )
-        good = emit.let(f"fcmp une {emit.type} {total}, {emit.constant(0.0)}")
-        return emit.let(f"call i1 @llvm.vector.reduce.or.v{lanes}i1({emit.bool_type} {good})")
+        return _any_bad(emit, emit, found)
 
     emit.do(f"br i1 {move(range(n_inputs), True)}, label %bad_input, label %compute")
     emit.label("compute")
@@ -232,9 +239,9 @@ def batch_driver(
 
 
 def _tile_move(name: str, lanes: int, inwards: bool, width: int | None, scaled: bool) -> str:
-    """LLVM text that copies rows into a tile or back and adds zeros to a sum: full blocks, then the rest."""
+    """LLVM text that copies rows into a tile or back and joins zeros: full blocks, then the rest."""
     emit = Emitter(lanes)
-    t = emit.type
+    i = emit.int_type
     rows = ["%data"]
     for _ in range(lanes - 1):
         rows.append(emit.let(f"getelementptr double, ptr {rows[-1]}, i64 %stride"))
@@ -244,35 +251,34 @@ def _tile_move(name: str, lanes: int, inwards: bool, width: int | None, scaled: 
     emit.do("br i1 %some, label %block, label %rest")
     emit.label("block")
     emit.do("%column = phi i64 [0, %entry], [%next, %block]")
-    emit.do(f"%sum = phi {t} [%zeros, %entry], [%added, %block]")
-    added = _move_block(emit, rows, "%column", scale, "%sum", inwards, lanes, None)
-    emit.do(f"%added = fadd {t} {added}, {emit.constant(0.0)}")
+    emit.do(f"%before = phi {i} [%zeros, %entry], [%after, %block]")
+    emit.do(f"%after = or {i} %before, {_move_block(emit, rows, '%column', scale, inwards, lanes, None)}")
     emit.do(f"%next = add i64 %column, {lanes}")
     emit.do(f"%again = icmp slt i64 %next, {full}")
     emit.do("br i1 %again, label %block, label %rest")
     emit.label("rest")
-    emit.do(f"%total = phi {t} [%zeros, %entry], [%added, %block]")
+    emit.do(f"%found = phi {i} [%zeros, %entry], [%after, %block]")
     if width is None:
         emit.do(f"%left = sub i64 %width, {full}")
         emit.do("%any_left = icmp sgt i64 %left, 0")
         emit.do("br i1 %any_left, label %last, label %end")
         emit.label("last")
-        added = _move_block(emit, rows, full, scale, "%total", inwards, lanes, _mask(emit, "%left"))
-        emit.do(f"ret {t} {added}")
+        moved = _move_block(emit, rows, full, scale, inwards, lanes, _mask(emit, "%left"))
+        emit.do(f"ret {i} {emit.let(f'or {i} %found, {moved}')}")
         emit.label("end")
-        emit.do(f"ret {t} %total")
+        emit.do(f"ret {i} %found")
     else:
         left = width % lanes
-        total = "%total"
+        moved = emit.integer(0)
         if left and left <= lanes // 4:
-            total = _move_columns(emit, rows, int(full), left, scale, total, inwards)
+            moved = _move_columns(emit, rows, int(full), left, scale, inwards)
         elif left:
-            total = _move_block(emit, rows, full, scale, total, inwards, left, _constant_mask(lanes, left))
-        emit.do(f"ret {t} {total}")
+            moved = _move_block(emit, rows, full, scale, inwards, left, _constant_mask(lanes, left))
+        emit.do(f"ret {i} {emit.let(f'or {i} %found, {moved}')}")
     return "\n".join(
         [
-            f"define internal {t} @{name}(ptr noalias %data, i64 %stride, i64 %width, ptr noalias %tile, "
-            f"double %scale, {t} %zeros) {{",
+            f"define internal {i} @{name}(ptr noalias %data, i64 %stride, i64 %width, ptr noalias %tile, "
+            f"double %scale, {i} %zeros) {{",
             "entry:",
             *emit.lines,
             "}",
@@ -294,12 +300,14 @@ def _move_block(
     rows: list[str],
     column: str,
     scale: str | None,
-    total: str,
     inwards: bool,
     used: int,
     mask: str | None,
 ) -> str:
-    """Move a block of `lanes` columns, of which the first `used` hold numbers (with a run-time mask: all may)."""
+    """Move a block of `lanes` columns, of which the first `used` hold numbers (with a run-time mask: all may).
+
+    Return their joined zeros.
+    """
     t, b, n = emit.type, emit.bool_type, emit.lanes
     places = [emit.let(f"getelementptr double, ptr {row}, i64 {column}") for row in rows]
     tile = emit.let(f"getelementptr double, ptr %tile, i64 {emit.let(f'mul i64 {column}, {n}')}")
@@ -318,16 +326,16 @@ def _move_block(
         block = _transposed(emit, block)[:used]
         for lane, register in enumerate(block):
             emit.store(register, tile, lane)
-        return _add_zeros(emit, block, scale, total)
+        return _zeros(emit, block, scale)
     block = [emit.load(tile, lane) for lane in range(used)]
     if mask is not None and used == n:
-        # Columns beyond the row's end hold whatever was there: they must not reach the sum.
+        # Columns beyond the row's end hold whatever was there: they must not count.
         start = [emit.let(f"extractelement {b} {mask}, i64 {lane}") for lane in range(n)]
         block = [
             emit.let(f"select i1 {valid}, {t} {register}, {t} {emit.constant(0.0)}")
             for valid, register in zip(start, block, strict=True)
         ]
-    total = _add_zeros(emit, block, scale, total)
+    found = _zeros(emit, block, scale)
     block = _transposed(emit, block + [emit.constant(0.0)] * (n - used))
     for place, register in zip(places, block, strict=True):
         if mask is None:
@@ -338,13 +346,11 @@ def _move_block(
             emit.do(f"store {half} {part}, ptr {place}, align 8")
         else:
             emit.do(f"call void @llvm.masked.store.{emit.suffix}.p0({t} {register}, ptr align 8 {place}, {b} {mask})")
-    return total
+    return found
 
 
-def _move_columns(
-    emit: Emitter, rows: list[str], first: int, count: int, scale: str | None, total: str, inwards: bool
-) -> str:
-    """Move a few columns number by number, which is cheaper than to transpose a block for them."""
+def _move_columns(emit: Emitter, rows: list[str], first: int, count: int, scale: str | None, inwards: bool) -> str:
+    """The same for a few columns number by number, which is cheaper than to transpose a block for them."""
     t = emit.type
     moved = []
     for column in range(first, first + count):
@@ -361,17 +367,18 @@ def _move_columns(
                 number = emit.let(f"extractelement {t} {register}, i64 {lane}")
                 emit.do(f"store double {number}, ptr {place}, align 8")
         moved.append(register)
-    return _add_zeros(emit, moved, scale, total)
+    return _zeros(emit, moved, scale)
 
 
-def _add_zeros(emit: Emitter, registers: list[str], scale: str | None, total: str) -> str:
-    """Add 0 x for each register, in two chains to shorten the wait."""
-    zero = emit.constant(0.0)
-    sums = [total, zero]
-    for k, register in enumerate(registers):
+def _zeros(emit: Emitter, registers: list[str], scale: str | None) -> str:
+    """The joined bits of 0 x of all registers."""
+    found = emit.integer(0)
+    for register in registers:
         scaled = register if scale is None else emit.binary("fmul", register, scale)
-        sums[k % 2] = emit.fma(scaled, zero, sums[k % 2])
-    return emit.binary("fadd", sums[0], sums[1]) if len(registers) > 1 else sums[0]
+        zero = emit.binary("fmul", scaled, emit.constant(0.0))
+        bits = emit.let(f"bitcast {emit.type} {zero} to {emit.int_type}")
+        found = emit.let(f"or {emit.int_type} {found}, {bits}")
+    return found
 
 
 def _transposed(emit: Emitter, rows: list[str]) -> list[str]:

@@ -37,7 +37,8 @@ def in_arena(*workspaces: Any, last: Sequence[Any]) -> tuple[tuple[Any, ...], Fl
     for array in sorted(arrays, key=lambda array: behind.get(id(array), -1)):
         places[id(array)] = size
         size += -(-array.nbytes // _LINE) * _LINE
-    arena = np.zeros(size, dtype=np.uint8)
+    room = np.zeros(size + _LINE, dtype=np.uint8)
+    arena = room[-room.ctypes.data % _LINE :][:size]
 
     def moved(array: Any) -> Any:
         if id(array) not in places:

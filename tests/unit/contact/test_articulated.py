@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import setsu
-from setsu.contact import articulated, tree, world_bias
+from setsu.contact import articulated, tree, world_bias, world_mass
 from setsu.native.control_flow import jit
 from setsu.native.workspace import Workspace
 
@@ -50,6 +50,11 @@ def _respond_freely(workspace, wrenches, bodies, contact_index, n):
 @jit
 def _bias(workspace, v, damping, bias):
     world_bias.set_bias(workspace, v, damping, bias)
+
+
+@jit
+def _mass_matrix(workspace, H):
+    world_mass.set_mass_matrix(workspace, H)
 
 
 def _case(seed: int) -> _Case:
@@ -101,6 +106,14 @@ def test_the_bias_in_world_axes_is_that_of_the_mechanism() -> None:
     expected = setsu.inverse_dynamics(c.mechanism, c.q, c.v, zero)
     dry = c.mechanism.coulomb * np.sign(c.v)
     np.testing.assert_allclose(bias, expected - dry, rtol=1e-11, atol=1e-11 * np.abs(expected).max())
+
+
+def test_the_mass_matrix_in_world_axes_is_that_of_the_mechanism() -> None:
+    c = _case(5)
+    _prepare(c.workspace, c.poses, _columns(c.mechanism, c.q), c.v)
+    H = np.full((c.mechanism.nv, c.mechanism.nv), np.nan)
+    _mass_matrix(c.workspace, H)
+    np.testing.assert_allclose(np.tril(H), np.tril(c.mass_matrix), rtol=0.0, atol=1e-14 * np.abs(c.mass_matrix).max())
 
 
 def test_sweeps_solve_with_the_mass_matrix_and_the_stiffness_of_contacts() -> None:
