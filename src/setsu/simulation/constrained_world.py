@@ -437,7 +437,7 @@ class ConstrainedWorld(Block):
         m, blocks = self.mechanism, tuple(self._blocks) or (self._taken(0),)
         energy, entries = column(blocks, "energy"), column(blocks, "entries")
         rest = energy - energy[:1] - entries.sum(axis=1)
-        forces = RecordedForces(m, blocks)
+        forces = RecordedForces(m, blocks, tuple(self.pushes(0)))
         time, q, v = (column(blocks, name) for name in ("time", "q", "v"))
         warn_of_lost_energy(m, time, q, v, energy, entries, rest)
         return Recording(

@@ -52,6 +52,7 @@ from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.lazy_field import NotRecorded
 from setsu.simulation.motion import mechanical_energy
 from setsu.simulation.pair_record import PairRecord
+from setsu.simulation.pushes import pushed_torque, pushed_wrenches
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.recording_set import point_names
 from setsu.simulation.sampling import make_sampling
@@ -292,9 +293,8 @@ class ContactWorld(Block):
 
     def state(self) -> dict[str, Any]:
         """All that a step changes, as copies."""
-        return super().state() | {
-            "loops": self.loops.state(), "events": list(self.events), "changes": list(self._changes)
-        }  # fmt: skip
+        own = {"loops": self.loops.state(), "events": list(self.events), "changes": list(self._changes)}
+        return super().state() | own
 
     def set_state(self, kept: dict[str, Any]) -> None:
         """Take over the state of a world of the same kind."""
@@ -302,6 +302,12 @@ class ContactWorld(Block):
         super().set_state(kept)
         self.records.counts[:] = 0
         self._events, self._changes = list(kept["events"]), list(kept["changes"])
+
+    def as_it_stands(self) -> ContactWorld:
+        """This block as recordings read it: later runs, resets and pushes do not change it."""
+        kept: Any = super().as_it_stands()
+        kept.loops = self.loops.as_they_stand()
+        return kept
 
     def last_point_forces(self) -> Floats:
         """Forces on the contact points (n, 3) in the step just taken, N, world axes; zero before the first."""
@@ -436,7 +442,10 @@ class ContactWorld(Block):
         )
         v, stepped, torque, stop_torque, dry = (motion[:, k].copy() for k in range(5))
         names["time"] = time = names["time"][:count]
-        acting, has_wrench = torque + stop_torque + dry, "wrench" in self._columns
+        has_wrench, pushes = "wrench" in self._columns, self.pushes(0)
+        torque -= pushed_torque(m, pushes, q)
+        wrench = wrench + pushed_wrenches(m, pushes, q) if has_wrench else wrench
+        acting = torque + stop_torque + dry
         energy = np.asarray(mechanical_energy(m, q, v)) + self.loops.energy(time, q, v)
         entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
         rest = energy - energy[:1] - np.sum(entries, axis=0)

@@ -25,7 +25,10 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class InternalForces:
-    """T states: q (T, nq), v, a (T, nv); loop wrenches (T, loops, 6) and contact forces (T, contacts, 3) in them."""
+    """T states: q (T, nq), v, a (T, nv); loop wrenches (T, loops, 6) and contact forces (T, contacts, 3) in them.
+
+    pushed (T, n_bodies, 6): wrenches on bodies from outside.
+    """
 
     system: ConstraintSystem
     rows: Linearisation | ForceGeometry
@@ -34,6 +37,7 @@ class InternalForces:
     a: Floats
     loop_wrench: Floats
     contact_force: Floats
+    pushed: Floats
 
     def make_least(self, left_out: Bools, redundant: Bools, axis_force: Floats) -> None:
         """Change the loop wrenches in place where another choice loads the joints less.
@@ -44,7 +48,7 @@ class InternalForces:
         if not (redundant.any() or left_out.any()):
             return
         m, system = self.system.mechanism, self.system
-        external = system.body_wrenches(self.rows, self.loop_wrench, self.contact_force)
+        external = system.body_wrenches(self.rows, self.loop_wrench, self.contact_force) + self.pushed
         through = joint_wrenches(m, self.q, self.v, self.a, external, "world")
         open_to_choice = redundant | left_out_rows_matter(
             system, self.rows, self.q, left_out, self.loop_wrench, through
@@ -55,7 +59,7 @@ class InternalForces:
         q, v = self.q[some], self.v[some]
         # What loops and couplings do not give is what makes the motion come out as it was.
         tau = bare_inverse_dynamics(m, q, v, self.a[some], external[some])
-        of_contacts = system.body_wrenches(self.rows, np.zeros_like(self.loop_wrench), self.contact_force)[some]
-        states = States(q, v, tau, axis_force[some], of_contacts)
+        others = system.body_wrenches(self.rows, np.zeros_like(self.loop_wrench), self.contact_force) + self.pushed
+        states = States(q, v, tau, axis_force[some], others[some])
         motion = DenseMotion(constraint_system(m), states, "default", (len(some),))
         self.loop_wrench[some] = motion.solve(0.0, None, "world")["loop_wrench"]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from setsu.dynamics import joint_wrenches
 from setsu.mechanism import Mechanism
 from setsu.simulation.constrained_motion import ConstrainedMotion
+from setsu.simulation.pushes import Push, pushed_wrenches
 
 __all__ = ["RecordedForces", "RecordedStates", "column"]
 
@@ -55,10 +56,11 @@ class RecordedForces:
 
     mechanism: Mechanism
     blocks: tuple[RecordedStates, ...]
+    pushes: tuple[Push, ...] = ()
 
     @cached_property
     def _on_contacts_loops_bodies(self) -> tuple[Floats, Floats, Floats]:
-        """Contact forces (T, contacts, 3), loop wrenches (T, loops, 6), wrenches on bodies (T, n_bodies, 6)."""
+        """Contact forces (T, contacts, 3), loop wrenches (T, loops, 6), all with pushes on bodies (T, n_bodies, 6)."""
         m, parts, first = self.mechanism, [], 0
         while first < len(self.blocks):
             motion, rows, last = self.blocks[first].motion, 0, first
@@ -66,12 +68,11 @@ class RecordedForces:
                 rows += len(self.blocks[last].time)
                 last += 1
             blocks = self.blocks[first:last]
+            pushed = pushed_wrenches(m, self.pushes, column(blocks, "q"))
             if isinstance(motion, ConstrainedMotion):
-                parts.append(motion.forces(*(column(blocks, key) for key in _FORCE_KEYS)))
+                parts.append(motion.forces(pushed, *(column(blocks, key) for key in _FORCE_KEYS)))
             else:
-                parts.append(
-                    (np.zeros((rows, 0, 3)), np.zeros((rows, len(m.loops), 6)), np.zeros((rows, m.n_bodies, 6)))
-                )
+                parts.append((np.zeros((rows, 0, 3)), np.zeros((rows, len(m.loops), 6)), pushed))
             first = last
         contact, loops, bodies = (np.concatenate(part) for part in zip(*parts, strict=True))
         return contact, loops, bodies

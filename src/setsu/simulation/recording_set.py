@@ -36,7 +36,7 @@ def make_recording(
     stopped: dict[int, tuple[float, str]],
 ) -> Recording:
     """Return what the worlds have recorded at `times` (T,), s."""
-    m = settings.mechanisms[0]
+    m, blocks = settings.mechanisms[0], [block.as_it_stands() for block in blocks]
 
     def single(block: Block, row: int, what: Any) -> Recording:
         return block.recording(row, **_names(m, settings), time=times, events=what)

@@ -140,6 +140,7 @@ class Simulator:
             self._crew.stops = {k: why for k, why in self._crew.stops.items() if k not in which}
             a.asked[place] = 0.0  # it may be what stopped them
         for block, inside in self._rows_of_blocks(which):
+            block.end_pushes(inside)
             block.forget_samples(inside)
             block.reset(inside)
         self._present, self._started = None, True
@@ -282,8 +283,7 @@ class Simulator:
         if type(record_every) is not int or record_every < 1:
             raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
         self._present = None
-        law = self.settings.function_or_array
-        source = self._make_source([law] if torque is None else [law, torque])
+        source = self._make_source([self.settings.function_or_array, torque])
         refuse_memory(self._blocks, self._count, steps // record_every + 2)
         times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
         try:
@@ -332,6 +332,7 @@ class Simulator:
             block.set_state(state)
         self._source.set_memories(kept["laws"])
         self._crew.stops, self._present, self._started = dict(kept["stopped"]), None, True
+        self._pushing = any(block.drive.push.any() for block in self._blocks)
         self._find_quick_way()
 
     @staticmethod
@@ -354,16 +355,16 @@ class Simulator:
     ) -> None:
         """Push a body through the next step or run: force (N) at a point of the body (m, its frame), torque (N m).
 
-        World axes. rows: which worlds (a mask or indices); all when not given.
+        World axes; the force stays at the point. Pushes add up; a reset of their worlds forgets them. rows: as there.
         """
+        self._require_state("push")
         which = chosen_rows(rows, self._count, self._batched)
         vectors = [vector(value, what) for value, what in ((force, "force"), (point, "point"), (torque, "torque"))]
         if body not in self.mechanism.body_names:
             raise InputError(f"Simulator.push: unknown body {body!r}{nearest_names(body, self.mechanism.body_names)}")
-        number = self.mechanism.body_names.index(body)
         for block, inside in self._rows_of_blocks(which):
-            block.push(number, inside, *vectors)
-        self._pushing, self._quick = True, _no_quick_way
+            block.push(self.mechanism.body_names.index(body), inside, *vectors)
+        self._pushing, self._present, self._quick = True, None, _no_quick_way
 
     def _end_pushes(self) -> None:
         for block in self._blocks if self._pushing else ():
@@ -379,9 +380,8 @@ class Simulator:
 
     def _use(self, source: Source) -> None:
         """Let a source drive the worlds."""
-        self._crew.acting = source
+        self._crew.acting, asks = source, bool(source.functions)
         self._arrays.held[:], self._arrays.asked[:] = source.constant, 0.0
-        asks = bool(source.functions)
         self._sampled = asks and source.period > 0.0
         for block in self._blocks:
             block.clock.asks[0] = int(asks and not self._sampled)

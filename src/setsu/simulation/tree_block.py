@@ -16,6 +16,7 @@ from setsu.native.workspace import Workspace
 from setsu.simulation.block import Arrays, Block
 from setsu.simulation.clock import make_clock, make_drive
 from setsu.simulation.lazy_field import NotRecorded
+from setsu.simulation.pushes import pushed_torque, pushed_wrenches
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.sampling import make_sampling
 from setsu.simulation.stages import Method, Rows, make_stages
@@ -129,7 +130,8 @@ class TreeBlock(Block):
         m, q, v, tau = self.mechanism, *(self.columns(name)[:, row].copy() for name in ("q", "v", "tau"))
         a = self.columns("a")[:, row].copy() if "acceleration" in self._keep else None
         works = self.columns("works")[:, row].T.copy() if "ledger" in self._keep else None
-        acceleration = (lambda: forward_dynamics(m, q, v, tau)) if a is None else a
+        pushes = self.pushes(row)
+        acceleration = (lambda: forward_dynamics(m, q, v, tau + pushed_torque(m, pushes, q))) if a is None else a
         zero = np.zeros(len(q))
         names["time"] = names["time"][: len(q)]
 
@@ -149,7 +151,12 @@ class TreeBlock(Block):
             acceleration=acceleration,
             torque=tau,
             joint_wrenches=lambda: joint_wrenches(
-                m, q, v, acceleration() if callable(acceleration) else acceleration, frame="world"
+                m,
+                q,
+                v,
+                acceleration() if callable(acceleration) else acceleration,
+                pushed_wrenches(m, pushes, q),
+                "world",
             ),
             normal_force=np.zeros((len(q), 0)),
             friction_force=np.zeros((len(q), 0, 3)),
