@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.spatial import real_array
 from setsu.symbolic.tracing import Symbols, holds_symbols
 
 __all__ = ["FunctionOfTime", "driven_mask", "function_of_time", "gains", "nonnegative", "plain_or_symbols", "positive"]
@@ -19,7 +20,7 @@ Floats = NDArray[np.float64]
 
 def _numbers(value: Any, what: str) -> Floats:
     try:
-        numbers = np.asarray(value, dtype=np.float64)
+        numbers = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
     if not np.isfinite(numbers).all():

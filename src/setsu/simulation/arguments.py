@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
+from setsu.spatial import real_array
 
 __all__ = ["checked_threads", "chosen_rows", "count_worlds", "split_duration", "states_of", "vector"]
 
@@ -49,7 +50,7 @@ def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool
         expected = f"({rows}, {length})" if batched else f"({length},)"
         raise InputError(f"simulate: {what}: expected shape {expected} for {name}, got {shape}")
     try:
-        numbers = np.array(value, dtype=np.float64)
+        numbers = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"simulate: {what}: expected real numbers, got {value!r:.60}") from None
     if not np.isfinite(numbers).all():
@@ -74,7 +75,7 @@ def count_worlds(count: int | None, listed: int | None) -> int:
 def vector(value: ArrayLike, what: str) -> Floats:
     """Three finite numbers."""
     try:
-        numbers = np.array(value, dtype=np.float64)
+        numbers = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"Simulator.push: {what}: expected 3 numbers, got {value!r:.80}") from None
     if numbers.shape != (3,) or not np.isfinite(numbers).all():

@@ -97,7 +97,7 @@ class ConstrainedWorld(Block):
             drives=self._drives,
         )
         self.motion = self._make()
-        held = self.motion.constrained and not settings.free
+        held = self.motion.constrained and not settings.leave_free(m)
         self.course = make_course(
             (arrays.q, arrays.v),
             held=held,

@@ -36,7 +36,6 @@ from setsu.simulation.clock import BAD_NUMBERS, READY, Ask, make_clock, make_dri
 from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
 from setsu.simulation.contact_reset import BEYOND, INSIDE, begin_anew, make_fresh
 from setsu.simulation.contact_start import (
-    CONTACT_SOLVERS,
     StartCheck,
     begin_at_stops,
     finder_of_contacts,
@@ -56,7 +55,7 @@ from setsu.simulation.pushes import pushed_torque, pushed_wrenches
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.recording_set import point_names
 from setsu.simulation.sampling import make_sampling
-from setsu.simulation.setting_up import RECORDED, Settings
+from setsu.simulation.setting_up import CONTACT_SOLVERS, RECORDED, Settings
 from setsu.simulation.stages import Rows
 from setsu.simulation.step_forces import contact_wrenches, stop_forces
 from setsu.simulation.touch_record import TouchRecord

@@ -48,7 +48,7 @@ def write_simulator(path: Path, settings: Settings, count: int | None, threads: 
         "body_contacts": s.body_contacts,
         "exclude": s.exclude,
         "integrator": s.integrator,
-        "tolerance": s.tolerance,
+        "tolerance": s.tolerance if s.integrator == "adaptive" else None,
         "record": s.record,
         "events": s.events,
         "joint_stops": s.joint_stops,

@@ -85,7 +85,7 @@ class Simulator:
         body_contacts: bool | str = False,
         exclude: Sequence[tuple[str, str]] = (),
         integrator: str | None = None,
-        tolerance: float = 1e-10,
+        tolerance: float | None = None,
         record: Sequence[str] | None = None,
         events: Sequence[CloseLoop | OpenLoop] = (),
         joint_stops: bool = False,

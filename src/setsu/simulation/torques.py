@@ -14,6 +14,7 @@ from setsu.constraints.contact import SurfaceContact
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 from setsu.simulation.joint_servo import JointServo, ServoRun
+from setsu.spatial import real_array
 
 __all__ = ["Source", "TorqueInput", "held_torque", "law_name"]
 
@@ -156,7 +157,7 @@ def _raised(problem: Exception, where: str) -> InputError:
 
 def _numbers(value: Any, shape: tuple[int, ...] | None, what: str, name: str) -> Floats:
     try:
-        numbers = np.array(value, dtype=np.float64)
+        numbers = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
     if shape is not None and numbers.shape != shape:
@@ -167,7 +168,7 @@ def _numbers(value: Any, shape: tuple[int, ...] | None, what: str, name: str) ->
 def held_torque(torque: ArrayLike, shapes: tuple[tuple[int, ...], ...]) -> Floats:
     """Return the torque of a step, N m or N, of one of the shapes."""
     try:
-        given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
+        given = torque if type(torque) is np.ndarray and torque.dtype == _FLOAT64 else real_array(torque)
     except (TypeError, ValueError):
         raise InputError(
             f"Simulator.step: torque: expected numbers, got {torque!r:.80}; a function is given to the constructor or "

@@ -92,6 +92,24 @@ def test_worlds_that_differ_are_single_runs_of_their_own() -> None:
         assert np.array_equal(batch.q[k], setsu.simulate(m, [1.0], [0.0], 0.1, 1e-3).q)
 
 
+def test_worlds_with_and_without_friction_or_loops_are_single_runs_in_every_quantity() -> None:
+    """A world that nothing constrains goes the way it goes alone; sensors know each world's own lengths."""
+    worlds = [setsu.with_drives(setsu.sample_mechanisms.planar_arm(2), coulomb=c, damping=0.1) for c in (0.0, 0.3)]
+    b = setsu.MechanismBuilder("short")
+    for name, parent in (("link1", "world"), ("link2", "link1")):
+        x = 0.0 if parent == "world" else 0.3
+        joint, place = setsu.Revolute((0, 0, 1), name=f"joint{name[-1]}"), setsu.placement((x, 0, 0))
+        b.add_body(name, parent, joint, place, mass=1.0, center_of_mass=(0.2, 0, 0), inertia=0.1 * np.eye(3))
+    worlds.append(b.build())
+    assert {m.body_names for m in worlds} == {("link1", "link2")}
+    batch = setsu.simulate(worlds, np.full((3, 2), 0.3), np.ones((3, 2)), 0.05, 1e-3)
+    for k, m in enumerate(worlds):
+        single = setsu.simulate(m, [0.3, 0.3], [1.0, 1.0], 0.05, 1e-3)
+        for name in ("q", "v", "acceleration", "torque", "energy", "joint_wrenches", "constraint_error"):
+            assert np.array_equal(getattr(batch, name)[k], getattr(single, name)), name
+        assert np.array_equal(batch.imu("link2")[k], single.imu("link2"))
+
+
 def test_a_world_that_stops_is_frozen_and_the_others_go_on() -> None:
     def law(t: np.ndarray, Q: np.ndarray, V: np.ndarray) -> np.ndarray:
         tau = -0.1 * V
