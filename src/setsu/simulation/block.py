@@ -117,8 +117,8 @@ class Block(ABC):
         """Return the recording of one world."""
 
     def stacked(self, name: str, times: Floats) -> Floats:
-        """What was recorded of all worlds of this block, (N, T, ...)."""
-        found = [getattr(self.recording(row, **_NAMELESS, time=times), name) for row in range(self.count)]
+        """What was recorded of all worlds of this block, (N, T, ...), at times (N or more, T), s."""
+        found = [getattr(self.recording(row, **_NAMELESS, time=times[row]), name) for row in range(self.count)]
         return np.stack(found)
 
     def answer_event(self) -> None:

@@ -285,7 +285,7 @@ class Simulator:
         self._present = None
         source = self._make_source([self.settings.function_or_array, torque])
         refuse_memory(self._blocks, self._count, steps // record_every + 2)
-        times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
+        times = recorded_times(self._arrays, self.settings.step, steps, last, record_every, self._crew.stops)
         try:
             self._use(source)
             try:
@@ -457,7 +457,7 @@ class Simulator:
             self._crew.advance(0, 0.0, 1, final=True)
             for block in self._blocks:
                 block.take_records()
-            self._present = self._recording(self._arrays.t[:1].copy())
+            self._present = self._recording(self._arrays.t[:, None].copy())
             for block, state in zip(self._blocks, states, strict=True):
                 block.set_state(state)
             self._find_quick_way()

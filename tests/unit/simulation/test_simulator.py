@@ -110,6 +110,22 @@ def test_worlds_with_and_without_friction_or_loops_are_single_runs_in_every_quan
         assert np.array_equal(batch.imu("link2")[k], single.imu("link2"))
 
 
+def test_worlds_at_different_times_are_recorded_at_their_own() -> None:
+    m = pendulum()
+    sim = setsu.Simulator(m, 0.01, torque=lambda t, Q, V: np.sin(t)[:, None], count=2)
+    sim.reset(np.ones((2, 1)), np.zeros((2, 1)))
+    assert sim.run(0.1).time.shape == (11,)
+    sim.reset([[1.0]], [[0.0]], time=5.0, rows=[1])
+    rec = sim.run(0.055)
+    alone = setsu.Simulator(m, 0.01, torque=lambda t, q, v: np.sin([t]))
+    alone.reset([1.0], [0.0], time=5.0)
+    single = alone.run(0.055)
+    assert np.array_equal(rec[1].time, single.time)
+    assert np.array_equal(rec.time[1], single.time)
+    assert np.array_equal(rec.torque[1], single.torque)
+    assert len(rec) == 7
+
+
 def test_a_world_that_stops_is_frozen_and_the_others_go_on() -> None:
     def law(t: np.ndarray, Q: np.ndarray, V: np.ndarray) -> np.ndarray:
         tau = -0.1 * V
