@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +129,19 @@ class Settings:
     def function_or_array(self) -> Any:
         """The torque but for a joint servo that contact treats implicitly."""
         return None if self.environment is not None and isinstance(self.law, JointServo) else self.law
+
+    @cached_property
+    def kind(self) -> str:
+        """What two simulators have to have in common for one to go on from the other's state, but for laws."""
+        driven = [drive.joint for drive in self.prescribed]
+        options = (self.step, self.integrator, self.tolerance, self.contacts, self.contact_solver, self.body_contacts,
+                   self.exclude, self.joint_stops, self.baumgarte, self.events, driven)  # fmt: skip
+        around = self.environment or Environment()
+        made = hashlib.sha256(repr((options, around.shapes, self.environment is None)).encode())
+        for polygon in around.polygons:
+            made.update(polygon.vertices.tobytes())
+            made.update(repr((polygon.unbounded, polygon.material, polygon.velocity)).encode())
+        return repr(([m.digest for m in self.mechanisms], made.hexdigest()))
 
     def leave_free(self, m: Mechanism) -> bool:
         """Whether nothing constrains one of the mechanisms."""

@@ -325,8 +325,8 @@ class Simulator:
             self.settings, self._count, self._source.codes
         ):
             raise InputError(
-                "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, step, "
-                f"integrator, count, sampled laws), got {kept!r:.80}"
+                "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, "
+                f"options, count, sampled laws), got {kept!r:.80}"
             )
         for block, state in zip(self._blocks, kept["blocks"], strict=True):
             block.set_state(state)

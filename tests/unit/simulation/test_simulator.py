@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,27 @@ def test_worlds_with_and_without_friction_or_loops_are_single_runs_in_every_quan
         for name in ("q", "v", "acceleration", "torque", "energy", "joint_wrenches", "constraint_error"):
             assert np.array_equal(getattr(batch, name)[k], getattr(single, name)), name
         assert np.array_equal(batch.imu("link2")[k], single.imu("link2"))
+
+
+def test_a_state_is_restored_under_the_same_options_alone() -> None:
+    m = setsu.sample_mechanisms.planar_arm(3)
+
+    def hand(friction: float) -> setsu.SurfaceContact:
+        return setsu.SurfaceContact("link3", (0.3, 0, 0), setsu.Plane((0, 1, 0)), friction)
+
+    floor = setsu.Environment.floor(-9.0)
+    options: list[dict[str, Any]] = [
+        {}, {"joint_stops": True}, {"contacts": [hand(0.3)]}, {"contacts": [hand(0.9)]}, {"environment": floor},
+        {"environment": setsu.Environment.floor(-8.0)}, {"environment": floor, "contact_solver": "sugihara2002"},
+    ]  # fmt: skip
+    with warnings.catch_warnings(action="ignore"):
+        made = [setsu.Simulator(m, 1e-3, **each) for each in options]
+    for k, sim in enumerate(made):
+        sim.reset(np.zeros(3), np.zeros(3))
+        kept = sim.save()
+        for other in made[k + 1 :]:
+            with pytest.raises(setsu.InputError, match="of the same kind"):
+                other.restore(kept)
 
 
 def test_worlds_at_different_times_are_recorded_at_their_own() -> None:
