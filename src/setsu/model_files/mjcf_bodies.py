@@ -197,9 +197,10 @@ def _joint(
         start = model.qpos0[position : position + size + 1].tolist()
         start = [*start[:-4], *start[-3:], start[-4]]
         if size == 6:
-            if model.dof_armature[velocity]:
-                what = f'joint "{name}": the armature of a free joint acts along axes of its body, not of the world'
-                reading.notes.lose(what, lines.of("joint", name))
+            for key in ("armature", "frictionloss"):
+                if getattr(model, f"dof_{key}")[velocity]:
+                    what = f'joint "{name}": the {key} of a free joint acts along axes of its body, not of the world'
+                    reading.notes.lose(what, lines.of("joint", name))
             return Free(**options), np.zeros(3), np.eye(4), start
         return Spherical(**options), model.jnt_pos[index].copy(), np.eye(4), start
 

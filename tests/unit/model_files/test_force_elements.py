@@ -184,6 +184,7 @@ ONE = '<worldbody><body name="a"><joint name="x" {}/><geom size=".1"/></body></w
     [
         *((f"{PLAIN}\n{element}", message) for element, message in WARNED),
         (ONE.format('actuatorfrcrange="-1 2"'), 'joint "x": actuatorfrcrange -1 to 2 is taken as ±2'),
+        (ONE.format('type="free" frictionloss="1"'), "the frictionloss of a free joint acts along axes of its body"),
         (ONE.format('type="free" armature="1"'), 'joint "x": the armature of a free joint acts along axes of its body'),
     ],
 )
