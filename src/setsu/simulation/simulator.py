@@ -107,7 +107,7 @@ class Simulator:
         self._arrays = Arrays(self._count, m)
         self._add, self._nothing = fast_function(m, "integrate"), np.zeros(m.nv)
         self._torque_shapes = ((self._count, m.nv), (m.nv,))[0 if self._batched else 1 :]
-        self._source = self._make_source([self.settings.function_or_array])
+        self._source = self._last = self._make_source([self.settings.function_or_array])
         self._blocks: list[Block] = make_blocks(self.settings, self._arrays, self._batched, self._answer_one)
         self._crew = Crew(self._blocks, self._arrays, threads, self._batched, self._source)
         self._present: Recording | None = None
@@ -124,8 +124,7 @@ class Simulator:
 
         rows: which worlds (a mask or indices); the others stay as they are. A world that had stopped goes on again.
         """
-        which = chosen_rows(rows, self._count, self._batched)
-        a, m = self._arrays, self.mechanism
+        which, a, m = chosen_rows(rows, self._count, self._batched), self._arrays, self.mechanism
         q_new = states_of(q, m.nq, "q0", len(which), self._batched, m.name)
         v_new = states_of(v, m.nv, "v0", len(which), self._batched, m.name)
         if isinstance(time, bool) or not isinstance(time, int | float | np.floating) or not math.isfinite(time):
@@ -139,6 +138,8 @@ class Simulator:
         if self._crew.stops:
             self._crew.stops = {k: why for k, why in self._crew.stops.items() if k not in which}
             a.asked[place] = 0.0  # it may be what stopped them
+        for source in {self._source, self._last}:
+            source.forget(which.tolist())
         for block, inside in self._rows_of_blocks(which):
             block.end_pushes(inside)
             block.forget_samples(inside)
@@ -190,8 +191,7 @@ class Simulator:
     def step(self, torque: ArrayLike | None = None, steps: int = 1) -> None:
         """Take steps under a torque (nv,) or (count, nv) that is held meanwhile, beside the law of the simulator."""
         self._present = None
-        ask = self._quick(torque, steps)
-        if ask != Ask.DONE:
+        if (ask := self._quick(torque, steps)) != Ask.DONE:
             self._go_on(ask, torque, steps)
 
     def _go_on(self, ask: int, torque: ArrayLike | None, steps: int) -> None:
@@ -283,7 +283,7 @@ class Simulator:
         if type(record_every) is not int or record_every < 1:
             raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
         self._present = None
-        source = self._make_source([self.settings.function_or_array, torque])
+        source = self._last = self._make_source([self.settings.function_or_array, torque], self._last)
         refuse_memory(self._blocks, self._count, steps // record_every + 2)
         times = recorded_times(self._arrays, self.settings.step, steps, last, record_every, self._crew.stops)
         try:
@@ -321,9 +321,8 @@ class Simulator:
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Go on, bit for bit, from what `save` returned here or in another simulator of the same kind."""
-        if not isinstance(kept, dict) or kept.get("kind") != simulator_kind(
-            self.settings, self._count, self._source.codes
-        ):
+        kind = simulator_kind(self.settings, self._count, self._source.codes)
+        if not isinstance(kept, dict) or kept.get("kind") != kind:
             raise InputError(
                 "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, "
                 f"options, count, sampled laws), got {kept!r:.80}"
@@ -373,10 +372,11 @@ class Simulator:
 
     # Running -------------------------------------------------------------------------------------------------------
 
-    def _make_source(self, given: list[TorqueInput]) -> Source:
+    def _make_source(self, given: list[TorqueInput], before: Source | None = None) -> Source:
         s = self.settings
         sensed = s.contacts if s.environment is None else ()
-        return Source(self.mechanism, self._count, not self._batched, given, sensed, s.environment is not None)
+        around = s.environment is not None
+        return Source(self.mechanism, self._count, not self._batched, given, sensed, around, before)
 
     def _use(self, source: Source) -> None:
         """Let a source drive the worlds."""

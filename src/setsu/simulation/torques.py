@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ class Source:
     (count,), (count, nq), (count, nv) and give (count, nv); a law with memory of its own (`single_state` true, as all
     of setsu.control) is copied for each world and asked row by row. A law that can run without Python is among `codes`,
     not among `functions`; contacts: of the run, whose forces such a law may sense;
-    environment: whether there is one, so that it may sense forces of bodies.
+    environment: whether there is one, so that it may sense forces of bodies. before: of an earlier run, whose copies of
+    the same laws hand their memory on.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Source:
         given: Sequence[TorqueInput],
         contacts: Sequence[SurfaceContact] = (),
         environment: bool = False,
+        before: Source | None = None,
     ) -> None:
         self._mechanism, self._count, self._single = mechanism, count, single
         self.constant = np.zeros((count, mechanism.nv))
@@ -69,7 +71,11 @@ class Source:
             self.functions.append(torque)
             if not single and getattr(torque, "single_state", False):
                 own = getattr(torque, "for_world", lambda _, law=torque: copy.deepcopy(law))
-                self._copies[id(torque)] = [own(k) for k in range(count)]
+                copies = self._copies[id(torque)] = [own(k) for k in range(count)]
+                known = before is not None and any(torque is function for function in before.functions)
+                for law, old in zip(copies, before._copies[id(torque)], strict=True) if known and before else ():
+                    if hasattr(law, "set_state"):
+                        law.set_state(old.state())
 
     def memories(self) -> list[Any]:
         """What the functions remember, by function and world; None, after a warning, where they do not offer it."""
@@ -92,6 +98,15 @@ class Source:
             for law, state in zip(self._copies.get(id(function), [function]), states, strict=True):
                 if state is not None:
                     law.set_state(copy.deepcopy(state))
+
+    def forget(self, rows: Iterable[int]) -> None:
+        """Let the functions of some worlds begin anew, where they offer forget(); rows: all where they share one."""
+        rows = list(rows)
+        for function in self.functions:
+            laws = self._copies.get(id(function))
+            for law in [laws[k] for k in rows] if laws else [function] if len(rows) == self._count else ():
+                if hasattr(law, "forget"):
+                    law.forget()
 
     @property
     def period(self) -> float:
