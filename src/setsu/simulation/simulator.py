@@ -130,10 +130,12 @@ class Simulator:
         if isinstance(time, bool) or not isinstance(time, int | float | np.floating) or not math.isfinite(time):
             raise InputError(f"Simulator.reset: time: expected a finite number, got {time!r:.80}")
         # Adding nothing scales quaternions to length one.
-        add, nothing = self._add, self._nothing
-        place = slice(None) if rows is None else which
+        add, nothing, place = self._add, self._nothing, slice(None) if rows is None else which
         a.q[place] = add(q_new[0], nothing) if len(q_new) == 1 else add(q_new, np.zeros((len(q_new), m.nv)))
         a.v[place], a.t[place], a.t0[place], a.k[place] = v_new, time, time, 0
+        if rows is None and callable(law := self.settings.function_or_array):  # its gains may have changed
+            self._source = self._make_source([law], self._source)
+            self._use(self._source)
         a.held[place] = self._source.constant[place]
         if self._crew.stops:
             self._crew.stops = {k: why for k, why in self._crew.stops.items() if k not in which}
@@ -341,8 +343,6 @@ class Simulator:
         sim = Simulator(**options)
         sim.restore(kept)
         return sim
-
-    # Pushes --------------------------------------------------------------------------------------------------------
 
     def push(
         self,

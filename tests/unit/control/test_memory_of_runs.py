@@ -60,3 +60,27 @@ def test_sums_and_limits_of_laws_refuse_complex_torques() -> None:
     for made in (holding() + law, (holding() + law).limited(1.0), setsu.control.Sampled(law, 0.01)):
         with pytest.raises(setsu.InputError, match="torque function law at t = 0 s: expected numbers"):
             setsu.simulate(M, Q, V, 0.01, 1e-3, torque=made)
+
+
+@pytest.mark.parametrize("name", ["integral", "sum", "sampled"])
+@pytest.mark.parametrize("options", [{}, BATCH], ids=["single", "batch"])
+def test_a_reset_takes_the_gains_that_a_law_has_now(name: str, options: dict[str, Any]) -> None:
+    def taken(gain: float) -> tuple[setsu.control.JointFeedback, Any]:
+        hold = setsu.control.JointFeedback(M, [0.5, 0.0], gain, 1.0)
+        return hold, {"integral": hold, "sum": hold + (lambda t, q, v: np.zeros(2)), "sampled": hold.sampled(0.01)}[
+            name
+        ]
+
+    q, v = (np.stack([Q, Q]), np.stack([V, V])) if options else (Q, V)
+    hold, law = taken(10.0)
+    sim, other = (
+        setsu.Simulator(M, 1e-3, torque=law, **options),
+        setsu.Simulator(M, 1e-3, torque=taken(30.0)[1], **options),
+    )
+    sim.reset(q, v)
+    sim.step(steps=20)
+    hold.position_gain = np.array([30.0, 30.0])
+    for each in (sim, other):
+        each.reset(q, v)
+        each.step(steps=20)
+    assert np.array_equal(sim.q, other.q)
