@@ -66,7 +66,7 @@ def test_only_real_numbers_are_numbers(name: str) -> None:
 
 
 def test_masked_samples_are_refused() -> None:
-    samples = np.ma.masked_array(np.zeros((20, 2)), mask=np.eye(20, 2))
+    samples = np.ma.masked_array(np.zeros((20, 2)), mask=np.eye(20, 2, dtype=bool))
     with pytest.raises(setsu.InputError, match="expected numbers"):
         setsu.nodal_inverse_dynamics(ARM, TIME, samples)
 

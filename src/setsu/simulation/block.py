@@ -234,7 +234,8 @@ class Block(ABC):
 
     def end_pushes(self, rows: Ints | slice = slice(None)) -> None:
         """Forget the pushes of some worlds."""
-        self.drive.push.reshape(-1, self.count, 6)[:, rows] = 0.0
+        if self._pushed:
+            self.drive.push.reshape(-1, self.count, 6)[:, rows] = 0.0
 
     def pushes(self, row: int) -> list[Push]:
         """What pushes a world, as the machine adds it up."""

@@ -133,14 +133,14 @@ class Simulator:
         add, nothing, place = self._add, self._nothing, slice(None) if rows is None else which
         a.q[place] = add(q_new[0], nothing) if len(q_new) == 1 else add(q_new, np.zeros((len(q_new), m.nv)))
         a.v[place], a.t[place], a.t0[place], a.k[place] = v_new, time, time, 0
-        if rows is None and callable(law := self.settings.function_or_array):  # its gains may have changed
-            self._source = self._make_source([law], self._source)
+        if rows is None and callable(self.settings.function_or_array):  # its gains may have changed
+            self._source = self._make_source([self.settings.function_or_array], self._source)
             self._use(self._source)
         a.held[place] = self._source.constant[place]
         if self._crew.stops:
             self._crew.stops = {k: why for k, why in self._crew.stops.items() if k not in which}
             a.asked[place] = 0.0  # it may be what stopped them
-        for source in {self._source, self._last}:
+        for source in {self._source, self._last} if self._source.functions or self._last.functions else ():
             source.forget(which.tolist())
         for block, inside in self._rows_of_blocks(which):
             block.end_pushes(inside)
