@@ -136,11 +136,12 @@ class Block(ABC):
             tau = self.drive.held[row] + self.drive.asked[row]
             bad = np.flatnonzero(~np.isfinite(tau))
             entry = f": entry {bad[0]} is {tau[bad[0]]}, expected finite numbers" if bad.size else " is not finite"
+            what = "torque function" if self.clock.asks[0] or self._codes else "torque"
             asked = float(self.arrays.t[row])
             # The clock of a block goes on for its other worlds; the step that failed is then all that is known.
             if asked > t + (1.0 + 1e-9) * float(self.clock.step[0]):
-                return f"torque function in the step from t = {t:.9g} s{entry}"
-            return f"torque function at t = {asked:.9g} s{entry}"
+                return f"{what} in the step from t = {t:.9g} s{entry}"
+            return f"{what} at t = {asked:.9g} s{entry}"
         if why == DIVERGED:
             speed = np.abs(self.arrays.v[row]).max(initial=0.0)
             return (

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import require_mass
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.native.compiled_code import machine
 from setsu.native.workspace import Workspace
-from setsu.simulation.block import Arrays, Block
-from setsu.simulation.clock import make_clock, make_drive
+from setsu.simulation.block import Arrays, Block, Failure
+from setsu.simulation.clock import BAD_NUMBERS, make_clock, make_drive
 from setsu.simulation.lazy_field import NotRecorded
 from setsu.simulation.pushes import pushed_torque, pushed_wrenches
 from setsu.simulation.recording import EnergyLedger, Recording
@@ -115,6 +116,19 @@ class TreeBlock(Block):
         self.clock.frozen[rows] = 0
         self.work.works[rows] = 0.0
         self.new_torque()
+
+    def answer_failure(self) -> None:
+        """Let the worlds whose accelerations are no numbers stand still, and the others go on if there are any."""
+        frozen, y = self.clock.frozen, self.rows
+        moving = np.flatnonzero(frozen == 0)
+        for n in moving:
+            try:
+                forward_dynamics(self.mechanism, y.q[n], y.v[n], self.arrays.total[n])
+            except InputError:
+                frozen[n], self.clock.frozen_at[n] = BAD_NUMBERS, y.start[n]
+        if frozen.all() or not frozen[moving].any():
+            frozen[frozen == 0] = BAD_NUMBERS
+            raise Failure(self.reason(0))
 
     def columns(self, name: str) -> Floats:
         """What was recorded, (T, N, ...)."""

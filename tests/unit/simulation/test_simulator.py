@@ -132,6 +132,31 @@ def test_a_state_is_restored_under_the_same_options_alone() -> None:
                 other.restore(kept)
 
 
+@pytest.mark.parametrize("asked", [False, True], ids=["held", "law"])
+def test_a_world_whose_torque_is_too_large_stops_alone(asked: bool) -> None:
+    """Worlds of one block go on when another's acceleration overflows, and it is that one that is named."""
+    m, torque = puma560(), np.zeros((3, 6))
+    torque[1] = 1e308
+
+    def law(t: np.ndarray, Q: np.ndarray, V: np.ndarray) -> np.ndarray:
+        return torque * (t[1] > 3.5e-3)
+
+    sim = setsu.Simulator(m, 1e-3, torque=law if asked else None, count=3)
+    sim.reset(np.tile(m.neutral(), (3, 1)), np.zeros((3, 6)))
+    if not asked:
+        sim.step(torque)
+    rec = sim.run(0.01)
+    assert set(rec.stopped) == {1}
+    assert "not finite" in rec.stopped[1][1]
+    alone = setsu.simulate(m, m.neutral(), np.zeros(6), 0.01 if asked else 0.011)
+    assert np.array_equal(rec.q[0, -1], alone.q[-1])
+    assert np.array_equal(rec.q[2, -1], alone.q[-1])
+    single = setsu.Simulator(m)
+    single.reset(m.neutral(), np.zeros(6))
+    with pytest.raises(setsu.SimulationStopped, match="at t = 0 s the state is not finite"):
+        single.step(torque[1])
+
+
 def test_worlds_at_different_times_are_recorded_at_their_own() -> None:
     m = pendulum()
     sim = setsu.Simulator(m, 0.01, torque=lambda t, Q, V: np.sin(t)[:, None], count=2)
