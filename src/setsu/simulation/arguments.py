@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _MOST_STEPS = 100_000_000
+_LARGEST = 1e150  # of coordinates and velocities; the squares of larger ones are no numbers
 
 
 def chosen_rows(rows: ArrayLike | None, count: int, batched: bool) -> Ints:
@@ -39,7 +40,7 @@ def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool
     """States (rows, length) from what was given for q0 or v0 of the mechanism `name`."""
     if type(value) is np.ndarray and not batched and value.dtype == np.float64 and value.shape == (length,):
         row: Floats = value[None]
-        if np.isfinite(row).all():
+        if (np.abs(row) <= _LARGEST).all():
             return row
     try:
         shape = np.shape(value) if not isinstance(value, str) else ()
@@ -56,6 +57,9 @@ def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool
     if not np.isfinite(numbers).all():
         index = int(np.flatnonzero(~np.isfinite(numbers.ravel()))[0])
         raise InputError(f"simulate: {what}[{index}] is {numbers.ravel()[index]}, expected finite numbers")
+    if np.abs(numbers).max(initial=0.0) > _LARGEST:
+        largest = float(np.abs(numbers).max())
+        raise InputError(f"simulate: {what}: got a number of size {largest:.3g}, expected numbers up to {_LARGEST:g}")
     return np.broadcast_to(numbers, (rows, length)) if batched else numbers[None]
 
 

@@ -157,6 +157,31 @@ def test_a_world_whose_torque_is_too_large_stops_alone(asked: bool) -> None:
         single.step(torque[1])
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit", "rk8"])
+@pytest.mark.parametrize("name", ["puma560", "floating_box"])
+def test_a_world_that_leaves_all_bounds_stops_alone(name: str, integrator: str) -> None:
+    """Quaternions of one world that can no longer be turned do not hold those of the others."""
+    m = getattr(setsu.sample_mechanisms, name)()
+    alone = setsu.Simulator(m, 1e-3, integrator=integrator)
+    alone.reset(m.neutral(), np.full(m.nv, 0.1))
+    alone.step(steps=5)
+    for size in (1e10, 1e50, 1e150):
+        v = np.full((3, m.nv), 0.1)
+        v[1] = size
+        sim = setsu.Simulator(m, 1e-3, count=3, integrator=integrator)
+        sim.reset(np.tile(m.neutral(), (3, 1)), v)
+        sim.step(steps=5)
+        assert set(sim.stopped) == {1}
+        assert np.array_equal(sim.q[[0, 2]], np.stack([alone.q, alone.q]))
+        torque = np.zeros((3, m.nv))
+        torque[1] = size * 1e100
+        sim.reset(np.tile(m.neutral(), (3, 1)), np.full((3, m.nv), 0.1))
+        sim.step(torque)
+        sim.step(steps=4)
+        assert set(sim.stopped) == {1}
+        assert np.array_equal(sim.q[[0, 2]], np.stack([alone.q, alone.q]))
+
+
 def test_worlds_at_different_times_are_recorded_at_their_own() -> None:
     m = pendulum()
     sim = setsu.Simulator(m, 0.01, torque=lambda t, Q, V: np.sin(t)[:, None], count=2)
