@@ -29,6 +29,7 @@ __all__ = [
     "nearest_rotation",
     "placement",
     "quaternion_from_rotation",
+    "real_array",
     "rotation_from_quaternion",
     "skew",
 ]
@@ -36,10 +37,21 @@ __all__ = [
 Array = NDArray[np.float64]
 
 
+def real_array(value: ArrayLike) -> Array:
+    """Return a copy of numbers as float64; TypeError or ValueError for anything else.
+
+    NumPy alone drops imaginary parts and masks, and makes numbers of text and times.
+    """
+    given = np.asarray(value)
+    if given.dtype.kind not in "biufO" or np.ma.is_masked(value):
+        raise TypeError(f"expected real numbers, got {given.dtype}")
+    return np.array(given, dtype=np.float64)
+
+
 def finite_vector(value: ArrayLike, length: int, what: str) -> Array:
     """Return `value` as a float64 vector of `length` finite numbers, or raise an InputError naming `what`."""
     try:
-        vector = np.array(value, dtype=np.float64)
+        vector = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected {length} numbers, got {value!r}") from None
     if vector.shape != (length,):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from setsu.constraints.stacked import Floats
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Coupling, Mechanism
+from setsu.spatial import real_array
 
 __all__ = ["NOT_DRIVEN", "Driven", "DrivenCoupling", "Prescribed", "driven_joints", "with_driven_couplings"]
 
@@ -95,7 +96,7 @@ def driven_joints(m: Mechanism, prescribed: Iterable[Prescribed], time: float, f
                 f'{function}: prescribed: joint "{drive.joint}" has {joint.nv} velocities; expected a joint with one'
             )
         try:
-            motion = np.array(drive.function(time), dtype=np.float64)
+            motion = real_array(drive.function(time))
         except (TypeError, ValueError):
             motion = np.zeros(0)
         if motion.shape != (3,) or not np.isfinite(motion).all():

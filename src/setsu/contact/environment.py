@@ -14,7 +14,7 @@ from setsu.contact.ground import GroundTables, ground_tables
 from setsu.contact.polygon import Polygon
 from setsu.errors import InputError
 from setsu.mechanism import Material, Shape
-from setsu.spatial import finite_vector
+from setsu.spatial import finite_vector, real_array
 
 __all__ = ["Environment"]
 
@@ -128,7 +128,7 @@ class Environment:
         """
         what = f"Environment {name}"
         try:
-            heights = np.array(z, dtype=np.float64)
+            heights = real_array(z)
         except (TypeError, ValueError):
             raise InputError(f"{what}: expected heights (rows, columns), got {z!r:.80}") from None
         if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():

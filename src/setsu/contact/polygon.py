@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism import Material
-from setsu.spatial import finite_vector
+from setsu.spatial import finite_vector, real_array
 
 __all__ = ["Polygon"]
 
@@ -126,7 +126,7 @@ def _checked_corners(vertices: ArrayLike, name: str) -> Floats:
         raise InputError(f"Polygon name: expected a text, got {name!r:.80}")
     what = f'Polygon "{name}"'
     try:
-        corners = np.array(vertices, dtype=np.float64)
+        corners = real_array(vertices)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected corners of 3 numbers each, got {vertices!r:.120}") from None
     if corners.ndim != 2 or corners.shape[1:] != (3,) or len(corners) < 3:

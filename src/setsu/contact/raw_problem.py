@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.contact.orthonormal_rows import padded
 from setsu.errors import InputError
+from setsu.spatial import real_array
 
 __all__ = ["ContactSolution", "solve"]
 
@@ -95,7 +96,7 @@ def _matrix(W: Any) -> Floats:
     """W as a dense symmetric array, checked."""
     given = W.toarray() if hasattr(W, "toarray") else W
     try:
-        matrix = np.array(given, dtype=np.float64)
+        matrix = real_array(given)
     except (TypeError, ValueError):
         raise InputError(f"solve: W: expected a matrix of numbers, got {W!r:.80}") from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) % 3:
@@ -115,7 +116,7 @@ def _matrix(W: Any) -> Floats:
 
 def _velocities(b: ArrayLike, rows: int) -> Floats:
     try:
-        free = np.array(b, dtype=np.float64)
+        free = real_array(b)
     except (TypeError, ValueError):
         raise InputError(f"solve: b: expected numbers, got {b!r:.80}") from None
     if free.shape not in ((rows,), (rows // 3, 3)):
@@ -129,7 +130,7 @@ def _velocities(b: ArrayLike, rows: int) -> Floats:
 
 def _friction(friction: ArrayLike, n: int) -> Floats:
     try:
-        mu = np.array(friction, dtype=np.float64)
+        mu = real_array(friction)
     except (TypeError, ValueError):
         raise InputError(f"solve: friction: expected numbers, got {friction!r:.80}") from None
     if mu.shape not in ((), (n,)):

@@ -102,7 +102,7 @@ def shape_pairs(
 ) -> ShapePairs:
     """Return the pairs of a mechanism in an environment; exclude: names of two bodies that never touch."""
     m = mechanism
-    apart = _excluded(m, exclude) | {frozenset(pair) for pair in m.excluded}
+    apart = _excluded(m, exclude, between_bodies) | {frozenset(pair) for pair in m.excluded}
     declared = m.bodies_by_name
     world = _world_shapes(m, environment)
     moving = _moving_shapes(m, environment, bool(world))
@@ -170,7 +170,7 @@ def _masked(placed: PlacedShape, bodies: Mapping[str, Body]) -> Shape | None:
     return placed.shape if placed.owner in bodies else None
 
 
-def _excluded(m: Mechanism, exclude: Iterable[tuple[str, str]]) -> set[frozenset[str]]:
+def _excluded(m: Mechanism, exclude: Iterable[tuple[str, str]], between_bodies: bool) -> set[frozenset[str]]:
     """Names of bodies that never touch, checked."""
     known = {body.name for body in m.bodies}
     result = set()
@@ -184,6 +184,8 @@ def _excluded(m: Mechanism, exclude: Iterable[tuple[str, str]]) -> set[frozenset
         for name in entry:
             if name not in known:
                 m.frame(name)  # names the nearest ones
+        if not between_bodies and all(m.frame(name).body >= 0 for name in entry):
+            raise InputError(f"exclude: {entry!r} has no effect: without body_contacts bodies do not touch each other")
         result.add(frozenset(entry))
     return result
 

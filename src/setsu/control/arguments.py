@@ -10,21 +10,43 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.spatial import real_array
 from setsu.symbolic.tracing import Symbols, holds_symbols
 
-__all__ = ["FunctionOfTime", "driven_mask", "function_of_time", "gains", "nonnegative", "plain_or_symbols", "positive"]
+__all__ = [
+    "FunctionOfTime",
+    "driven_mask",
+    "function_of_time",
+    "gains",
+    "nonnegative",
+    "plain_or_symbols",
+    "positive",
+    "torque_of",
+]
 
 Floats = NDArray[np.float64]
 
 
 def _numbers(value: Any, what: str) -> Floats:
     try:
-        numbers = np.asarray(value, dtype=np.float64)
+        numbers = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
     if not np.isfinite(numbers).all():
         raise InputError(f"{what}: expected finite numbers, got {value!r:.80}")
     return numbers
+
+
+def torque_of(law: Any, t: Any, q: Any, v: Any) -> Any:
+    """Return what a law answers, as float64 or symbols; InputError for what is no real number."""
+    answer = law(t, q, v)
+    if holds_symbols(answer):
+        return answer
+    try:
+        return real_array(answer)
+    except (TypeError, ValueError):
+        name = getattr(law, "__name__", type(law).__name__)
+        raise InputError(f"torque function {name} at t = {t:.9g} s: expected numbers, got {answer!r:.80}") from None
 
 
 def nonnegative(value: ArrayLike, what: str) -> Floats:

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.control.arguments import nonnegative
-from setsu.control.memory import RunningIntegral
+from setsu.control.arguments import nonnegative, torque_of
 from setsu.dynamics.actuators import effort_limits
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
-from setsu.symbolic.tracing import holds_symbols
 
 if TYPE_CHECKING:
     from setsu.control.force_feedback import ForceSensor
@@ -36,7 +34,7 @@ class Controller(ABC):
     """A law (t, q, v) -> torque (nv,), N m or N; t in s, q (nq,), v (nv,).
 
     Controllers add with `+`, also with plain functions. What they remember follows the time they are called at: it is
-    forgotten where time goes back, so that one controller serves any number of runs.
+    forgotten where time goes back and at a reset, so that one controller serves any number of runs.
     """
 
     single_state = True
@@ -63,6 +61,11 @@ class Controller(ABC):
         """Remember what `state` returned here or in a copy."""
         for name, value in kept.items():
             object.__setattr__(self, name, _taken(getattr(self, name), value))
+
+    def forget(self) -> None:
+        """Begin as if the law had not been asked: what a reset of its simulator lets it do."""
+        for name in self.memory:
+            forget(getattr(self, name))
 
     def for_world(self, number: int) -> Controller:
         """Return a copy with a memory and noise of its own, for one of many worlds."""
@@ -167,8 +170,7 @@ class Sum(Controller):
         """Return the sum of the torques."""
         total: Floats = np.zeros(len(v))
         for law in self.laws:
-            part: Any = law(t, q, v)
-            part = part if holds_symbols(part) else np.asarray(part, dtype=np.float64)
+            part: Any = torque_of(law, t, q, v)
             if part.shape != total.shape:
                 raise InputError(f"sum of controllers: expected torques of shape {total.shape}, got {part.shape}")
             total = total + part
@@ -192,8 +194,7 @@ class Limited(Controller):
 
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torque within the limits."""
-        torque = self.law(t, q, v)
-        torque = torque if holds_symbols(torque) else np.asarray(torque, dtype=np.float64)
+        torque: Any = torque_of(self.law, t, q, v)
         return np.clip(torque, -self.torque_limit, self.torque_limit)
 
 
@@ -246,15 +247,12 @@ def _is_law(value: Any) -> bool:
 
 
 def forget(value: Any) -> None:
-    """Let a law, and the laws it is made of, begin as if they had not been asked."""
+    """Let a law, a sensor or several begin as if they had not been asked."""
     if isinstance(value, tuple):
         for part in value:
             forget(part)
-    elif isinstance(value, RunningIntegral):
-        value.set_state([])
-    elif hasattr(value, "memory"):
-        for name in value.memory:
-            forget(getattr(value, name))
+    elif hasattr(value, "forget"):
+        value.forget()
 
 
 def seeds(seed: int | tuple[int, ...]) -> tuple[int, ...]:

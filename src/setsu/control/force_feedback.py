@@ -91,6 +91,10 @@ class ForceSensor:
         """Remember what `state` returned."""
         self.reading = None if kept is None else kept.copy()
 
+    def forget(self) -> None:
+        """Begin without a reading."""
+        self.reading = None
+
     def look(self, sample: int, q: Floats, v: Floats, torque: Floats) -> None:
         """Read the forces at a state under a torque; the number of the sample picks the noise."""
         if self.body is not None:

@@ -37,6 +37,10 @@ class RunningIntegral:
         """Remember what `state` returned."""
         self._past = [(t, e.copy(), total.copy()) for t, e, total in kept]
 
+    def forget(self) -> None:
+        """Begin anew."""
+        self._past = []
+
     def __call__(self, t: Any, e: Any) -> Any:
         """Return the integral up to t (s), where the integrand is e."""
         if isinstance(t, Number):

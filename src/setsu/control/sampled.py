@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setsu.control.arguments import nonnegative, positive
+from setsu.control.arguments import nonnegative, positive, torque_of
 from setsu.control.controller import Controller, Law, fingerprint, seeds
 from setsu.control.force_feedback import ForceSensor
 from setsu.errors import InputError
@@ -118,6 +118,11 @@ class Sampled(Controller):
             self._sample(now, t, q, v)
         return self._acting(self._number(t - self.delay), len(v))
 
+    def forget(self) -> None:
+        """Begin as if the law had not been asked: what a reset of its simulator lets it do."""
+        self._numbers, self._torques = [], []
+        super().forget()
+
     def next_change(self, t: float) -> float:
         """Return the first instant (s) after t at which a sample is taken or begins to act."""
         taken = (self._number(t) + 1) * self.period
@@ -140,7 +145,7 @@ class Sampled(Controller):
             drawn = standard_normal(noise_key(*seeds(self.seed)), number, len(q) + len(v))
             q, v = q + self.position_noise * drawn[: len(q)], v + self.velocity_noise * drawn[len(q) :]
         self._numbers.append(number)
-        self._torques.append(np.array(self.law(t, q, v), dtype=np.float64))  # (1)
+        self._torques.append(torque_of(self.law, t, q, v))  # (1)
         kept = 64 + math.ceil(self.delay / self.period)
         if len(self._numbers) > 2 * kept:
             del self._numbers[:kept], self._torques[:kept]

@@ -24,7 +24,7 @@ from setsu.dynamics.frames import frame_jacobian, point_jacobian
 from setsu.dynamics.kinematics import body_poses
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Actuator, Free, Mechanism, Spherical, Tendon
-from setsu.spatial import rotation_from_quaternion
+from setsu.spatial import real_array, rotation_from_quaternion
 from setsu.symbolic.tracing import holds_symbols
 
 __all__ = ["actuator_torque", "effort_limits"]
@@ -91,7 +91,7 @@ def _checked(value: Any, length: int, name: str) -> Any:
     if holds_symbols(value) and value.shape == (length,):
         return value
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"actuator_torque: {name}: expected numbers, got {value!r:.80}") from None
     if array.ndim == 0 or array.shape[-1] != length:

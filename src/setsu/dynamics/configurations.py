@@ -12,6 +12,7 @@ from setsu.dynamics.numbers import finite_array, require_finite
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.native.function import NativeFunction
+from setsu.spatial import real_array
 
 __all__ = ["difference", "distance", "integrate", "interpolate", "normalize"]
 
@@ -37,7 +38,7 @@ def integrate_with(function: NativeFunction, q: ArrayLike, v: ArrayLike, dt: Arr
 def _per_state(value: ArrayLike, batch: tuple[int, ...], what: str) -> Floats:
     """A number per state, as an array that broadcasts against a batch."""
     try:
-        numbers = np.asarray(value, dtype=np.float64)
+        numbers = real_array(value)
         np.broadcast_shapes(numbers.shape, batch)
     except (TypeError, ValueError):
         raise InputError(

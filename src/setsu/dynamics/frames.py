@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import native_function, require_mechanism
-from setsu.dynamics.numbers import finite_array, require_finite
+from setsu.dynamics.numbers import finite_array
 from setsu.elementary import matmul
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Frame, Mechanism
@@ -194,9 +194,8 @@ def _still(m: Mechanism, name: str, state: tuple[ArrayLike, ...], point: ArrayLi
     arguments = kinematics.arguments.renamed(name)
     taken, batch = arguments.take(state)
     arguments.require_finite(taken, batch)
-    at = np.asarray(point, dtype=np.float64)
+    at = finite_array(point, (), f"{name}: point")
     if at.size:
-        require_finite(at, f"{name}: point")
         batch = np.broadcast_shapes(batch, at.shape[:-1])
     return np.array(np.broadcast_to(value, (*batch, *value.shape)))
 

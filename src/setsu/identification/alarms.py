@@ -12,6 +12,7 @@
 | friction shape | dry friction that falls with speed | Stribeck part and its σ |
 | inconsistent | no real bodies explain the data | R² of the consistent parameters beside the free ones, heaviest body |
 | unexplained | the residual follows the motion | share of it that functions of q and v explain, whiteness |
+| unexplained | a joint's mean torque fits better than the model, and nothing follows the motion | R² |
 
 Alarms about the raw log (units, limits, velocity) do not need a fit and are in `log_alarms.py`. The others compare the
 fit with one that has the suspected fault undone, on a few hundred samples: n(n-1) exchanges and 2n flips of small
@@ -53,6 +54,7 @@ _GAIN = 1.5
 
 _FEWEST_SAMPLES = 300
 _SHARE = 0.2
+_WORSE_THAN_MEAN = -0.1
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ def fit_alarms(
             shape = _delay_and_friction(undone, solution)[1]
         except InputError:
             pass
-    return [*columns, *_outliers(model, solution), *late, *shape, *inconsistent, *_unexplained(model, solution)]
+    unexplained = _unexplained(model, solution) or _worse_than_means(model, r2)
+    return [*columns, *_outliers(model, solution), *late, *shape, *inconsistent, *unexplained]
 
 
 def _sign(regression: Regression, solution: Solution) -> list[Alarm]:
@@ -414,6 +417,22 @@ def _unexplained(model: TorqueModel, solution: Solution) -> list[Alarm]:
             f'functions of its own motion explain {100 * share:.0f} % of what is left of the torque of joint "{name}": '
             "the model lacks something (friction, elasticity, offset, a wrong dimension)",
             {"joint": name, "share": share, "correlation": length, "joints": [entry[0] for entry in found]},
+        )
+    ]
+
+
+def _worse_than_means(model: TorqueModel, r2: Floats) -> list[Alarm]:
+    """Is there a joint whose torque would be predicted better by its mean?"""
+    worst = int(np.argmin(r2))
+    if not r2[worst] < _WORSE_THAN_MEAN:
+        return []
+    name = model.rows[worst]
+    return [
+        Alarm(
+            "unexplained",
+            f'the fit is worse than the mean torque of joint "{name}" (R² {r2[worst]:.3g}): is its torque in another '
+            "unit, or before the gear, or is it not that of this motion?",
+            {"joint": name, "r2": float(r2[worst])},
         )
     ]
 

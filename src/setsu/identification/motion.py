@@ -14,6 +14,7 @@ from setsu.errors import InputError
 from setsu.identification.payload import Payload
 from setsu.identification.spline import DEGREE, FEWEST_SAMPLES, SmoothedSignal, smooth
 from setsu.mechanism import Mechanism, lock_joints
+from setsu.spatial import real_array
 
 __all__ = ["MeasuredMotion", "MotionCurves", "SmoothMotion", "hold_still", "measured_motion", "smooth_motion"]
 
@@ -262,7 +263,7 @@ def _single_curves(m: Mechanism, motion: MeasuredMotion, knot_distance: float) -
 
 def _array(source: str, name: str, value: ArrayLike) -> Floats:
     try:
-        return np.ascontiguousarray(np.array(value, dtype=np.float64))
+        return np.ascontiguousarray(real_array(value))
     except (TypeError, ValueError):
         raise InputError(f"{source}: {name}: expected real numbers, got {value!r:.80}") from None
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
+from setsu.spatial import real_array
 
 __all__ = ["IdentifiedPayload", "Payload"]
 
@@ -57,7 +58,7 @@ class Payload:
         return values
 
     def _numbers(self, what: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-        numbers = np.array(value, dtype=np.float64)
+        numbers = real_array(value)
         if numbers.shape != shape or not np.isfinite(numbers).all():
             raise InputError(f'payload "{self.name}": {what}: expected finite numbers of shape {shape}')
         return numbers

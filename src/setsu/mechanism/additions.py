@@ -17,6 +17,7 @@ from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.elements import Pose
 from setsu.mechanism.joints import Fixed, Joint
 from setsu.mechanism.record import Mechanism
+from setsu.spatial import real_array
 
 __all__ = ["add_coupling", "add_loop", "with_drives"]
 
@@ -135,7 +136,7 @@ def with_drives(
 
 def _numbers(value: Any, what: str) -> Any:
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
     return float(array) if array.shape == () else array.tolist()

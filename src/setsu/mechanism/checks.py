@@ -28,7 +28,7 @@ def checked_name(name: object, what: str) -> str:
 def finite_number(value: object, what: str, *, minimum: float | None = None) -> float:
     """Return a finite number, at least `minimum` when given."""
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value) if not isinstance(value, complex) else math.nan  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected a number, got {value!r}") from None
     if isinstance(value, str) or not math.isfinite(number):

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
-from setsu.spatial import finite_vector
+from setsu.spatial import finite_vector, real_array
 
 __all__ = ["InertiaReport", "inertia_report", "repair_inertia", "symmetric_inertia"]
 
@@ -55,7 +55,7 @@ def symmetric_inertia(inertia: ArrayLike | None, what: str) -> NDArray[np.float6
     if inertia is None:
         return np.zeros((3, 3))
     try:
-        matrix = np.array(inertia, dtype=np.float64)
+        matrix = real_array(inertia)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected a 3x3 matrix (kg m²), got {inertia!r}") from None
     if matrix.shape != (3, 3):

@@ -241,6 +241,8 @@ class _Writer:
                 self.losses.add(f'{key} of joint "{joint.name}" that differs by axis')
             elif any(values):
                 node.attributes[key] = numbers(values[0])
+        if any(math.isfinite(effort) for effort in joint.effort_limit):
+            self.losses.add(f'effort limit of joint "{joint.name}": MuJoCo has it for hinges and slides')
         if any(joint.stiffness) and any(joint.spring_rest):
             self.losses.add(f'the rest of the spring of joint "{joint.name}": MuJoCo takes the drawn configuration')
         if self.m.compensation_by_actuators:

@@ -8,6 +8,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from setsu.errors import ModelFileError, ModelWarning
 from setsu.mechanism import WORLD
 from setsu.mechanism.builder import MechanismBuilder
@@ -89,17 +91,32 @@ def add_excludes(builder: MechanismBuilder, model: Any, names: MjcfNames, lines:
         elif first != second:
             builder.exclude_contact(*pair)
     kept_apart: dict[str, None] = {}
+    of_pairs: dict[str, None] = {}
     for index in range(model.npair):
         geoms = int(model.pair_geom1[index]), int(model.pair_geom2[index])
         bodies = [int(model.geom_bodyid[geom]) for geom in geoms]
+        first, second = (names.bodies[body] for body in bodies)
         if not (_masks_meet(model, *geoms) and frozenset(bodies) not in apart) and 0 not in bodies:
-            first, second = (names.bodies[body] for body in bodies)
             kept_apart[f'"{first}" and "{second}"'] = None
-    if kept_apart:
-        more = f"; and {len(kept_apart) - MAX_NAMES} more" if len(kept_apart) > MAX_NAMES else ""
-        some = "; ".join(list(kept_apart)[:MAX_NAMES])
-        what = "contact/pair: bodies that touch in the file, against their masks or an exclude, and not here"
-        reading.notes.lose(f"{what}: {some}{more}", lines.first("pair"))
+        elif not _rubs_as_its_geoms(model, index, *geoms):
+            of_pairs[f'"{first}" and "{second}"'] = None
+    for found, what in (
+        (kept_apart, "bodies that touch in the file, against their masks or an exclude, and not here"),
+        (of_pairs, "friction or condim of the pair is not used, shapes rub by their own materials"),
+    ):
+        if found:
+            more = f"; and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
+            some = "; ".join(list(found)[:MAX_NAMES])
+            reading.notes.lose(f"contact/pair: {what}: {some}{more}", lines.first("pair"))
+
+
+def _rubs_as_its_geoms(model: Any, pair: int, first: int, second: int) -> bool:
+    """Whether a pair's friction and condim are those its geoms would have without it."""
+    priority = model.geom_priority[[first, second]].tolist()
+    judges = [first, second] if priority[0] == priority[1] else [first if priority[0] > priority[1] else second]
+    slide, turn, roll = model.geom_friction[judges].max(axis=0)
+    same = np.allclose(model.pair_friction[pair], [slide, slide, turn, roll, roll], rtol=1e-9)
+    return bool(same) and int(model.pair_dim[pair]) == int(model.geom_condim[judges].max())
 
 
 def _at(line: int, what: str) -> str:

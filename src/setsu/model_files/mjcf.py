@@ -65,7 +65,7 @@ def mechanism_from_mjcf(
     builder = MechanismBuilder(name, own_gravity if gravity is None else gravity)
     builder.warns_of_inertias = False
     lines = Lines(root)
-    switches = Switches("spring" not in flags, "damper" not in flags, "frictionloss" not in flags)
+    switches = Switches("spring" not in flags, "damper" not in flags, not flags & {"frictionloss", "constraint"})
     names = name_all(model)
     notes.given_names |= names.given
     try:
@@ -74,7 +74,8 @@ def mechanism_from_mjcf(
         tendons = add_tendons(builder, model, names, switches, lines, reading)
         if "equality" not in flags and "constraint" not in flags:
             add_equalities(builder, model, names, tendons, lines, reading)
-        add_fluid(builder, model, names, lines, reading)
+        if switches.others:
+            add_fluid(builder, model, names, lines, reading)
         add_excludes(builder, model, names, lines, reading)
         actuators = add_actuators(builder, model, names, tendons, flags, lines, reading)
         add_keyframes(builder, model, names, actuators, notes)
@@ -94,7 +95,12 @@ def mechanism_from_mjcf(
     return mechanism, notes.finish()
 
 
-_FLAGS_WITH_EFFECT = {"gravity", "spring", "damper", "frictionloss", "equality", "constraint"}
+_FLAGS_WITH_EFFECT = {"gravity", "spring", "damper", "frictionloss", "equality", "constraint", "actuation"}
+_FLAGS_LOST = {
+    "contact": "shapes touch in runs with an environment or body_contacts",
+    "limit": "limits of joints are kept, and hold in runs with joint_stops=True",
+    "filterparent": "bodies that a joint connects do not touch",
+}
 
 
 def _compile(path: str, text: str | None, notes: Notes) -> tuple[Any, str, str]:
@@ -145,6 +151,11 @@ def _note_the_rest(model: Any, lines: Lines, notes: Notes) -> None:
             notes.lose(f"{what}: {count} of them are left out", lines.first(what))
     if int(model.body_geomnum[0]):
         notes.ignore("worldbody/geom", lines.first("geom"), int(model.body_geomnum[0]))
+    for flag, what in _FLAGS_LOST.items():
+        if flag in _disabled(model):
+            notes.lose(f'<flag {flag}="disable"> is not used: {what}', lines.first("flag"))
+    if model.opt.enableflags & int(mujoco_package().mjtEnableBit.mjENBL_OVERRIDE):
+        notes.lose('<flag override="enable"> is not used: geoms rub by their own friction', lines.first("flag"))
     mocap = int(np.count_nonzero(np.asarray(model.body_mocapid) >= 0))
     if mocap:
         notes.notes.append(f"{mocap} mocap bodies are fixed where the file puts them")

@@ -50,6 +50,11 @@ class Switches:
     dampers: bool
     dry_friction: bool
 
+    @property
+    def others(self) -> bool:
+        """Whether gravity is compensated and the fluid acts: MuJoCo ends both with springs and dampers together."""
+        return self.springs or self.dampers
+
 
 def name_all(model: Any) -> MjcfNames:
     """Collect the names of bodies and joints, and make the missing ones."""
@@ -117,7 +122,7 @@ def add_bodies(
             "inertia": checked_inertia(name, mass, center, inertia, reading, lines.of("body", name)),
             "visuals": visuals,
             "collisions": collisions,
-            "gravity_compensation": float(model.body_gravcomp[body]),
+            "gravity_compensation": float(model.body_gravcomp[body]) if switches.others else 0.0,
         }
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         for index in range(first, first + count):
@@ -192,6 +197,10 @@ def _joint(
         start = model.qpos0[position : position + size + 1].tolist()
         start = [*start[:-4], *start[-3:], start[-4]]
         if size == 6:
+            for key in ("armature", "frictionloss"):
+                if getattr(model, f"dof_{key}")[velocity]:
+                    what = f'joint "{name}": the {key} of a free joint acts along axes of its body, not of the world'
+                    reading.notes.lose(what, lines.of("joint", name))
             return Free(**options), np.zeros(3), np.eye(4), start
         return Spherical(**options), model.jnt_pos[index].copy(), np.eye(4), start
 
@@ -201,7 +210,11 @@ def _joint(
     if model.jnt_limited[index]:
         options["lower"], options["upper"] = model.jnt_range[index].tolist()
     if model.jnt_actfrclimited[index]:
-        options["effort_limit"] = float(np.abs(model.jnt_actfrcrange[index]).max())
+        low, high = model.jnt_actfrcrange[index].tolist()
+        options["effort_limit"] = max(abs(low), abs(high))
+        if low != -high:
+            what = f'joint "{name}": actuatorfrcrange {low:g} to {high:g} is taken as ±{options["effort_limit"]:g}'
+            reading.notes.lose(what, lines.of("joint", name))
     if kind == mujoco.mjtJoint.mjJNT_SLIDE:
         return Prismatic(**options), np.zeros(3), placement(-reference * axis), [reference]
     # The anchor may slide along the axis: its point nearest to the body's origin is often the origin itself.

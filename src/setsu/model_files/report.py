@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from setsu.errors import ModelWarning
 from setsu.mechanism.actuators import Actuator
+from setsu.model_files.xml_tree import Element
 
 __all__ = ["Ignored", "LoadReport", "Notes", "warn"]
 
@@ -115,6 +116,16 @@ class Notes:
         """Count an angle that was taken as an exact multiple of a right angle."""
         self.rounded_angles += 1
         self.rounded_angle_line = self.rounded_angle_line or line
+
+    def ignore_unread(self, root: Element) -> None:
+        """Count all that nobody read, with a warning where a name is nearly one that is read."""
+        for what, line in root.unused():
+            self.ignore(what, line)
+        found: dict[str, list[int]] = {}
+        for what, meant, line in root.misspelt():
+            found.setdefault(f'<{what}> is not read; did you mean "{meant}"?', []).append(line)
+        for text, lines in found.items():
+            self.doubt(f"line {lines[0]}: {text}" + (f" ({len(lines)} times)" if len(lines) > 1 else ""))
 
     def doubt(self, what: str) -> None:
         """Note something that deserves a warning."""

@@ -55,18 +55,18 @@ def mechanism_from_sdf(
     content = _Model(reading)
     content.read(model, "", np.eye(4), "")
     content.resolve()
+    name = name_of(model, reading.problems)
     reading.problems.check()
     base, _ = read_pose(model, reading)
     reference: list[float] = []
-    builder = MechanismBuilder(name_of(model, reading.problems), own_gravity if gravity is None else gravity)
+    builder = MechanismBuilder(name, own_gravity if gravity is None else gravity)
     builder.warns_of_inertias = False
     try:
         reference = content.build(builder, base, child_flag(model, "static", reading))
     except InputError as error:
         reading.problems.add(model.line, str(error))
     reading.problems.check()
-    for what, line in root.unused():
-        notes.ignore(what, line)
+    notes.ignore_unread(root)
     mechanism = dataclasses.replace(builder.build(), reference=tuple(reference), missing=tuple(notes.missing))
     return mechanism, notes.finish()
 

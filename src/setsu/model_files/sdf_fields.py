@@ -51,7 +51,10 @@ def child_number(element: Element, tag: str, reading: Reading, default: float) -
 
 def child_flag(element: Element, tag: str, reading: Reading) -> bool:
     """Whether a child says true or 1."""
-    return child_text(element, tag, reading).lower() in ("true", "1")
+    text = child_text(element, tag, reading).lower()
+    if text not in ("", "true", "1", "false", "0"):
+        reading.problems.add(element.line, f"<{tag}>: got {shorten(text)}, expected true or false")
+    return text in ("true", "1")
 
 
 def read_pose(element: Element, reading: Reading) -> tuple[Matrix, str]:

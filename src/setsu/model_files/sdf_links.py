@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setsu.errors import InputError
-from setsu.mechanism.elements import Pose, Shape
+from setsu.mechanism.elements import Material, Pose, Shape
 from setsu.model_files.fields import only_child
 from setsu.model_files.reading import Reading, checked_inertia
 from setsu.model_files.sdf_fields import child_number, child_numbers, child_text, read_pose
@@ -37,7 +38,9 @@ def read_link(element: Element, name: str, reading: Reading) -> SdfLink:
     if inertial is None:
         reading.notes.doubt(f'line {element.line}: link "{name}" without <inertial> has 1 kg and 1 kg m², as SDF says')
         inertial = Element("inertial", {}, element.line)
-    T, _ = read_pose(inertial, reading)
+    T, relative = read_pose(inertial, reading)
+    if relative:
+        problems.add(inertial.line, f'<inertial>: pose relative to "{relative}", expected one in the frame of its link')
     mass = child_number(inertial, "mass", reading, 1.0)
     if mass < 0.0:
         problems.add(inertial.line, f'link "{name}": got a mass of {mass:g}, expected at least 0')
@@ -62,9 +65,13 @@ def _read_shape(element: Element, reading: Reading) -> list[Shape]:
     T, relative = read_pose(element, reading)
     geometry = only_child(element, "geometry", reading.problems)
     shape: list[Shape] = []
-    if geometry is not None and not relative:
+    if relative:
+        reading.notes.doubt(f'line {element.line}: <{element.tag}> is left out: its pose is relative to "{relative}"')
+    elif geometry is not None:
         try:
             shape = _read_geometry(geometry, Pose.of(T, "shape pose"), _color(element, reading), reading)
+            material = _material(element, reading)
+            shape = [dataclasses.replace(each, material=material) for each in shape] if material else shape
         except InputError as error:
             reading.notes.doubt(f"line {element.line}: <{element.tag}> is left out: {error}")
     cosmetic = reading.problems.found[before:]
@@ -72,6 +79,22 @@ def _read_shape(element: Element, reading: Reading) -> list[Shape]:
     for line, what in cosmetic:
         reading.notes.doubt(f"line {line}: {what}; this <{element.tag}> may be wrong")
     return shape
+
+
+def _material(element: Element, reading: Reading) -> Material | None:
+    """Friction and restitution of a <collision>; None where it says nothing of them."""
+    surface = only_child(element, "surface", reading.problems)
+    friction = surface and only_child(surface, "friction", reading.problems)
+    ode = friction and only_child(friction, "ode", reading.problems)
+    bounce = surface and only_child(surface, "bounce", reading.problems)
+    if ode is None and bounce is None:
+        return None
+    mu = child_number(ode, "mu", reading, 1.0) if ode else Material().static_friction
+    across = child_number(ode, "mu2", reading, mu) if ode else mu
+    if across != mu:
+        reading.notes.doubt(f"line {element.line}: friction mu {mu:g} and mu2 {across:g}: the first is taken for both")
+    back = child_number(bounce, "restitution_coefficient", reading, 0.0) if bounce else 0.0
+    return Material(mu, mu, back)
 
 
 def _color(element: Element, reading: Reading) -> tuple[float, ...]:
@@ -107,6 +130,8 @@ def _read_geometry(geometry: Element, pose: Pose, color: tuple[float, ...], read
                     reading.notes.missing_meshes[name] = None
                 scale = tuple(child_numbers(solid, "scale", 3, reading, (1.0,) * 3))
                 return [Shape("mesh", scale, pose, found or name, color)] if name else []
-            case _:
+            case "empty":
                 reading.notes.ignore(f"geometry/{solid.tag}", solid.line)
+            case _:
+                reading.notes.doubt(f"line {solid.line}: geometry <{solid.tag}> is left out: it is no solid known here")
     return []

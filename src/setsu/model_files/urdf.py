@@ -64,7 +64,7 @@ def mechanism_from_urdf(
                 f"<{what}>: an unexpanded xacro element, expected plain URDF; expand it with `xacro file > out.urdf`, "
                 'or load the .xacro file itself (pip install "setsu[xacro]")',
             )
-        notes.ignore(what, line)
+    notes.ignore_unread(robot)
     ordered = order_links(links, joints, reading)
     problems.check()
 

@@ -6,7 +6,8 @@ file size, depth, number of elements and length of attributes are limited, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -19,6 +20,8 @@ MAX_FILE_BYTES = 64 * 2**20
 MAX_DEPTH = 500
 MAX_ELEMENTS = 200_000
 MAX_TEXT_LENGTH = 2**20
+# How alike a name that nobody read has to be to one that was looked for and not there, or to any that was looked for.
+_NEAR, _NEAR_SHORT, _NEARER = 0.75, 0.6, 0.9
 
 
 @dataclass(eq=False, slots=True)
@@ -35,6 +38,7 @@ class Element:
     children: list[Element] = field(default_factory=list)
     text: str = ""
     used_attributes: set[str] = field(default_factory=set)
+    used_tags: set[str] = field(default_factory=set)
     used: bool = False
     label: str = ""
 
@@ -45,6 +49,7 @@ class Element:
 
     def take(self, tag: str) -> list[Element]:
         """Return all children with this tag, in document order."""
+        self.used_tags.add(tag)
         found = [child for child in self.children if child.tag == tag]
         for child in found:
             child.used = True
@@ -60,6 +65,25 @@ class Element:
                 yield from child.unused(f"{path}{child.label or child.tag}/")
             else:
                 yield f"{path}{child.tag}", child.line
+
+    def misspelt(self, path: str = "") -> Iterator[tuple[str, str, int]]:
+        """Yield ("joint/limit/@lowr", "lower", line) for what was never read and is near to what was looked for."""
+        for key in self.attributes:
+            if key not in self.used_attributes and (meant := _meant(key, self.used_attributes, self.attributes)):
+                yield f"{path}@{key}", meant, self.line
+        tags = {child.tag for child in self.children}
+        for child in self.children:
+            if child.used:
+                yield from child.misspelt(f"{path}{child.tag}/")
+            elif child.tag not in self.used_tags and (meant := _meant(child.tag, self.used_tags, tags)):
+                yield f"{path}{child.tag}", meant, child.line
+
+
+def _meant(name: str, known: set[str], there: Iterable[str]) -> str:
+    """The known name that another one was to be, or nothing."""
+    cutoff = _NEAR if len(name) > 3 else _NEAR_SHORT
+    near = difflib.get_close_matches(name.lower(), sorted(known.difference(there)), 1, cutoff)
+    return (near or difflib.get_close_matches(name.lower(), sorted(known), 1, _NEARER) or [""])[0]
 
 
 class _RefusedError(Exception):

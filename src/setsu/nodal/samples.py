@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
+from setsu.spatial import real_array
 
 __all__ = ["FEWEST", "Stencils", "central", "checked_rows", "checked_time", "even_step", "stencils"]
 
@@ -113,7 +114,7 @@ def _weights(away: Floats) -> tuple[Floats, Floats]:
 def checked_time(time: ArrayLike, where: str) -> tuple[Floats, float | None]:
     """Return times (T,) and their step, None where it is not even."""
     try:
-        t = np.asarray(time, dtype=np.float64)
+        t = real_array(time)
     except (TypeError, ValueError):
         raise InputError(f"{where}: time: expected numbers, got {time!r:.80}") from None
     if t.ndim != 1 or len(t) < FEWEST:
@@ -144,7 +145,7 @@ def even_step(t: Floats) -> float | None:
 def checked_rows(value: ArrayLike, samples: int, width: int, name: str, where: str) -> Floats:
     """Return finite numbers (samples, width)."""
     try:
-        rows = np.ascontiguousarray(value, dtype=np.float64)
+        rows = np.ascontiguousarray(real_array(value))
     except (TypeError, ValueError):
         raise InputError(f"{where}: {name}: expected numbers, got {type(value).__name__}") from None
     if rows.shape != (samples, width):

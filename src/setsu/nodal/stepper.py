@@ -24,6 +24,7 @@ from setsu.nodal.motion import ByDifferences, ByRates, SeenMotion, spring_torque
 from setsu.nodal.newmark import START_SAMPLES, Recurrence
 from setsu.nodal.samples import central
 from setsu.nodal.smoothing import checked_smoothing, smoothed
+from setsu.spatial import real_array
 
 __all__ = ["NodalStepper"]
 
@@ -231,7 +232,7 @@ class NodalStepper:
 
 def _vector(value: ArrayLike, width: int, name: str) -> Floats:
     try:
-        row = np.array(value, dtype=np.float64)
+        row = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"{_WHERE}: {name}: expected numbers, got {type(value).__name__}") from None
     if row.shape != (width,) or not np.isfinite(row).all():

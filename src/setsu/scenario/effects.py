@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 
 from setsu.errors import nearest_names
@@ -29,6 +31,8 @@ def note_idle_settings(scenario: schema.Scenario, m: Mechanism, driven: bool, no
         note(("model", "material"), f"has no effect: {m.name} has no contact points")
     if start.fixed and not start.close_loops:
         note(("start", "fixed"), "has no effect; expected close_loops = true beside it")
+    if start.close_loops and not (m.loops or m.couplings):
+        note(("start", "close_loops"), f"has no effect: {m.name} has neither loops nor couplings")
     if start.velocity_spread and start.seed is None:
         note(("start", "velocity_spread"), "has no effect; expected a seed beside it")
     if world is not None and not world.floor:
@@ -37,12 +41,30 @@ def note_idle_settings(scenario: schema.Scenario, m: Mechanism, driven: bool, no
                 note(("environment", key), "has no effect; expected floor = true beside it")
     if simulation.tolerance != _TOLERANCE and simulation.integrator != "adaptive":
         note(("simulation", "tolerance"), 'has no effect; expected integrator = "adaptive" beside it')
+    if simulation.joint_stops and not _has_limits(m):
+        note(("simulation", "joint_stops"), f"has no effect: no joint of {m.name} has limits")
+    if isinstance(torque, schema.JointFeedbackTorque):
+        for name in torque.target:
+            stiffness = torque.stiffness.get(name, 0.0) if isinstance(torque.stiffness, dict) else torque.stiffness
+            if not stiffness:
+                note(("torque", "target", name), "has no effect; expected a stiffness of this joint beside it")
     if isinstance(torque, schema.JointFeedbackTorque) and not driven:
         for key in ("stiffness", "damping"):
             if getattr(torque, key):
                 note(("torque", key), f"has no effect: {m.name} has no joint with one coordinate")
-    if "t" in getattr(torque, "parameters", {}):
-        note(("torque", "parameters", "t"), "has no effect: t is the time; expected another name")
+    formulas = [value for key in ("values", "control", "target") for value in getattr(torque, key, {}).values()]
+    words = {word for formula in formulas if isinstance(formula, str) for word in re.findall(r"\w+", formula)}
+    for name in getattr(torque, "parameters", {}):
+        if name == "t":
+            note(("torque", "parameters", "t"), "has no effect: t is the time; expected another name")
+        elif name not in words:
+            note(("torque", "parameters", name), "has no effect: no formula uses it")
     for index, quantity in enumerate(scenario.output.plots):
         if quantity not in QUANTITIES:
             note(("output", "plots", index), f"unknown quantity {quantity!r}{nearest_names(quantity, QUANTITIES)}")
+
+
+def _has_limits(m: Mechanism) -> bool:
+    """Whether some joint, or joint of a loop, ends somewhere."""
+    joints = [part.joint for part in (*m.moving, *m.loops)]
+    return any(math.isfinite(limit) for joint in joints for limit in (*joint.lower, *joint.upper))

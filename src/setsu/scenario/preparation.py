@@ -407,6 +407,6 @@ def _options(scenario: schema.Scenario, problems: _Problems) -> dict[str, Any]:
         "step": s.step,
         "integrator": None if s.integrator == "default" else s.integrator,
         "record_every": s.record_every,
-        "tolerance": s.tolerance,
+        "tolerance": s.tolerance if s.integrator == "adaptive" else None,
         "joint_stops": s.joint_stops,
     }

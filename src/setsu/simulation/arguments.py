@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
+from setsu.spatial import real_array
 
 __all__ = ["checked_threads", "chosen_rows", "count_worlds", "split_duration", "states_of", "vector"]
 
@@ -16,6 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _MOST_STEPS = 100_000_000
+_LARGEST = 1e150  # of coordinates and velocities; the squares of larger ones are no numbers
 
 
 def chosen_rows(rows: ArrayLike | None, count: int, batched: bool) -> Ints:
@@ -38,7 +40,7 @@ def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool
     """States (rows, length) from what was given for q0 or v0 of the mechanism `name`."""
     if type(value) is np.ndarray and not batched and value.dtype == np.float64 and value.shape == (length,):
         row: Floats = value[None]
-        if np.isfinite(row).all():
+        if (np.abs(row) <= _LARGEST).all():
             return row
     try:
         shape = np.shape(value) if not isinstance(value, str) else ()
@@ -49,12 +51,15 @@ def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool
         expected = f"({rows}, {length})" if batched else f"({length},)"
         raise InputError(f"simulate: {what}: expected shape {expected} for {name}, got {shape}")
     try:
-        numbers = np.array(value, dtype=np.float64)
+        numbers = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"simulate: {what}: expected real numbers, got {value!r:.60}") from None
     if not np.isfinite(numbers).all():
         index = int(np.flatnonzero(~np.isfinite(numbers.ravel()))[0])
         raise InputError(f"simulate: {what}[{index}] is {numbers.ravel()[index]}, expected finite numbers")
+    if np.abs(numbers).max(initial=0.0) > _LARGEST:
+        largest = float(np.abs(numbers).max())
+        raise InputError(f"simulate: {what}: got a number of size {largest:.3g}, expected numbers up to {_LARGEST:g}")
     return np.broadcast_to(numbers, (rows, length)) if batched else numbers[None]
 
 
@@ -74,7 +79,7 @@ def count_worlds(count: int | None, listed: int | None) -> int:
 def vector(value: ArrayLike, what: str) -> Floats:
     """Three finite numbers."""
     try:
-        numbers = np.array(value, dtype=np.float64)
+        numbers = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"Simulator.push: {what}: expected 3 numbers, got {value!r:.80}") from None
     if numbers.shape != (3,) or not np.isfinite(numbers).all():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.dynamics import body_poses
 from setsu.dynamics.catalogue import native_function
+from setsu.errors import ModelWarning
 from setsu.mechanism import Mechanism
 from setsu.native.machine_calls import Hold, Machine
 from setsu.native.threads import get_threads, pool
 from setsu.native.workspace import Workspace
 from setsu.simulation.clock import BAD_NUMBERS, BAD_TORQUE, DIVERGED, LAWS, STOPPED, WANTS, Ask, Clock, Drive
+from setsu.simulation.pushes import Push
 from setsu.simulation.sampling import Sampling, forget_samples, make_sampling
 
 __all__ = ["Arrays", "Block", "Failure", "call_all", "mutable_arrays"]
@@ -61,7 +64,8 @@ class Block(ABC):
     machine: Machine
     first: int
     mechanism: Mechanism
-    _pushed: list[int]
+    _pushed: list[tuple[int, Floats]]
+    """Bodies that may be pushed, and where in each world (count, 3), m: one for each slot of `Drive.push`."""
     sampling: Sampling
     sensed = 0
     """How many forces a sampled law may sense."""
@@ -113,8 +117,8 @@ class Block(ABC):
         """Return the recording of one world."""
 
     def stacked(self, name: str, times: Floats) -> Floats:
-        """What was recorded of all worlds of this block, (N, T, ...)."""
-        found = [getattr(self.recording(row, **_NAMELESS, time=times), name) for row in range(self.count)]
+        """What was recorded of all worlds of this block, (N, T, ...), at times (N or more, T), s."""
+        found = [getattr(self.recording(row, **_NAMELESS, time=times[row]), name) for row in range(self.count)]
         return np.stack(found)
 
     def answer_event(self) -> None:
@@ -132,11 +136,12 @@ class Block(ABC):
             tau = self.drive.held[row] + self.drive.asked[row]
             bad = np.flatnonzero(~np.isfinite(tau))
             entry = f": entry {bad[0]} is {tau[bad[0]]}, expected finite numbers" if bad.size else " is not finite"
+            what = "torque function" if self.clock.asks[0] or self._codes else "torque"
             asked = float(self.arrays.t[row])
             # The clock of a block goes on for its other worlds; the step that failed is then all that is known.
             if asked > t + (1.0 + 1e-9) * float(self.clock.step[0]):
-                return f"torque function in the step from t = {t:.9g} s{entry}"
-            return f"torque function at t = {asked:.9g} s{entry}"
+                return f"{what} in the step from t = {t:.9g} s{entry}"
+            return f"{what} at t = {asked:.9g} s{entry}"
         if why == DIVERGED:
             speed = np.abs(self.arrays.v[row]).max(initial=0.0)
             return (
@@ -191,40 +196,63 @@ class Block(ABC):
 
     def push(self, body: int, rows: Ints, force: Floats, point: Floats, torque: Floats) -> None:
         """Add a wrench on a body of some worlds: force (N) at a point (m, body frame) and torque (N m), world axes."""
-        q, mechanism = self.arrays.q, self.mechanism
-        if body not in self._pushed:
-            self._make_push_slots([*self._pushed, body])
-        slot = self._pushed.index(body)
-        placed = body_poses(mechanism, q[rows])[:, body, :3, :3] @ point
+        if self.mechanism.has_bearings:
+            warnings.warn(
+                f"Simulator.push: bearings of {self.mechanism.name} resist by their load, which leaves pushes out",
+                ModelWarning,
+                stacklevel=3,
+            )
+        slot = self._find_push_slot(body, rows, point)
+        self._pushed[slot][1][rows] = point
         wrench = self.drive.push[slot].reshape(-1, 6)
         wrench[rows, :3] += force
-        wrench[rows, 3:] += torque + np.cross(placed, force)
+        wrench[rows, 3:] += torque
 
-    def _make_push_slots(self, bodies: list[int]) -> None:
-        """Let these bodies be pushed; wrenches of bodies that could be pushed before are kept."""
-        n, nv, d, before = self.count, self.mechanism.nv, self.drive, self._pushed
-        self._pushed = list(bodies)
-        jacobian = np.zeros((len(bodies), n, 6 * nv))
-        bound = [
-            native_function(self.mechanism, "frame_jacobian", target=each).bind(
-                [self.q_of_stage, np.zeros(3)], [jacobian[k]]
-            )
-            for k, each in enumerate(self._pushed)
+    def _find_push_slot(self, body: int, rows: Ints, point: Floats) -> int:
+        """The slot where these worlds push a body at this point, or at none yet; a new one if there is none."""
+        for slot, (pushed, points) in enumerate(self._pushed):
+            idle = ~self.drive.push[slot].reshape(-1, 6)[rows].any(axis=1)
+            if pushed == body and (idle | (points[rows] == point).all(axis=1)).all():
+                return slot
+        self._make_push_slots([*self._pushed, (body, np.zeros((self.count, 3)))])
+        return len(self._pushed) - 1
+
+    def _make_push_slots(self, pushed: Sequence[tuple[int, Floats]]) -> None:
+        """Have one slot for each body and its points (count, 3), m; wrenches in the slots before are kept."""
+        n, nv, d = self.count, self.mechanism.nv, self.drive
+        self._pushed = [(body, points.copy()) for body, points in pushed]
+        jacobian, push = np.zeros((len(pushed), n, 6 * nv)), np.zeros((len(pushed), 6 * n))
+        self._push_kept = [
+            native_function(self.mechanism, "frame_jacobian", target=body).bind([self.q_of_stage, points], [out])
+            for (body, points), out in zip(self._pushed, jacobian, strict=True)
         ]
-        push = np.zeros((len(bodies), 6 * n))
-        for k, body in enumerate(bodies):
-            if body in before:
-                push[k] = d.push[before.index(body)]
-        self._push_kept = bound
-        kernels = np.array([call.handle for call in bound], dtype=np.int64).reshape(
-            len(bodies), d.push_kernels.shape[1]
-        )
+        kept = min(len(d.push), len(push))
+        push[:kept] = d.push[:kept]
+        handles = np.array([call.handle for call in self._push_kept], dtype=np.int64)
+        kernels = handles.reshape(len(pushed), d.push_kernels.shape[1])
         self.drive = d._replace(push=push, jacobian=jacobian, push_kernels=kernels)
         self.rebind()
 
-    def end_pushes(self) -> None:
-        """Forget the pushes."""
-        self.drive.push[:] = 0.0
+    def end_pushes(self, rows: Ints | slice = slice(None)) -> None:
+        """Forget the pushes of some worlds."""
+        if self._pushed:
+            self.drive.push.reshape(-1, self.count, 6)[:, rows] = 0.0
+
+    def pushes(self, row: int) -> list[Push]:
+        """What pushes a world, as the machine adds it up."""
+        wrenches = self.drive.push.reshape(-1, self.count, 6)[:, row]
+        return [
+            Push(body, points[row].copy(), wrench.copy())
+            for (body, points), wrench in zip(self._pushed, wrenches, strict=True)
+            if wrench.any()
+        ]
+
+    def as_it_stands(self) -> Block:
+        """This block as recordings read it: later runs, resets and pushes do not change it."""
+        kept = copy.copy(self)
+        kept._pushed = [(body, points.copy()) for body, points in self._pushed]
+        kept.drive = self.drive._replace(push=self.drive.push.copy())
+        return kept
 
     def use_codes(self, codes: Sequence[Any], batched: bool) -> None:
         """Let laws without Python act, those of the simulator first, and no others.
@@ -295,12 +323,17 @@ class Block(ABC):
 
     def state(self) -> dict[str, Any]:
         """All that a step changes, as copies."""
-        return {"arrays": [array.copy() for array in self._mutable()], "pushed": list(self._pushed)}
+        return {
+            "arrays": [array.copy() for array in self._mutable()],
+            "pushed": [(b, p.copy()) for b, p in self._pushed],
+        }
 
     def set_state(self, kept: dict[str, Any]) -> None:
         """Take over the state of a block of the same kind."""
-        if kept["pushed"] != self._pushed:
+        if [body for body, _ in kept["pushed"]] != [body for body, _ in self._pushed]:
             self._make_push_slots(kept["pushed"])
+        for (_, points), (_, values) in zip(self._pushed, kept["pushed"], strict=True):
+            points[...] = values
         for array, values in zip(self._mutable(), kept["arrays"], strict=True):
             array[...] = values
 

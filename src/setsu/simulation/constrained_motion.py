@@ -281,6 +281,7 @@ class ConstrainedMotion:
 
     def forces(
         self,
+        pushed: Floats,
         q: Floats,
         v: Floats,
         a: Floats,
@@ -292,12 +293,12 @@ class ConstrainedMotion:
     ) -> tuple[Floats, Floats, Floats]:
         """Return the forces of T recorded states, world axes.
 
-        q, v, a: (T, nq) and (T, nv). multipliers (T, kept loop rows).
+        pushed (T, n_bodies, 6): on bodies from outside. q, v, a: (T, nq) and (T, nv). multipliers (T, kept loop rows).
         normal_force (T, contacts), friction_force (T, contacts, 3). axis_force (T, f): dry friction and stops along the
         free axes of loop joints.
         redundant (T,): not zero where rows depend on each other.
-        Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them as wrenches on
-        the bodies at their origins (T, n_bodies, 6).
+        Returns contact forces (T, contacts, 3), loop wrenches (T, declared loops, 6), and all of them with
+        the pushes as wrenches on the bodies at their origins (T, n_bodies, 6).
         """
         if self.system.loops.has_joint_forces:
             rows = self.system.linearise(q, v)
@@ -310,10 +311,10 @@ class ConstrainedMotion:
             judged, n = self._judged, self.system.n_loop_rows
             left_out = np.broadcast_to(~judged.kept[:n], (len(q), n))
             others = (redundant != 0.0) | bool((judged.live & ~judged.kept).any())
-            make_least(self.system, rows, (q, v, a), active, contact_force, axis_force, left_out, others)
+            make_least(self.system, rows, (q, v, a), active, contact_force, pushed, axis_force, left_out, others)
         loops = np.zeros((len(q), len(self.declared.loops), 6))
         loops[:, self._loop_places] = active
-        return contact_force, loops, self.system.body_wrenches(rows, active, contact_force)
+        return contact_force, loops, self.system.body_wrenches(rows, active, contact_force) + pushed
 
     # Ranks and impacts ---------------------------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ class ConstrainedWorld(Block):
             drives=self._drives,
         )
         self.motion = self._make()
-        held = self.motion.constrained and not settings.free
+        held = self.motion.constrained and not settings.leave_free(m)
         self.course = make(
             Course,
             {"nv": m.nv, "drives": len(self._drives)},
@@ -426,7 +426,7 @@ class ConstrainedWorld(Block):
         m, blocks = self.mechanism, tuple(self._blocks) or (self._taken(0),)
         energy, entries = column(blocks, "energy"), np.concatenate([block.entries for block in blocks])
         rest = energy - energy[:1] - entries.sum(axis=1)
-        forces = RecordedForces(m, blocks)
+        forces = RecordedForces(m, blocks, tuple(self.pushes(0)))
         time, q, v = (column(blocks, name) for name in ("t", "q", "v"))
         warn_of_lost_energy(m, time, q, v, energy, entries, rest)
         return Recording(

@@ -9,17 +9,16 @@ from setsu.contact import Environment
 from setsu.contact.deep_start import deep_point, shallow_depth
 from setsu.contact.scene import Scene
 from setsu.dynamics.catalogue import native_function
-from setsu.errors import InputError, nearest_names
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.contact_reset import BEYOND_START
 from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.setting_up import Settings
 
-__all__ = ["CONTACT_SOLVERS", "StartCheck", "begin_at_stops", "finder_of_contacts", "refuse_contact_run"]
+__all__ = ["StartCheck", "begin_at_stops", "finder_of_contacts", "refuse_contact_run"]
 
 Floats = NDArray[np.float64]
 
-CONTACT_SOLVERS = ("default", "sugihara2002")
 BODY_CONTACTS = ("compiled", "coal")
 # m: a point may start this deep inside the environment, no deeper.
 _DEEPEST_START = 1e-3
@@ -30,14 +29,15 @@ _INSIDE = 1e-8
 def refuse_contact_run(m: Mechanism, settings: Settings) -> None:
     """InputError for what a run with an environment cannot do."""
     solver = settings.contact_solver
-    if solver not in CONTACT_SOLVERS:
-        raise InputError(f"simulate: contact_solver: unknown {solver!r}{nearest_names(str(solver), CONTACT_SOLVERS)}")
     if settings.joint_stops and solver != "default":
         raise InputError(f"simulate: joint_stops need contact_solver='default'; {solver} knows points only")
     materials = [point.material for point in m.contact_points]
     materials += [p.material for p in settings.environment.polygons if p.material] if settings.environment else []
     if solver != "default" and any(x.torsional or x.rolling or x.stiffness for x in materials):
         raise InputError(f"simulate: torsional, rolling, stiffness of materials: {solver} knows none of them")
+    moving = [p.name for p in settings.environment.polygons if any(p.velocity)] if settings.environment else []
+    if solver != "default" and moving:
+        raise InputError(f'simulate: polygon "{moving[0]}" has a velocity, which {solver} does not know')
     for contact in settings.contacts:
         if contact.friction or not contact.bilateral:
             raise InputError(

@@ -36,7 +36,6 @@ from setsu.simulation.clock import BAD_NUMBERS, READY, Ask, make_clock, make_dri
 from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
 from setsu.simulation.contact_reset import BEYOND, INSIDE, begin_anew, make_fresh
 from setsu.simulation.contact_start import (
-    CONTACT_SOLVERS,
     StartCheck,
     begin_at_stops,
     finder_of_contacts,
@@ -52,10 +51,11 @@ from setsu.simulation.joint_stops import JointStops
 from setsu.simulation.lazy_field import NotRecorded
 from setsu.simulation.motion import mechanical_energy
 from setsu.simulation.pair_record import PairRecord
+from setsu.simulation.pushes import pushed_torque, pushed_wrenches
 from setsu.simulation.recording import ContactLog, EnergyLedger, Recording
 from setsu.simulation.recording_set import point_names
 from setsu.simulation.sampling import make_sampling
-from setsu.simulation.setting_up import RECORDED, Settings
+from setsu.simulation.setting_up import CONTACT_SOLVERS, RECORDED, Settings
 from setsu.simulation.stages import Rows
 from setsu.simulation.step_forces import contact_wrenches, stop_forces
 from setsu.simulation.touch_record import TouchRecord
@@ -292,9 +292,8 @@ class ContactWorld(Block):
 
     def state(self) -> dict[str, Any]:
         """All that a step changes, as copies."""
-        return super().state() | {
-            "loops": self.loops.state(), "events": list(self.events), "changes": list(self._changes)
-        }  # fmt: skip
+        own = {"loops": self.loops.state(), "events": list(self.events), "changes": list(self._changes)}
+        return super().state() | own
 
     def set_state(self, kept: dict[str, Any]) -> None:
         """Take over the state of a world of the same kind."""
@@ -302,6 +301,12 @@ class ContactWorld(Block):
         super().set_state(kept)
         self.records.counts[:] = 0
         self._events, self._changes = list(kept["events"]), list(kept["changes"])
+
+    def as_it_stands(self) -> ContactWorld:
+        """This block as recordings read it: later runs, resets and pushes do not change it."""
+        kept: Any = super().as_it_stands()
+        kept.loops = self.loops.as_they_stand()
+        return kept
 
     def last_point_forces(self) -> Floats:
         """Forces on the contact points (n, 3) in the step just taken, N, world axes; zero before the first."""
@@ -436,7 +441,10 @@ class ContactWorld(Block):
         )
         v, stepped, torque, stop_torque, dry = (motion[:, k].copy() for k in range(5))
         names["time"] = time = names["time"][:count]
-        acting, has_wrench = torque + stop_torque + dry, "wrench" in self._columns
+        has_wrench, pushes = "wrench" in self._columns, self.pushes(0)
+        torque -= pushed_torque(m, pushes, q)
+        wrench = wrench + pushed_wrenches(m, pushes, q) if has_wrench else wrench
+        acting = torque + stop_torque + dry
         energy = np.asarray(mechanical_energy(m, q, v)) + self.loops.energy(time, q, v)
         entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
         rest = energy - energy[:1] - np.sum(entries, axis=0)

@@ -14,6 +14,7 @@ from setsu.constraints.redundancy import redundancy
 from setsu.constraints.system import ConstraintSystem
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
+from setsu.spatial import real_array
 
 __all__ = ["DrivenJoints", "checked_prescribed"]
 
@@ -57,7 +58,7 @@ class DrivenJoints:
     def at(self, t: float) -> Floats:
         """Return coordinates, rates and accelerations (n, 3) at a time, s."""
         try:
-            motion = np.array([drive.function(t) for drive in self._prescribed], dtype=np.float64)
+            motion = real_array([drive.function(t) for drive in self._prescribed])
             if motion.shape == (len(self), 3) and np.isfinite(motion).all():
                 self._compare(t, motion)
                 return motion

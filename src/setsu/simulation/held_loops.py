@@ -5,6 +5,7 @@ Closing is a plastic impact (transitions.py (1), (2)) before the step that follo
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -77,6 +78,12 @@ class HeldLoops:
         self._mark_open()
         self._periods = []
         self._remember(-np.inf)
+
+    def as_they_stand(self) -> HeldLoops:
+        """These loops as recordings read them: those that open or close later do not change them."""
+        kept = copy.copy(self)
+        kept._periods = list(self._periods)
+        return kept
 
     def state(self) -> tuple[Any, ...]:
         """Which loops are open, and where they were joined."""

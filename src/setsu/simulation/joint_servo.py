@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.spatial import real_array
 
 __all__ = ["JointServo", "ServoRun", "single_coordinates"]
 
@@ -127,7 +128,7 @@ class ServoRun:
             value = value(t, *(part.copy() for part in state)) if _arguments(value) == 3 else value(t)
         where = f"simulate: JointServo {what} at t = {t:.9g} s"
         try:
-            row = np.array(value, dtype=np.float64)
+            row = real_array(value)
         except (TypeError, ValueError):
             raise InputError(f"{where}: expected numbers, got {value!r:.80}") from None
         if what == "position" and row.shape == (m.nq,):
@@ -151,7 +152,7 @@ def single_coordinates(m: Mechanism) -> NDArray[np.int64]:
 
 def _gain(value: ArrayLike, what: str) -> Floats:
     try:
-        gain = np.array(value, dtype=np.float64)
+        gain = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"JointServo {what}: expected numbers, got {value!r:.80}") from None
     if gain.ndim > 1 or not np.isfinite(gain).all() or (gain < 0.0).any():

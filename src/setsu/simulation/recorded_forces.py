@@ -14,6 +14,7 @@ from setsu.dynamics import joint_wrenches
 from setsu.mechanism import Mechanism
 from setsu.simulation.constrained_machine import Records
 from setsu.simulation.constrained_motion import ConstrainedMotion
+from setsu.simulation.pushes import Push, pushed_wrenches
 
 __all__ = ["RecordedForces", "RecordedStates", "column"]
 
@@ -42,17 +43,20 @@ class RecordedForces:
 
     mechanism: Mechanism
     blocks: tuple[RecordedStates, ...]
+    pushes: tuple[Push, ...] = ()
 
     @cached_property
     def _on_contacts_loops_bodies(self) -> tuple[Floats, Floats, Floats]:
-        """Contact forces (T, contacts, 3), loop wrenches (T, loops, 6), wrenches on bodies (T, n_bodies, 6)."""
-        parts, first = [], 0
+        """Contact forces (T, contacts, 3), loop wrenches (T, loops, 6), all with pushes on bodies (T, n_bodies, 6)."""
+        m, parts, first = self.mechanism, [], 0
         while first < len(self.blocks):
             motion, rows, last = self.blocks[first].motion, 0, first
             while last < len(self.blocks) and self.blocks[last].motion is motion and rows < _ROWS_AT_ONCE:
                 rows += len(self.blocks[last].records.t)
                 last += 1
-            parts.append(motion.forces(*(column(self.blocks[first:last], key) for key in _FORCE_KEYS)))
+            blocks = self.blocks[first:last]
+            pushed = pushed_wrenches(m, self.pushes, column(blocks, "q"))
+            parts.append(motion.forces(pushed, *(column(blocks, key) for key in _FORCE_KEYS)))
             first = last
         contact, loops, bodies = (np.concatenate(part) for part in zip(*parts, strict=True))
         return contact, loops, bodies

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from setsu.dynamics import body_poses, frame_acceleration, frame_pose, frame_velocity
 from setsu.errors import InputError, nearest_names
+from setsu.simulation.recording_set import padded
 
 if TYPE_CHECKING:
     from setsu.simulation.recording import Recording
@@ -30,7 +31,9 @@ Floats = NDArray[np.float64]
 
 
 def imu(recording: Recording, frame: str) -> Floats:
-    """Return accelerometer and gyroscope (1) at a frame, (..., T, 6)."""
+    """Return accelerometer and gyroscope (1) at a frame, (T, 6) or (N, T, 6)."""
+    if recording.one is not None:  # its mechanisms may differ
+        return np.stack([padded(imu(recording[k], frame), len(recording)) for k in range(len(recording.q))])
     m = recording.mechanism
     if m is None:
         raise InputError("Recording.imu: the recording holds no mechanism (a file written without it)")
@@ -46,7 +49,8 @@ def imu(recording: Recording, frame: str) -> Floats:
 def contact_wrench(recording: Recording, body: str) -> Floats:
     """Return the wrench (2) of all contacts on a body, (T, 6) or (N, T, 6)."""
     if recording.one is not None:
-        return np.stack([contact_wrench(recording[k], body) for k in range(len(recording.q))])
+        runs = (contact_wrench(recording[k], body) for k in range(len(recording.q)))
+        return np.stack([padded(run, len(recording)) for run in runs])
     m, log, pairs = recording.mechanism, recording.contact_log, recording.body_contacts
     if m is None or log is None:
         raise InputError("Recording.contact_wrench: expected a recording of a run with an environment")

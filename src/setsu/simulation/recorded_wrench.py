@@ -26,7 +26,7 @@ def recorded_wrench(recording: Recording, frame: str, axes: str) -> Floats:
     """Return the wrench (T, 6) that carries a frame, (N, T, 6) of N runs: `Recording.wrench_at`."""
     if recording.one is not None:
         runs = (recorded_wrench(recording[k], frame, axes) for k in range(len(recording.q)))
-        return np.stack([padded(run, len(recording.time)) for run in runs])
+        return np.stack([padded(run, len(recording)) for run in runs])
     m = recording.mechanism
     if m is None:
         raise InputError("wrench_at: the recording was written without its mechanism")

@@ -112,7 +112,7 @@ class Recording:
     surface_contacts: points held on surfaces, in the order of contact_names in runs without an environment.
     joint_wrenches, loop_wrench and the forces of contacts are computed when first asked for.
     Of N runs at once every array but `time` has a leading axis N, `recording[k]` is run k alone, and `stopped` names
-    the runs that stopped: number -> (time in s, why).
+    the runs that stopped: number -> (time in s, why). `time` is (N, T) where worlds have other times than each other.
     """
 
     name: str
@@ -244,11 +244,11 @@ class Recording:
         return {**self.__dict__, **kept, "one": None}
 
     def __len__(self) -> int:
-        return len(self.time)
+        return self.time.shape[-1]
 
     def __repr__(self) -> str:
         return (
-            f"Recording({self.name!r}, {len(self.time)} states, 0 to {self.time[-1]:g} s, {self.integrator}, "
+            f"Recording({self.name!r}, {len(self)} states, 0 to {self.time.max():g} s, {self.integrator}, "
             f"{len(self.events)} events)"
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -35,16 +35,17 @@ def make_recording(
     events: Any,
     stopped: dict[int, tuple[float, str]],
 ) -> Recording:
-    """Return what the worlds have recorded at `times` (T,), s."""
-    m = settings.mechanisms[0]
+    """Return what the worlds have recorded at `times` (N, T), s."""
+    m, blocks = settings.mechanisms[0], [block.as_it_stands() for block in blocks]
 
     def single(block: Block, row: int, what: Any) -> Recording:
-        return block.recording(row, **_names(m, settings), time=times, events=what)
+        return block.recording(row, **_names(m, settings), time=times[block.first + row].copy(), events=what)
 
     if not batched:
         return single(blocks[0], 0, events)
     places = [(block, row) for block in blocks for row in range(block.count)]
     each: list[Recording | None] = [None] * len(places)
+    rows = times.shape[1]
 
     def one(k: int) -> Recording:
         if (found := each[k]) is None:
@@ -52,17 +53,17 @@ def make_recording(
         return found
 
     def stacked(name: str) -> Callable[[], Floats]:
-        return lambda: np.stack([padded(getattr(one(k), name), len(times)) for k in range(len(places))])
+        return lambda: np.stack([padded(getattr(one(k), name), rows) for k in range(len(places))])
 
     def ledgers() -> EnergyLedger:
         parts = [one(k).ledger for k in range(len(places))]
         return EnergyLedger(
-            *(np.stack([padded(getattr(p, entry.name), len(times)) for p in parts]) for entry in fields(EnergyLedger))
+            *(np.stack([padded(getattr(p, entry.name), rows) for p in parts]) for entry in fields(EnergyLedger))
         )
 
     def states(name: str) -> Floats:
-        parts = [block.stacked(name, times) for block in blocks]
-        return np.concatenate([padded(part.swapaxes(0, 1), len(times)).swapaxes(0, 1) for part in parts])
+        parts = [block.stacked(name, times[block.first :]) for block in blocks]
+        return np.concatenate([padded(part.swapaxes(0, 1), rows).swapaxes(0, 1) for part in parts])
 
     late: dict[str, Any] = {name: stacked(name) for name in _LATE}
     return Recording(
@@ -70,7 +71,7 @@ def make_recording(
         q=states("q"),
         v=states("v"),
         torque=states("torque"),
-        time=times,
+        time=times[0] if (times == times[0]).all() else times,
         **late,
         ledger=ledgers,
         events=events,
@@ -89,12 +90,18 @@ def padded(values: Floats, rows: int) -> Floats:
     return np.concatenate([values, np.repeat(last, rows - len(values), axis=0)])
 
 
-def recorded_times(a: Arrays, step: float, steps: int, last: float, every: int) -> Floats:
-    """Recorded times (T,) of a run that begins now, s: t0 + k step, never a running sum."""
-    kept = [*range(0, steps, every), steps]
-    times = a.t0[0] + (a.k[0] + np.array(kept)) * step
+def recorded_times(a: Arrays, step: float, steps: int, last: float, every: int, stopped: Collection[int]) -> Floats:
+    """Recorded times (N, T) of a run that begins now, s: t0 + k step, never a running sum.
+
+    Worlds that have stopped before have no time of their own.
+    """
+    kept, start, before = np.array([*range(0, steps, every), steps]), a.t0[:, None], a.k[:, None]
+    times = start + (before + kept) * step
     if last:
-        times[-1] = a.t0[0] + (a.k[0] + steps - 1) * step + last
+        times[:, -1:] = start + (before + steps - 1) * step + last
+    going = [k for k in range(len(times)) if k not in stopped]
+    if stopped and going:
+        times[[*stopped]] = times[going[0]]
     return times
 
 

@@ -28,11 +28,8 @@ _OF_OTHERS = {
 
 def simulator_kind(settings: Settings, count: int, codes: Sequence[Any]) -> str:
     """Return what two simulators have to have in common for one to go on from the other's state."""
-    s = settings
-    driven = [drive.joint for drive in s.prescribed]
     sampled = [(c.memory, c.period, c.delay) for c in codes if hasattr(c, "period")]
-    models = [m.digest for m in s.mechanisms]
-    return repr((models, s.step, s.integrator, count, s.environment is None, driven, sampled))
+    return repr((settings.kind, count, sampled))
 
 
 def write_simulator(path: Path, settings: Settings, count: int | None, threads: int | None, kept: dict) -> None:
@@ -48,7 +45,7 @@ def write_simulator(path: Path, settings: Settings, count: int | None, threads: 
         "body_contacts": s.body_contacts,
         "exclude": s.exclude,
         "integrator": s.integrator,
-        "tolerance": s.tolerance,
+        "tolerance": s.tolerance if s.integrator == "adaptive" else None,
         "record": s.record,
         "events": s.events,
         "joint_stops": s.joint_stops,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +27,13 @@ from setsu.simulation.joint_servo import JointServo
 if TYPE_CHECKING:
     from setsu.simulation.block import Arrays, Block
 
-__all__ = ["INTEGRATORS", "Settings", "make_blocks"]
+__all__ = ["CONTACT_SOLVERS", "INTEGRATORS", "Settings", "make_blocks"]
 
 Floats = NDArray[np.float64]
 
 INTEGRATORS = (*EXPLICIT, "radau", "time_stepping")
+CONTACT_SOLVERS = ("default", "sugihara2002")
+_TOLERANCE = 1e-10
 _BLOCK = 64  # rows of a block of trees: work arrays stay in a near cache, threads share blocks
 
 
@@ -65,7 +68,7 @@ class Settings:
         body_contacts: bool | str,
         exclude: Sequence[tuple[str, str]],
         integrator: str | None,
-        tolerance: float,
+        tolerance: float | None,
         record: Sequence[str] | None,
         events: Sequence[CloseLoop | OpenLoop],
         joint_stops: bool,
@@ -92,28 +95,58 @@ class Settings:
                 "simulate: body_contacts and exclude need an environment: without one nothing touches; "
                 "Environment() is empty space"
             )
+        if contact_solver not in CONTACT_SOLVERS:
+            raise InputError(
+                f"simulate: contact_solver: unknown {contact_solver!r}"
+                f"{nearest_names(str(contact_solver), CONTACT_SOLVERS)}"
+            )
+        if environment is None and contact_solver != "default":
+            raise InputError(f"simulate: contact_solver {contact_solver!r} needs an environment: nothing touches here")
+        if not isinstance(joint_stops, bool | np.bool_):
+            raise InputError(f"simulate: joint_stops: expected True or False, got {joint_stops!r:.80}")
         chosen = _chosen_integrator(integrator, environment, baumgarte)
+        error = _TOLERANCE if tolerance is None else positive(tolerance, "tolerance")
+        if tolerance is not None and chosen != "adaptive":
+            raise InputError(
+                f"simulate: tolerance is that of integrator 'adaptive' and means nothing to {chosen!r}; expected None, "
+                "or a shorter step"
+            )
         held = checked_contacts(first, contacts, "simulate")
         drives = checked_prescribed(first, prescribed)
         if environment is not None:
             given = [_able_to_touch(m) for m in given]
-        return Settings(
+        made = Settings(
             tuple(given), positive(step, "step"), law, tuple(held), environment, contact_solver, body_contacts,
-            exclude, chosen, positive(tolerance, "tolerance"), _recorded(record),
+            exclude, chosen, error, _recorded(record),
             tuple(checked_events(first, events, np.inf)), bool(joint_stops),
             None if baumgarte is None else positive(baumgarte, "baumgarte"), drives,
         )  # fmt: skip
+        if baumgarte is not None and all(map(made.leave_free, given)):
+            raise InputError(f"simulate: baumgarte has nothing to stabilise: no constraint holds {first.name}")
+        return made
 
     @property
     def function_or_array(self) -> Any:
         """The torque but for a joint servo that contact treats implicitly."""
         return None if self.environment is not None and isinstance(self.law, JointServo) else self.law
 
-    @property
-    def free(self) -> bool:
-        """Whether nothing constrains any of the mechanisms."""
+    @cached_property
+    def kind(self) -> str:
+        """What two simulators have to have in common for one to go on from the other's state, but for laws."""
+        driven = [drive.joint for drive in self.prescribed]
+        options = (self.step, self.integrator, self.tolerance, self.contacts, self.contact_solver, self.body_contacts,
+                   self.exclude, self.joint_stops, self.baumgarte, self.events, driven)  # fmt: skip
+        around = self.environment or Environment()
+        made = hashlib.sha256(repr((options, around.shapes, self.environment is None)).encode())
+        for polygon in around.polygons:
+            made.update(polygon.vertices.tobytes())
+            made.update(repr((polygon.unbounded, polygon.material, polygon.velocity)).encode())
+        return repr(([m.digest for m in self.mechanisms], made.hexdigest()))
+
+    def leave_free(self, m: Mechanism) -> bool:
+        """Whether nothing constrains one of the mechanisms."""
         held = self.contacts or self.joint_stops or self.prescribed
-        return not (held or any(m.loops or m.couplings or has_dry_friction(m) for m in self.mechanisms))
+        return not (held or m.loops or m.couplings or has_dry_friction(m))
 
 
 def make_blocks(
@@ -126,23 +159,29 @@ def make_blocks(
         from setsu.simulation.contact_world import ContactWorld
 
         return [ContactWorld(m, arrays.rows(k, k + 1), k, settings, partial(law, k)) for k, m in enumerate(each)]
-    from setsu.simulation.stages import make_method
+    code: Any = None
+    lanes = settings.integrator in EXPLICIT and settings.integrator != "adaptive"
+    keep = frozenset(settings.record or (() if batched else ("acceleration", "ledger")))
+    blocks: list[Block] = []
+    done = 0
+    while done < count:
+        m = each[done]
+        if lanes and settings.leave_free(m):
+            from setsu.simulation.stages import make_method
+            from setsu.simulation.tree_block import TreeBlock
+            from setsu.simulation.tree_machine import Unrolling
 
-    if settings.free and settings.integrator in EXPLICIT and settings.integrator != "adaptive":
-        from setsu.simulation.tree_block import TreeBlock
-        from setsu.simulation.tree_machine import Unrolling
+            code = code or Unrolling(m)
+            method, size = make_method(EXPLICIT[settings.integrator]), 1 if len(mechanisms) > 1 else _BLOCK
+            rows = arrays.rows(done, min(done + size, count))
+            made = TreeBlock(m, rows, done, method, settings.step, keep, code)
+        else:
+            from setsu.simulation.constrained_world import ConstrainedWorld
 
-        method = make_method(EXPLICIT[settings.integrator])
-        keep = frozenset(settings.record or (() if batched else ("acceleration", "ledger")))
-        size = 1 if len(mechanisms) > 1 else _BLOCK
-        code = Unrolling(each[0])
-        return [
-            TreeBlock(each[k], arrays.rows(k, min(k + size, count)), k, method, settings.step, keep, code)
-            for k in range(0, count, size)
-        ]
-    from setsu.simulation.constrained_world import ConstrainedWorld
-
-    return [ConstrainedWorld(m, arrays.rows(k, k + 1), k, settings, partial(law, k)) for k, m in enumerate(each)]
+            made = ConstrainedWorld(m, arrays.rows(done, done + 1), done, settings, partial(law, done))
+        blocks.append(made)
+        done += made.count
+    return blocks
 
 
 def positive(value: float, what: str) -> float:

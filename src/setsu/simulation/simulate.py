@@ -45,7 +45,7 @@ def simulate(
     record_every: int = 1,
     record: Sequence[str] | None = None,
     progress: bool | Progress = False,
-    tolerance: float = 1e-10,
+    tolerance: float | None = None,
     events: Sequence[CloseLoop | OpenLoop] = (),
     joint_stops: bool = False,
     baumgarte: float | None = None,
@@ -72,7 +72,7 @@ def simulate(
             torque and what the state does not tell. time, q, v and torque are always kept, and what follows from them
             (energy, forces without an environment, ...) is computed when asked for; reading another one is an error.
         progress: True for a bar on stderr, or a function (text, part from 0 to 1).
-        tolerance: of the adaptive integrator, per step, relative to 1 + |v| and absolute in rad or m.
+        tolerance: of the adaptive integrator (1e-10), per step, relative to 1 + |v| and absolute in rad or m.
         events: CloseLoop and OpenLoop records: changes of structure in mid-run; with an environment at the first step
             that begins at their time or later.
         joint_stops: let joints end at their limits, by plastic impacts; otherwise limits do not matter.

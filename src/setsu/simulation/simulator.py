@@ -85,7 +85,7 @@ class Simulator:
         body_contacts: bool | str = False,
         exclude: Sequence[tuple[str, str]] = (),
         integrator: str | None = None,
-        tolerance: float = 1e-10,
+        tolerance: float | None = None,
         record: Sequence[str] | None = None,
         events: Sequence[CloseLoop | OpenLoop] = (),
         joint_stops: bool = False,
@@ -107,7 +107,7 @@ class Simulator:
         self._arrays = Arrays(self._count, m)
         self._add, self._nothing = fast_function(m, "integrate"), np.zeros(m.nv)
         self._torque_shapes = ((self._count, m.nv), (m.nv,))[0 if self._batched else 1 :]
-        self._source = self._make_source([self.settings.function_or_array])
+        self._source = self._last = self._make_source([self.settings.function_or_array])
         self._blocks: list[Block] = make_blocks(self.settings, self._arrays, self._batched, self._answer_one)
         self._crew = Crew(self._blocks, self._arrays, threads, self._batched, self._source)
         self._present: Recording | None = None
@@ -124,22 +124,26 @@ class Simulator:
 
         rows: which worlds (a mask or indices); the others stay as they are. A world that had stopped goes on again.
         """
-        which = chosen_rows(rows, self._count, self._batched)
-        a, m = self._arrays, self.mechanism
+        which, a, m = chosen_rows(rows, self._count, self._batched), self._arrays, self.mechanism
         q_new = states_of(q, m.nq, "q0", len(which), self._batched, m.name)
         v_new = states_of(v, m.nv, "v0", len(which), self._batched, m.name)
         if isinstance(time, bool) or not isinstance(time, int | float | np.floating) or not math.isfinite(time):
             raise InputError(f"Simulator.reset: time: expected a finite number, got {time!r:.80}")
         # Adding nothing scales quaternions to length one.
-        add, nothing = self._add, self._nothing
-        place = slice(None) if rows is None else which
+        add, nothing, place = self._add, self._nothing, slice(None) if rows is None else which
         a.q[place] = add(q_new[0], nothing) if len(q_new) == 1 else add(q_new, np.zeros((len(q_new), m.nv)))
         a.v[place], a.t[place], a.t0[place], a.k[place] = v_new, time, time, 0
+        if rows is None and callable(self.settings.function_or_array):  # its gains may have changed
+            self._source = self._make_source([self.settings.function_or_array], self._source)
+            self._use(self._source)
         a.held[place] = self._source.constant[place]
         if self._crew.stops:
             self._crew.stops = {k: why for k, why in self._crew.stops.items() if k not in which}
             a.asked[place] = 0.0  # it may be what stopped them
+        for source in {self._source, self._last} if self._source.functions or self._last.functions else ():
+            source.forget(which.tolist())
         for block, inside in self._rows_of_blocks(which):
+            block.end_pushes(inside)
             block.forget_samples(inside)
             block.reset(inside)
         self._present, self._started = None, True
@@ -189,8 +193,7 @@ class Simulator:
     def step(self, torque: ArrayLike | None = None, steps: int = 1) -> None:
         """Take steps under a torque (nv,) or (count, nv) that is held meanwhile, beside the law of the simulator."""
         self._present = None
-        ask = self._quick(torque, steps)
-        if ask != Ask.DONE:
+        if (ask := self._quick(torque, steps)) != Ask.DONE:
             self._go_on(ask, torque, steps)
 
     def _go_on(self, ask: int, torque: ArrayLike | None, steps: int) -> None:
@@ -282,10 +285,9 @@ class Simulator:
         if type(record_every) is not int or record_every < 1:
             raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
         self._present = None
-        law = self.settings.function_or_array
-        source = self._make_source([law] if torque is None else [law, torque])
+        source = self._last = self._make_source([self.settings.function_or_array, torque], self._last)
         refuse_memory(self._blocks, self._count, steps // record_every + 2)
-        times = recorded_times(self._arrays, self.settings.step, steps, last, record_every)
+        times = recorded_times(self._arrays, self.settings.step, steps, last, record_every, self._crew.stops)
         try:
             self._use(source)
             try:
@@ -321,17 +323,17 @@ class Simulator:
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Go on, bit for bit, from what `save` returned here or in another simulator of the same kind."""
-        if not isinstance(kept, dict) or kept.get("kind") != simulator_kind(
-            self.settings, self._count, self._source.codes
-        ):
+        kind = simulator_kind(self.settings, self._count, self._source.codes)
+        if not isinstance(kept, dict) or kept.get("kind") != kind:
             raise InputError(
-                "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, step, "
-                f"integrator, count, sampled laws), got {kept!r:.80}"
+                "Simulator.restore: expected what `save` returned for a simulator of the same kind (mechanism, "
+                f"options, count, sampled laws), got {kept!r:.80}"
             )
         for block, state in zip(self._blocks, kept["blocks"], strict=True):
             block.set_state(state)
         self._source.set_memories(kept["laws"])
         self._crew.stops, self._present, self._started = dict(kept["stopped"]), None, True
+        self._pushing = any(block.drive.push.any() for block in self._blocks)
         self._find_quick_way()
 
     @staticmethod
@@ -341,8 +343,6 @@ class Simulator:
         sim = Simulator(**options)
         sim.restore(kept)
         return sim
-
-    # Pushes --------------------------------------------------------------------------------------------------------
 
     def push(
         self,
@@ -354,16 +354,16 @@ class Simulator:
     ) -> None:
         """Push a body through the next step or run: force (N) at a point of the body (m, its frame), torque (N m).
 
-        World axes. rows: which worlds (a mask or indices); all when not given.
+        World axes; the force stays at the point. Pushes add up; a reset of their worlds forgets them. rows: as there.
         """
+        self._require_state("push")
         which = chosen_rows(rows, self._count, self._batched)
         vectors = [vector(value, what) for value, what in ((force, "force"), (point, "point"), (torque, "torque"))]
         if body not in self.mechanism.body_names:
             raise InputError(f"Simulator.push: unknown body {body!r}{nearest_names(body, self.mechanism.body_names)}")
-        number = self.mechanism.body_names.index(body)
         for block, inside in self._rows_of_blocks(which):
-            block.push(number, inside, *vectors)
-        self._pushing, self._quick = True, _no_quick_way
+            block.push(self.mechanism.body_names.index(body), inside, *vectors)
+        self._pushing, self._present, self._quick = True, None, _no_quick_way
 
     def _end_pushes(self) -> None:
         for block in self._blocks if self._pushing else ():
@@ -372,16 +372,16 @@ class Simulator:
 
     # Running -------------------------------------------------------------------------------------------------------
 
-    def _make_source(self, given: list[TorqueInput]) -> Source:
+    def _make_source(self, given: list[TorqueInput], before: Source | None = None) -> Source:
         s = self.settings
         sensed = s.contacts if s.environment is None else ()
-        return Source(self.mechanism, self._count, not self._batched, given, sensed, s.environment is not None)
+        around = s.environment is not None
+        return Source(self.mechanism, self._count, not self._batched, given, sensed, around, before)
 
     def _use(self, source: Source) -> None:
         """Let a source drive the worlds."""
-        self._crew.acting = source
+        self._crew.acting, asks = source, bool(source.functions)
         self._arrays.held[:], self._arrays.asked[:] = source.constant, 0.0
-        asks = bool(source.functions)
         self._sampled = asks and source.period > 0.0
         for block in self._blocks:
             block.clock.asks[0] = int(asks and not self._sampled)
@@ -457,7 +457,7 @@ class Simulator:
             self._crew.advance(0, 0.0, 1, final=True)
             for block in self._blocks:
                 block.take_records()
-            self._present = self._recording(self._arrays.t[:1].copy())
+            self._present = self._recording(self._arrays.t[:, None].copy())
             for block, state in zip(self._blocks, states, strict=True):
                 block.set_state(state)
             self._find_quick_way()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from setsu.constraints.contact import SurfaceContact
 from setsu.errors import InputError, ModelWarning
 from setsu.mechanism import Mechanism
 from setsu.simulation.joint_servo import JointServo, ServoRun
+from setsu.spatial import real_array
 
 __all__ = ["Source", "TorqueInput", "held_torque", "law_name"]
 
@@ -34,7 +35,8 @@ class Source:
     (count,), (count, nq), (count, nv) and give (count, nv); a law with memory of its own (`single_state` true, as all
     of setsu.control) is copied for each world and asked row by row. A law that can run without Python is among `codes`,
     not among `functions`; contacts: of the run, whose forces such a law may sense;
-    environment: whether there is one, so that it may sense forces of bodies.
+    environment: whether there is one, so that it may sense forces of bodies. before: of an earlier run, whose copies of
+    the same laws hand their memory on.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Source:
         given: Sequence[TorqueInput],
         contacts: Sequence[SurfaceContact] = (),
         environment: bool = False,
+        before: Source | None = None,
     ) -> None:
         self._mechanism, self._count, self._single = mechanism, count, single
         self.constant = np.zeros((count, mechanism.nv))
@@ -68,7 +71,11 @@ class Source:
             self.functions.append(torque)
             if not single and getattr(torque, "single_state", False):
                 own = getattr(torque, "for_world", lambda _, law=torque: copy.deepcopy(law))
-                self._copies[id(torque)] = [own(k) for k in range(count)]
+                copies = self._copies[id(torque)] = [own(k) for k in range(count)]
+                known = before is not None and any(torque is function for function in before.functions)
+                for law, old in zip(copies, before._copies[id(torque)], strict=True) if known and before else ():
+                    if hasattr(law, "set_state"):
+                        law.set_state(old.state())
 
     def memories(self) -> list[Any]:
         """What the functions remember, by function and world; None, after a warning, where they do not offer it."""
@@ -91,6 +98,15 @@ class Source:
             for law, state in zip(self._copies.get(id(function), [function]), states, strict=True):
                 if state is not None:
                     law.set_state(copy.deepcopy(state))
+
+    def forget(self, rows: Iterable[int]) -> None:
+        """Let the functions of some worlds begin anew, where they offer forget(); rows: all where they share one."""
+        rows = list(rows)
+        for function in self.functions:
+            laws = self._copies.get(id(function))
+            for law in [laws[k] for k in rows] if laws else [function] if len(rows) == self._count else ():
+                if hasattr(law, "forget"):
+                    law.forget()
 
     @property
     def period(self) -> float:
@@ -156,7 +172,7 @@ def _raised(problem: Exception, where: str) -> InputError:
 
 def _numbers(value: Any, shape: tuple[int, ...] | None, what: str, name: str) -> Floats:
     try:
-        numbers = np.array(value, dtype=np.float64)
+        numbers = real_array(value)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
     if shape is not None and numbers.shape != shape:
@@ -167,7 +183,7 @@ def _numbers(value: Any, shape: tuple[int, ...] | None, what: str, name: str) ->
 def held_torque(torque: ArrayLike, shapes: tuple[tuple[int, ...], ...]) -> Floats:
     """Return the torque of a step, N m or N, of one of the shapes."""
     try:
-        given = torque if type(torque) is np.ndarray else np.asarray(torque, dtype=np.float64)
+        given = torque if type(torque) is np.ndarray and torque.dtype == _FLOAT64 else real_array(torque)
     except (TypeError, ValueError):
         raise InputError(
             f"Simulator.step: torque: expected numbers, got {torque!r:.80}; a function is given to the constructor or "

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy, potential_energy
 from setsu.dynamics.catalogue import require_mass
+from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.native.compiled_code import machine
 from setsu.native.workspace import Workspace, make
-from setsu.simulation.block import Arrays, Block
-from setsu.simulation.clock import make_clock, make_drive
+from setsu.simulation.block import Arrays, Block, Failure
+from setsu.simulation.clock import BAD_NUMBERS, make_clock, make_drive
 from setsu.simulation.lazy_field import NotRecorded
+from setsu.simulation.pushes import pushed_torque, pushed_wrenches
 from setsu.simulation.recording import EnergyLedger, Recording
 from setsu.simulation.sampling import make_sampling
 from setsu.simulation.stages import Method, Rows, make_stages
@@ -109,6 +111,19 @@ class TreeBlock(Block):
         self.work.works[rows] = 0.0
         self.new_torque()
 
+    def answer_failure(self) -> None:
+        """Let the worlds whose accelerations are no numbers stand still, and the others go on if there are any."""
+        frozen, y = self.clock.frozen, self.rows
+        moving = np.flatnonzero(frozen == 0)
+        for n in moving:
+            try:
+                forward_dynamics(self.mechanism, y.q[n], y.v[n], self.arrays.total[n])
+            except InputError:
+                frozen[n], self.clock.frozen_at[n] = BAD_NUMBERS, y.start[n]
+        if frozen.all() or not frozen[moving].any():
+            frozen[frozen == 0] = BAD_NUMBERS
+            raise Failure(self.reason(0))
+
     def columns(self, name: str) -> Floats:
         """What was recorded, (T, N, ...)."""
         parts = [getattr(chunk, name) for chunk in self._chunks]
@@ -123,7 +138,8 @@ class TreeBlock(Block):
         m, q, v, tau = self.mechanism, *(self.columns(name)[:, row].copy() for name in ("q", "v", "tau"))
         a = self.columns("a")[:, row].copy() if "acceleration" in self._keep else None
         works = self.columns("works")[:, row].T.copy() if "ledger" in self._keep else None
-        acceleration = (lambda: forward_dynamics(m, q, v, tau)) if a is None else a
+        pushes = self.pushes(row)
+        acceleration = (lambda: forward_dynamics(m, q, v, tau + pushed_torque(m, pushes, q))) if a is None else a
         zero = np.zeros(len(q))
         names["time"] = names["time"][: len(q)]
 
@@ -143,7 +159,12 @@ class TreeBlock(Block):
             acceleration=acceleration,
             torque=tau,
             joint_wrenches=lambda: joint_wrenches(
-                m, q, v, acceleration() if callable(acceleration) else acceleration, frame="world"
+                m,
+                q,
+                v,
+                acceleration() if callable(acceleration) else acceleration,
+                pushed_wrenches(m, pushes, q),
+                "world",
             ),
             normal_force=np.zeros((len(q), 0)),
             friction_force=np.zeros((len(q), 0, 3)),

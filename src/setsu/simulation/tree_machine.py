@@ -33,7 +33,16 @@ from setsu.simulation.clock import (
 )
 from setsu.simulation.row_lanes import drop_signs_of_zeros
 from setsu.simulation.sampling import samples
-from setsu.simulation.stages import Rows, begin_stage, end_step, first_slope, keep_slope, remember_start, within_reach
+from setsu.simulation.stages import (
+    Rows,
+    begin_stage,
+    end_step,
+    first_slope,
+    keep_slope,
+    move_rows,
+    remember_start,
+    within_reach,
+)
 
 __all__ = ["TreeRecords", "TreeWork", "Unrolling", "make_tree_work", "run_tree"]
 
@@ -172,12 +181,27 @@ def _record(c, y, d, w, r):
 
 
 @inline
+def _move_others(c, y, g, why):
+    """Freeze the worlds that have left all bounds, and move the others; where that does not help, freeze all."""
+    for n in range(len(y.q)):
+        if not within_reach(g.phi[n], y.v[n]):
+            freeze(c, y, n, why)
+        if c.frozen[n] != 0:
+            for d in range(y.v.shape[1]):
+                g.phi[n, d] = 0.0
+    if not move_rows(g, y):
+        for n in range(len(y.q)):
+            freeze(c, y, n, why)
+
+
+@inline
 def _end(method, c, y, w, g):
     """Take the rows to the end of the step; worlds that have left all bounds are frozen where it began."""
     h, nv = c.h[0], y.v.shape[1]
-    fine = end_step(method, g, y, h)
+    if not end_step(method, g, y, h):
+        _move_others(c, y, g, DIVERGED)
     for n in range(len(y.q)):
-        if c.frozen[n] == 0 and not (fine and within_reach(y.q[n], y.v[n])):
+        if c.frozen[n] == 0 and not within_reach(y.q[n], y.v[n]):
             freeze(c, y, n, DIVERGED)
         elif c.ledger[0] == 1 and c.frozen[n] == 0:
             for i in range(4):
@@ -226,7 +250,5 @@ def run_tree(method, c, y, d, p, w, g, r):
         else:
             c.stage[0], c.phase[0] = stage, WANTS
             if not begin_stage(method, g, y, stage, c.h[0]):
-                for n in range(len(y.q)):
-                    if not within_reach(y.q[n], y.v[n]):
-                        freeze(c, y, n, BAD_NUMBERS)
+                _move_others(c, y, g, BAD_NUMBERS)
                 _stand_still(c, g, y)

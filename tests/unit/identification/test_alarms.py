@@ -93,6 +93,19 @@ def test_accepted_alarms_become_notes() -> None:
         setsu.identify(robot(name)[0], t, q, tau, v, accept=["delays"])
 
 
+@pytest.mark.filterwarnings("ignore::setsu.ModelWarning")
+@pytest.mark.parametrize("fault", ["motor side of a gear", "constant"])
+def test_torque_that_the_motion_does_not_explain_raises_an_alarm(fault: str) -> None:
+    m = setsu.sample_mechanisms.planar_arm(3)
+    motion = setsu.excitation_trajectory(m, duration=4.0, trials=5)
+    tau = setsu.inverse_dynamics(m, motion.q, motion.v, motion.a)
+    tau = tau * [1.0, 1.0, 50.0] if fault == "motor side of a gear" else np.ones_like(tau)
+    tau += 1e-3 * np.abs(tau).max() * np.random.default_rng(0).standard_normal(tau.shape)
+    fit = setsu.identify(m, motion.time, motion.q, tau)
+    assert fit.r2.min() < 0.0
+    assert "unexplained" in {alarm.kind for alarm in fit.alarms}
+
+
 def test_standing_still_says_so() -> None:
     m = setsu.sample_mechanisms.planar_arm(2)
     time = np.linspace(0, 5, 500)

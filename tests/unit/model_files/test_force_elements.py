@@ -56,6 +56,7 @@ ARM = """
   <motor name="m9" tendon="t2" gear="-1"/>
 </actuator>
 """
+STILL = '<option><flag spring="disable" damper="disable"/></option>'  # ends compensation and drag, too
 FLUID = '<option density="1.2" viscosity="0.05" wind="1 -0.5 0.3"/>'
 
 
@@ -66,7 +67,9 @@ def written(tmp_path: Path, inner: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    "inner", [ARM, FLUID + ARM, '<option gravity="1 2 -3"/>' + ARM], ids=["air", "fluid", "tilted"]
+    "inner",
+    [ARM, FLUID + ARM, '<option gravity="1 2 -3"/>' + ARM, FLUID + STILL + ARM],
+    ids=["air", "fluid", "tilted", "no passive forces"],
 )
 def test_every_force_is_that_of_mujoco(tmp_path: Path, inner: str) -> None:
     """qfrc_bias, qfrc_passive, qfrc_actuator and qacc_smooth to 1e-10, and nothing is missing."""
@@ -164,14 +167,29 @@ WARNED = [
     ('<actuator><intvelocity name="servo" joint="x" actrange="-1 1"/></actuator>', '"servo": dyntype="integrator"'),
     ('<actuator><muscle name="biceps" joint="x" lengthrange="0.1 1"/></actuator>', 'actuator "biceps"'),
     ('<actuator><motor name="tug" site="s1" refsite="s2"/></actuator>', "transmission by a site with refsite"),
+    ('<contact><pair geom1="ring" geom2="other" friction="0.2"/></contact>', "shapes rub by their own materials"),
+    ('<contact><pair geom1="ring" geom2="other" condim="1"/></contact>', 'own materials: "a" and "b"'),
+    ('<option><flag contact="disable"/></option>', '<flag contact="disable"> is not used'),
+    ('<option><flag limit="disable"/></option>', '<flag limit="disable"> is not used'),
+    ('<option><flag override="enable"/></option>', '<flag override="enable"> is not used'),
 ]
 PLAIN = """<worldbody><body name="a"><joint name="x" axis="0 1 0"/><geom name="ring" type="cylinder" size=".05 .1"/>
-<site name="s1" pos=".2 0 0"/></body><site name="s2" pos="0 0 .3"/></worldbody>"""
+<site name="s1" pos=".2 0 0"/></body><body name="b"><joint name="y"/><geom name="other" size=".1"/></body>
+<site name="s2" pos="0 0 .3"/></worldbody>"""
+ONE = '<worldbody><body name="a"><joint name="x" {}/><geom size=".1"/></body></worldbody>'
 
 
-@pytest.mark.parametrize(("element", "message"), WARNED)
+@pytest.mark.parametrize(
+    ("element", "message"),
+    [
+        *((f"{PLAIN}\n{element}", message) for element, message in WARNED),
+        (ONE.format('actuatorfrcrange="-1 2"'), 'joint "x": actuatorfrcrange -1 to 2 is taken as ±2'),
+        (ONE.format('type="free" frictionloss="1"'), "the frictionloss of a free joint acts along axes of its body"),
+        (ONE.format('type="free" armature="1"'), 'joint "x": the armature of a free joint acts along axes of its body'),
+    ],
+)
 def test_what_cannot_be_used_is_named_and_not_certified(tmp_path: Path, element: str, message: str) -> None:
-    path = written(tmp_path, f"\n{PLAIN}\n{element}")
+    path = written(tmp_path, f"\n{element}")
     with pytest.warns(ModelWarning, match="model.xml:") as caught:
         m = setsu.load(path)
     assert any(message in str(warning.message) for warning in caught)

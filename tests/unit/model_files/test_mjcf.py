@@ -215,6 +215,11 @@ def test_flags_that_switch_forces_off_are_taken_over(write):
     assert '<flag gravity="disable">: taken over' in report.notes
 
 
+def test_without_constraints_joints_have_no_dry_friction(write):
+    inner = '<option><flag constraint="disable"/></option><worldbody><body><joint frictionloss="1"/><geom size=".1"/>'
+    assert load_with_report(write(inner + "</body></worldbody>"))[0].coulomb.tolist() == [0.0]
+
+
 def test_what_has_no_counterpart_is_listed():
     mechanism, report = load_with_report(CART)
     listed = {entry.what: entry.count for entry in report.ignored}

@@ -140,6 +140,13 @@ def test_no_mutilated_file_gives_anything_but_a_readable_error(data: st.DataObje
         ("[environment]\nheight = 0.5", "environment.height: has no effect; expected floor"),
         ("[environment]\nslope = 0.5", "environment.slope: has no effect; expected floor"),
         ("[torque]\nkind = 'expression'\nparameters = { t = 1.0 }", "torque.parameters.t: has no effect"),
+        ("[torque]\nkind = 'expression'\nparameters = { a = 1.0 }", "torque.parameters.a: has no effect: no formula"),
+        ("[start]\nclose_loops = true", "start.close_loops: has no effect: pendulum has neither loops nor couplings"),
+        ("simulation.joint_stops = true", "simulation.joint_stops: has no effect: no joint of pendulum has limits"),
+        (
+            "[torque]\nkind = 'joint_feedback'\ntarget = { joint1 = 0.5 }",
+            "torque.target.joint1: has no effect; expected a",
+        ),
         ("[output]\nplots = ['q', 'speed']", "output.plots.1: unknown quantity 'speed'"),
         ("[model.material]\nrestitution = 0.5", "model.material: has no effect"),
     ],

@@ -23,6 +23,7 @@ GOOD: dict[str, Any] = {"q0": [0.1, 0.2], "v0": [0.0, 0.0], "duration": 0.1, "st
         ({"v0": np.zeros((2, 2))}, "simulate: v0: expected shape (2,) for planar 2R arm, got (2, 2)"),
         ({"q0": [0.1, np.nan]}, "simulate: q0[1] is nan, expected finite numbers"),
         ({"v0": ["a", "b"]}, "simulate: v0: expected real numbers"),
+        ({"v0": [0.0, 1e160]}, "simulate: v0: got a number of size 1e+160, expected numbers up to 1e+150"),
         ({"duration": 0.0}, "simulate: duration: expected a positive finite number, got 0.0"),
         ({"duration": np.inf}, "simulate: duration: expected a positive finite number"),
         ({"step": -0.1}, "simulate: step: expected a positive finite number, got -0.1"),
@@ -40,6 +41,19 @@ GOOD: dict[str, Any] = {"q0": [0.1, 0.2], "v0": [0.0, 0.0], "duration": 0.1, "st
         ({"events": [setsu.OpenLoop(0.0, "pin")]}, "simulate: events: unknown loop 'pin' (there are none)"),
         ({"progress": "yes"}, "simulate: progress: expected True, False or a function, got 'yes'"),
         ({"baumgarte": -1.0}, "simulate: baumgarte: expected a positive finite number"),
+        ({"baumgarte": 10.0}, "simulate: baumgarte has nothing to stabilise: no constraint holds planar 2R arm"),
+        ({"tolerance": 1e-10}, "simulate: tolerance is that of integrator 'adaptive' and means nothing to 'rk4'"),
+        ({"tolerance": 1e-6, "integrator": "radau"}, "means nothing to 'radau'"),
+        ({"contact_solver": "siconos"}, "simulate: contact_solver: unknown 'siconos' (known: default, sugihara2002)"),
+        ({"contact_solver": "sugihara2002"}, "simulate: contact_solver 'sugihara2002' needs an environment"),
+        ({"joint_stops": "no"}, "simulate: joint_stops: expected True or False, got 'no'"),
+        (
+            {"environment": setsu.Environment.floor(-9.0), "exclude": [("link1", "link2")]},
+            "exclude: ('link1', 'link2') has no effect: without body_contacts",
+        ),
+        ({"torque": [1.0, 1e-3j]}, "simulate: torque: expected numbers, got [1.0, 0.001j]"),
+        ({"q0": [0.1, 0.2 + 1e-3j]}, "simulate: q0: expected real numbers"),
+        ({"v0": np.array(["1", "2"])}, "simulate: v0: expected real numbers"),
     ],
 )
 def test_arguments(change: dict[str, Any], message: str) -> None:
@@ -58,6 +72,7 @@ def test_not_a_mechanism() -> None:
         (lambda t: [0.0], r"torque function torque at t = 0.05\d* s: expected shape \(2,\)"),
         (lambda t: [0.0, np.nan], r"torque function at t = 0.05\d* s: entry 1 is nan"),
         (lambda t: None, r"torque function torque at t = 0.05\d* s: "),
+        (lambda t: np.array([1.0, 1e-3j]), r"torque function torque at t = 0.05\d* s: expected numbers"),
     ],
 )
 def test_a_torque_function_that_fails_in_mid_run_names_the_time(answer: Any, message: str) -> None:

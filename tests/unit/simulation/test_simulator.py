@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,111 @@ def test_worlds_that_differ_are_single_runs_of_their_own() -> None:
     batch = setsu.simulate(worlds, np.ones((3, 1)), np.zeros((3, 1)), 0.1, 1e-3)
     for k, m in enumerate(worlds):
         assert np.array_equal(batch.q[k], setsu.simulate(m, [1.0], [0.0], 0.1, 1e-3).q)
+
+
+def test_worlds_with_and_without_friction_or_loops_are_single_runs_in_every_quantity() -> None:
+    """A world that nothing constrains goes the way it goes alone; sensors know each world's own lengths."""
+    worlds = [setsu.with_drives(setsu.sample_mechanisms.planar_arm(2), coulomb=c, damping=0.1) for c in (0.0, 0.3)]
+    b = setsu.MechanismBuilder("short")
+    for name, parent in (("link1", "world"), ("link2", "link1")):
+        x = 0.0 if parent == "world" else 0.3
+        joint, place = setsu.Revolute((0, 0, 1), name=f"joint{name[-1]}"), setsu.placement((x, 0, 0))
+        b.add_body(name, parent, joint, place, mass=1.0, center_of_mass=(0.2, 0, 0), inertia=0.1 * np.eye(3))
+    worlds.append(b.build())
+    assert {m.body_names for m in worlds} == {("link1", "link2")}
+    batch = setsu.simulate(worlds, np.full((3, 2), 0.3), np.ones((3, 2)), 0.05, 1e-3)
+    for k, m in enumerate(worlds):
+        single = setsu.simulate(m, [0.3, 0.3], [1.0, 1.0], 0.05, 1e-3)
+        for name in ("q", "v", "acceleration", "torque", "energy", "joint_wrenches", "constraint_error"):
+            assert np.array_equal(getattr(batch, name)[k], getattr(single, name)), name
+        assert np.array_equal(batch.imu("link2")[k], single.imu("link2"))
+
+
+def test_a_state_is_restored_under_the_same_options_alone() -> None:
+    m = setsu.sample_mechanisms.planar_arm(3)
+
+    def hand(friction: float) -> setsu.SurfaceContact:
+        return setsu.SurfaceContact("link3", (0.3, 0, 0), setsu.Plane((0, 1, 0)), friction)
+
+    floor = setsu.Environment.floor(-9.0)
+    options: list[dict[str, Any]] = [
+        {}, {"joint_stops": True}, {"contacts": [hand(0.3)]}, {"contacts": [hand(0.9)]}, {"environment": floor},
+        {"environment": setsu.Environment.floor(-8.0)}, {"environment": floor, "contact_solver": "sugihara2002"},
+    ]  # fmt: skip
+    with warnings.catch_warnings(action="ignore"):
+        made = [setsu.Simulator(m, 1e-3, **each) for each in options]
+    for k, sim in enumerate(made):
+        sim.reset(np.zeros(3), np.zeros(3))
+        kept = sim.save()
+        for other in made[k + 1 :]:
+            with pytest.raises(setsu.InputError, match="of the same kind"):
+                other.restore(kept)
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["held", "law"])
+def test_a_world_whose_torque_is_too_large_stops_alone(asked: bool) -> None:
+    """Worlds of one block go on when another's acceleration overflows, and it is that one that is named."""
+    m, torque = puma560(), np.zeros((3, 6))
+    torque[1] = 1e308
+
+    def law(t: np.ndarray, Q: np.ndarray, V: np.ndarray) -> np.ndarray:
+        return torque * (t[1] > 3.5e-3)
+
+    sim = setsu.Simulator(m, 1e-3, torque=law if asked else None, count=3)
+    sim.reset(np.tile(m.neutral(), (3, 1)), np.zeros((3, 6)))
+    if not asked:
+        sim.step(torque)
+    rec = sim.run(0.01)
+    assert set(rec.stopped) == {1}
+    assert "not finite" in rec.stopped[1][1]
+    alone = setsu.simulate(m, m.neutral(), np.zeros(6), 0.01 if asked else 0.011)
+    assert np.array_equal(rec.q[0, -1], alone.q[-1])
+    assert np.array_equal(rec.q[2, -1], alone.q[-1])
+    single = setsu.Simulator(m)
+    single.reset(m.neutral(), np.zeros(6))
+    with pytest.raises(setsu.SimulationStopped, match="at t = 0 s the state is not finite"):
+        single.step(torque[1])
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit", "rk8"])
+@pytest.mark.parametrize("name", ["puma560", "floating_box"])
+def test_a_world_that_leaves_all_bounds_stops_alone(name: str, integrator: str) -> None:
+    """Quaternions of one world that can no longer be turned do not hold those of the others."""
+    m = getattr(setsu.sample_mechanisms, name)()
+    alone = setsu.Simulator(m, 1e-3, integrator=integrator)
+    alone.reset(m.neutral(), np.full(m.nv, 0.1))
+    alone.step(steps=5)
+    for size in (1e10, 1e50, 1e150):
+        v = np.full((3, m.nv), 0.1)
+        v[1] = size
+        sim = setsu.Simulator(m, 1e-3, count=3, integrator=integrator)
+        sim.reset(np.tile(m.neutral(), (3, 1)), v)
+        sim.step(steps=5)
+        assert set(sim.stopped) == {1}
+        assert np.array_equal(sim.q[[0, 2]], np.stack([alone.q, alone.q]))
+        torque = np.zeros((3, m.nv))
+        torque[1] = size * 1e100
+        sim.reset(np.tile(m.neutral(), (3, 1)), np.full((3, m.nv), 0.1))
+        sim.step(torque)
+        sim.step(steps=4)
+        assert set(sim.stopped) == {1}
+        assert np.array_equal(sim.q[[0, 2]], np.stack([alone.q, alone.q]))
+
+
+def test_worlds_at_different_times_are_recorded_at_their_own() -> None:
+    m = pendulum()
+    sim = setsu.Simulator(m, 0.01, torque=lambda t, Q, V: np.sin(t)[:, None], count=2)
+    sim.reset(np.ones((2, 1)), np.zeros((2, 1)))
+    assert sim.run(0.1).time.shape == (11,)
+    sim.reset([[1.0]], [[0.0]], time=5.0, rows=[1])
+    rec = sim.run(0.055)
+    alone = setsu.Simulator(m, 0.01, torque=lambda t, q, v: np.sin([t]))
+    alone.reset([1.0], [0.0], time=5.0)
+    single = alone.run(0.055)
+    assert np.array_equal(rec[1].time, single.time)
+    assert np.array_equal(rec.time[1], single.time)
+    assert np.array_equal(rec.torque[1], single.torque)
+    assert len(rec) == 7
 
 
 def test_a_world_that_stops_is_frozen_and_the_others_go_on() -> None:

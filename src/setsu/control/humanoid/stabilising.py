@@ -145,6 +145,10 @@ class Stabiliser(Controller):
         """Whether the plan is walked to its end."""
         return self._memory.clock >= self._plan.last
 
+    def forget(self) -> None:
+        """Begin as if the law had not been asked."""
+        self._memory = _Memory()
+
     def __call__(self, t: float, q: Floats, v: Floats) -> Floats:
         """Return the torques (nv,), zero at the free joint."""
         memory = self._memory
