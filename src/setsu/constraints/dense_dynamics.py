@@ -38,7 +38,6 @@ from setsu.errors import InputError, ModelWarning
 __all__ = ["DenseMotion", "States", "contact_basis", "held_tolerance", "kept_rows"]
 
 _ROUNDS = 200
-_RIGID = 1e-7  # part of a contact direction's motion that loops leave, below which they leave none
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -253,12 +252,7 @@ class DenseMotion:
         if at_rest is not None:
             moving = ~at_rest[:, which] & (length_of(velocity) > 0.0)
         J = (basis @ self.contact_jacobian[:, which]).reshape(count, 3 * c, system.mechanism.nv)
-        Y = held.solve_L(np.swapaxes(J, -1, -2))
-        Z = held.free_part(Y)
-        # Directions that loops hold already: what is left of them is rounding, and no compliance.
-        size, left = (np.sqrt((columns * columns).sum(-2)) for columns in (Y, Z))
-        gives = left > _RIGID * size
-        Z = Z * gives[..., None, :]
+        Y, Z, gives = held.responses(J)
         B = (np.swapaxes(Z, -1, -2) @ Z).reshape(count, c, 3, c, 3)  # (2)
         b = transposed_times(Y, z).reshape(count, c, 3)
         b = b + times(basis, rows.contact_velocity_term[:, which])

@@ -35,6 +35,8 @@ __all__ = ["HeldMotion", "hold", "refuse_unheld", "singular_values_kept"]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
+# Part of a direction's motion that rows leave, below which they leave none.
+_RIGID = 1e-7
 # A pivot of M this small against its diagonal means that a joint moves (almost) no mass of its own.
 _SMALLEST_PIVOT = 1e-11
 
@@ -65,6 +67,16 @@ class HeldMotion:
     def free_part(self, pushed: Floats) -> Floats:
         """Return (1 - U Uᵀ) x for x (..., nv, k)."""
         return pushed - self.U @ (np.swapaxes(self.U, -1, -2) @ pushed)
+
+    def responses(self, J: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Return Y = L⁻¹ Jᵀ (..., nv, m) of forces along rows J (..., m, nv), its free part, and where there is any.
+
+        Of directions that the rows hold already only rounding is left, which is no compliance.
+        """
+        Y = self.solve_L(np.swapaxes(J, -1, -2))
+        Z = self.free_part(Y)
+        gives = (Z * Z).sum(-2) > _RIGID**2 * (Y * Y).sum(-2)
+        return Y, Z * gives[..., None, :], gives
 
     @property
     def forced_part(self) -> Floats:

@@ -33,7 +33,6 @@ from setsu.mechanism import Mechanism
 
 __all__ = ["ImpulseDynamics", "impulse_dynamics", "restitutions"]
 
-_RIGID = 1e-7
 _ROUNDING = 1e-9  # of the energy: what may be rounding
 
 
@@ -118,10 +117,7 @@ def impulse_dynamics(
         normal, velocity = rows.normal[:, changing], rows.contact_velocity[:, changing]
         basis, _ = contact_basis(normal, velocity, 0.0)
         J = (basis @ rows.contact_jacobian[:, changing]).reshape(count, 3 * c, m.nv)
-        Y = held.solve_L(np.swapaxes(J, -1, -2))
-        Z = held.free_part(Y)
-        gives = (Z * Z).sum(-2) > _RIGID**2 * (Y * Y).sum(-2)
-        Z = Z * gives[..., None, :]
+        Y, Z, _ = held.responses(J)
         B = (np.swapaxes(Z, -1, -2) @ Z).reshape(count, c, 3, c, 3)
         b = transposed_times(Z, after).reshape(count, c, 3)
         approach = np.minimum(dot(normal, velocity), 0.0)

@@ -105,7 +105,6 @@ class ConstraintSystem:
         self._place_of = np.full(mechanism.n_bodies + 1, len(self._involved))
         self._place_of[self._involved] = np.arange(len(self._involved))
         self._row_and_free_loop = np.concatenate([self.loops.row_loop, self.loops.free_loop])
-        # Which body each loop and contact acts on, as matrices of ones: sums over them are products.
         # Units that make metres and radians comparable: the mechanism's length for one, 1 for the other.
         self.length = _characteristic_length(mechanism, self.loops)
         self.travels = _travels(mechanism)

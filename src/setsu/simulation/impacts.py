@@ -40,7 +40,6 @@ Floats = NDArray[np.float64]
 
 _ARRIVED = 1e-9  # lengths of the mechanism: what is as near and coming nearer has arrived too
 _STILL = 1e-9  # part of the largest velocity that counts as none
-_RIGID = 1e-14  # part of a compliance below which loops leave none
 _SLOW = 1e-4  # lengths of the mechanism per second: what would leave slower stays, after less than a nanometre
 _HALVINGS = 40
 _ROUNDING = 1e-12  # of the work of impulses
@@ -80,15 +79,12 @@ def strike(
     motion.modes[:], rest.held = [ContactMode(Mode.FREE)] * len(modes), ()
     held, H = motion.impact_rows(q, v)
     flat = J.reshape(-1, system.mechanism.nv)
-    pushed = held.solve_L(flat.T)
-    moved = held.free_part(pushed)
-    rigid = (moved * moved).sum(axis=0) <= _RIGID * (pushed * pushed).sum(axis=0)
-    moved = np.where(rigid, 0.0, moved)
+    pushed, moved, gives = held.responses(flat)
     B = moved.T @ moved
     # Drives keep their rates.
     off = held.least(H @ v + motion.kept_rates())
     kept = v - held.acceleration(off)
-    b = np.where(rigid, 0.0, flat @ kept)
+    b = np.where(gives, flat @ kept, 0.0)
     c = len(J)
     friction = np.concatenate([system.friction[which], np.zeros(len(ends))])
     bilateral = np.concatenate([system.bilateral[which], np.zeros(len(ends), dtype=bool)])
