@@ -195,10 +195,6 @@ class _Sampled:
         plain = scheme == "newmark" and not average
         if half and scheme != "central":
             raise InputError(f'{where}: smoothing has a scheme of its own; expected "central", got {scheme!r}')
-        if scheme != "given" and not plain and not (rates[0] is None and rates[1] is None):
-            raise InputError(
-                f'{where}: v and a are for scheme "given" and for "newmark" without average; {scheme!r} finds its own'
-            )
         if h is None and (plain or half):
             what = "newmark without average" if plain else "smoothing"
             uneven = np.diff(t)
