@@ -133,6 +133,8 @@ def generate(
         raise InputError(f'generate: precision "single" is for C and C++, got the language {language!r}')
     if fmi_version not in _FMI_VERSIONS:
         raise InputError(f"generate: fmi_version: expected {' or '.join(_FMI_VERSIONS)}, got {fmi_version!r}")
+    if fmi_version != _FMI_VERSIONS[0] and language != "fmu":
+        raise InputError(f"generate: fmi_version is for the language 'fmu', got {language!r}")
     if mechanism.nv == 0:
         raise InputError(f"generate: {mechanism.name} has no moving joint")
     if joint_stops:

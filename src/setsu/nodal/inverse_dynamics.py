@@ -193,6 +193,8 @@ class _Sampled:
                 f'{where}: smoothing finds velocities and accelerations itself; expected no scheme "given"'
             )
         plain = scheme == "newmark" and not average
+        if half and scheme != "central":
+            raise InputError(f'{where}: smoothing has a scheme of its own; expected "central", got {scheme!r}')
         if h is None and (plain or half):
             what = "newmark without average" if plain else "smoothing"
             uneven = np.diff(t)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
 
 from setsu.errors import nearest_names
 from setsu.mechanism import Mechanism
@@ -45,14 +47,15 @@ def note_idle_settings(scenario: schema.Scenario, m: Mechanism, driven: bool, no
         note(("simulation", "joint_stops"), f"has no effect: no joint of {m.name} has limits")
     if isinstance(torque, schema.JointFeedbackTorque):
         for name in torque.target:
-            stiffness = torque.stiffness.get(name, 0.0) if isinstance(torque.stiffness, dict) else torque.stiffness
+            stiffness = torque.stiffness.get(name, 0.0) if isinstance(torque.stiffness, Mapping) else torque.stiffness
             if not stiffness:
                 note(("torque", "target", name), "has no effect; expected a stiffness of this joint beside it")
     if isinstance(torque, schema.JointFeedbackTorque) and not driven:
         for key in ("stiffness", "damping"):
             if getattr(torque, key):
                 note(("torque", key), f"has no effect: {m.name} has no joint with one coordinate")
-    formulas = [value for key in ("values", "control", "target") for value in getattr(torque, key, {}).values()]
+    tables: list[Mapping[str, Any]] = [getattr(torque, key, {}) for key in ("values", "control", "target")]
+    formulas = [value for table in tables for value in table.values()]
     words = {word for formula in formulas if isinstance(formula, str) for word in re.findall(r"\w+", formula)}
     for name in getattr(torque, "parameters", {}):
         if name == "t":
@@ -67,4 +70,4 @@ def note_idle_settings(scenario: schema.Scenario, m: Mechanism, driven: bool, no
 def _has_limits(m: Mechanism) -> bool:
     """Whether some joint, or joint of a loop, ends somewhere."""
     joints = [part.joint for part in (*m.moving, *m.loops)]
-    return any(math.isfinite(limit) for joint in joints for limit in (*joint.lower, *joint.upper))
+    return any(bool(np.isfinite(np.hstack([joint.lower, joint.upper])).any()) for joint in joints)

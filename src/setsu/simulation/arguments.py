@@ -58,8 +58,9 @@ def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool
         index = int(np.flatnonzero(~np.isfinite(numbers.ravel()))[0])
         raise InputError(f"simulate: {what}[{index}] is {numbers.ravel()[index]}, expected finite numbers")
     if np.abs(numbers).max(initial=0.0) > _LARGEST:
-        largest = float(np.abs(numbers).max())
-        raise InputError(f"simulate: {what}: got a number of size {largest:.3g}, expected numbers up to {_LARGEST:g}")
+        at = int(np.abs(numbers).argmax())
+        got = float(numbers.flat[at])
+        raise InputError(f"simulate: {what}[{at % length}] is {got:g}, expected numbers up to {_LARGEST:g}")
     return np.broadcast_to(numbers, (rows, length)) if batched else numbers[None]
 
 

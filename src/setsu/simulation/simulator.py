@@ -134,7 +134,7 @@ class Simulator:
         a.q[place] = add(q_new[0], nothing) if len(q_new) == 1 else add(q_new, np.zeros((len(q_new), m.nv)))
         a.v[place], a.t[place], a.t0[place], a.k[place] = v_new, time, time, 0
         if rows is None and callable(self.settings.function_or_array):  # its gains may have changed
-            self._source = self._make_source([self.settings.function_or_array], self._source)
+            self._source = self._make_source([self.settings.law], self._source)
             self._use(self._source)
         a.held[place] = self._source.constant[place]
         if self._crew.stops:

@@ -220,6 +220,8 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         setsu.generate(planar_arm(2), "mass_matrix", language="fmu")
     with pytest.raises(setsu.InputError, match=r"2\.0 or 3\.0, got '1\.0'"):
         setsu.generate(planar_arm(2), "forward_dynamics", language="fmu", fmi_version="1.0")
+    with pytest.raises(setsu.InputError, match="fmi_version is for the language 'fmu', got 'c'"):
+        setsu.generate(planar_arm(2), "forward_dynamics", fmi_version="3.0")
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(setsu.InputError, match="needs a C compiler"):

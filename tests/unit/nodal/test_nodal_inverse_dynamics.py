@@ -197,6 +197,7 @@ def test_springs_between_points_act_in_it_too() -> None:
         ({"q": np.full((5, 2), np.nan)}, r"q\[0, 0\] is nan"),
         ({"scheme": "centrl"}, 'did you mean "central"'),
         ({"scheme": "given"}, "needs v and a"),
+        ({"scheme": "newmark", "smoothing": 2}, "smoothing has a scheme of its own"),
         ({"tip_forces": {"nobody": setsu.TipForce((0, 0, 0), (0, 0, 1))}}, "unknown body 'nobody'"),
         ({"tip_forces": {"link2": setsu.TipForce((0, 0, 0), (0, 1))}}, "shape"),
         ({"tip_forces": {"link2": [setsu.TipForce((0, 0, 0), (0, 1, 0)), "a push"]}}, "expected a TipForce"),

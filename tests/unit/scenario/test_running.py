@@ -154,7 +154,7 @@ def test_bad_input_is_one_message_and_code_2(
     [
         ("simulation.duration = 1e12\nsimulation.step = 1e-9", "are 1e+21 steps; expected at most"),
         ("simulation.duration = 1e300\nsimulation.step = 1e-300", "are inf steps; expected at most"),
-        ("simulation.duration = 1.0\nstart.q = { joint1 = 1e308 }", "q[0] is 1e+308"),
+        ("simulation.duration = 1.0\nstart.q = { joint1 = 1e308 }", "q0[0] is 1e+308"),
         ("simulation.duration = 1.0\nmodel.sample_arguments = [100000000]", "<= 2000"),
         ("simulation.duration = 1e400", "expected finite numbers, got inf"),
         (f"simulation.duration = {10**400}", "expected finite numbers"),
