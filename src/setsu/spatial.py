@@ -136,7 +136,7 @@ def quaternion_from_rotation(rotation: ArrayLike) -> Array:
 
 
 def is_rotation(matrix: Array, tolerance: float = 1e-9) -> bool:
-    """Tell whether `matrix` is orthonormal with determinant +1 within `tolerance`."""
+    """Return whether `matrix` is orthonormal with determinant +1 within `tolerance`."""
     # With nine numbers at hand, arrays would take ten times as long.
     (a, b, c), (d, e, f), (g, h, i) = np.asarray(matrix, dtype=np.float64).tolist()
     products = (

@@ -190,7 +190,7 @@ def _problem_rows(
         for way in peer.WAYS:
             for step in dict.fromkeys(step for _, step in ways):
                 try:
-                    # A motion that runs away is told as such, not as a warning about overflow.
+                    # A motion that runs away is reported as such, not as a warning about overflow.
                     with np.errstate(over="ignore", invalid="ignore"):
                         motion = _quickest(partial(peer.run, problem, way, step, duration))
                     yield row(name, way, step, motion)

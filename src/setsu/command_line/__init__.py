@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _follows_interrupt(error: BaseException) -> bool:
-    """Tell whether a library was interrupted and then failed over what it had left half done."""
+    """Return whether a library was interrupted and then failed over what it had left half done."""
     cause = error.__context__
     return cause is not None and (isinstance(cause, KeyboardInterrupt) or _follows_interrupt(cause))
 

@@ -203,7 +203,7 @@ def _coupling_rows(t, w):
 
 @inline
 def _closed(t, w):
-    """Tell whether all loops and couplings are closed in all lanes."""
+    """Return whether all loops and couplings are closed in all lanes."""
     for row in range(len(t.place)):
         for k in range(LANES):
             # A comparison with NaN is false.

@@ -23,7 +23,7 @@ _SMALLEST_MASS = 1e-12
 
 @inline
 def _large_enough(w, pivot, size, least):
-    """Tell whether a pivot is at least a part of what it was, in all lanes."""
+    """Return whether a pivot is at least a part of what it was, in all lanes."""
     store(w.pivot, 0, pivot - size * spread(least))
     large = True
     for lane in range(LANES):
@@ -33,7 +33,7 @@ def _large_enough(w, pivot, size, least):
 
 @inline
 def _factor_mass(c, w):
-    """L of M = Lᵀ L in w.L, along the tree; diagonals inverted. Tells whether every motion moves mass."""
+    """L of M = Lᵀ L in w.L, along the tree; diagonals inverted. Returns whether every motion moves mass."""
     nv = w.a.shape[0]
     for i in range(nv):
         j = i
@@ -101,7 +101,7 @@ def _take_off(x, row, factor, other, count):
 
 @inline
 def invert(c, w):
-    """P, Q (by rows) and E of (2) from M and H; tells whether rows are independent enough."""
+    """P, Q (by rows) and E of (2) from M and H; returns whether rows are independent enough."""
     nv, n = w.a.shape[0], w.H.shape[0]
     if not _factor_mass(c, w):
         return False

@@ -57,7 +57,7 @@ def _contact_error(t, s, k, row):
 
 @inline
 def _contact_row(t, s, k, row):
-    """Row of a contact's normal; tells whether the surface has one."""
+    """Row of a contact's normal; returns whether the surface has one."""
     body = t.contact_body[k]
     r, arm, slope, steepness = _contact_error(t, s, k, row)
     s.place[k, 0], s.place[k, 1], s.place[k, 2] = r

@@ -58,7 +58,7 @@ def _told(problem: ContactProblem, cause: list[int], names: tuple[str, ...]) -> 
 
 
 def _exists(problem: ContactProblem, contacts: list[int], share: float) -> bool:
-    """Tell whether forces exist when some contacts have a share of their friction."""
+    """Return whether forces exist when some contacts have a share of their friction."""
     friction = problem.friction.copy()
     friction[contacts] *= share
     found = solve_contacts(problem.B, problem.b, friction, problem.bilateral, problem.slides)

@@ -143,7 +143,7 @@ def refuse_unheld(system: ConstraintSystem, function: str, q: Floats) -> None:
 
 
 def singular_values_kept(s: Floats, tolerance: Floats | float) -> NDArray[np.bool_]:
-    """Tell which singular values (..., r), largest first, are more than rounding."""
+    """Return which singular values (..., r), largest first, are more than rounding."""
     if not s.shape[-1]:
         return np.zeros(s.shape, dtype=bool)
     largest = np.maximum(s[..., :1], np.finfo(np.float64).tiny)
@@ -173,7 +173,7 @@ def _with_mass_everywhere(
 
 
 def _poorly_definite(M: Floats) -> NDArray[np.bool_]:
-    """Tell which mass matrices have a pivot that is rounding; scaled to a unit diagonal first."""
+    """Return which mass matrices have a pivot that is rounding; scaled to a unit diagonal first."""
     if not M.shape[-1]:
         return np.zeros(M.shape[:-2], dtype=bool)
     diagonal = np.diagonal(M, axis1=-2, axis2=-1)

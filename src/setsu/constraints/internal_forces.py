@@ -83,7 +83,7 @@ def left_out_rows_matter(
     loop_wrench: Floats,
     wrenches: Floats,
 ) -> Bools:
-    """Tell where rows that move nothing could take a share of what the joints carry, (N,): where (1) is not least.
+    """Return where rows that move nothing could take a share of what the joints carry, (N,): where (1) is not least.
 
     Args:
         q: (N, nq). left_out: (N, loop rows) those rows, whose multipliers are zero so far.

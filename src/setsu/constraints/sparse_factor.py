@@ -32,7 +32,7 @@ _MOST_REPEATS = 5
 
 @inline
 def factor_kkt(c, s, u, limit):
-    """Factor the state whose rows and directions are in s (1); tells whether it could be done.
+    """Factor the state whose rows and directions are in s (1); returns whether it could be done.
 
     limit: part of a typical pivot below which one is left to the dense factors.
     """
@@ -155,7 +155,7 @@ def _rest(c, s, u, x, offset):
 
 @jit
 def measure_pivots(t, s, kernels, c, u):
-    """Leave the rows' pivots at the state in s, without their sign, in u.total; tells whether it can be factored."""
+    """Leave the rows' pivots at the state in s, without their sign, in u.total; returns whether it can be factored."""
     if fill_positions(t, s, kernels) >= 0 or not factor_kkt(c, s, u, 0.0):
         return False
     for k in range(len(c.rows)):

@@ -87,7 +87,7 @@ def _wrenches(t, s, w, loop_wrench, body_wrench):
 
 @inline
 def _left_out_rows_matter(t, s, c, w, loop_wrench):
-    """Tell whether rows that are left out could take a share of what the joints carry.
+    """Return whether rows that are left out could take a share of what the joints carry.
 
     internal_forces.py makes the forces through all joints least; where such a row's wrench is normal to all of them,
     its best share is none.

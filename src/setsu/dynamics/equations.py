@@ -177,7 +177,7 @@ def _rows(mechanism: Mechanism, function: str, q: ArrayLike, external: ExternalW
 
 
 def _plain(mechanism: Mechanism) -> bool:
-    """Tell whether a mechanism has neither springs between points nor friction that depends on loads."""
+    """Return whether a mechanism has neither springs between points nor friction that depends on loads."""
     try:
         return not (mechanism.has_force_elements or mechanism.has_bearings)
     except AttributeError:

@@ -81,7 +81,7 @@ def _always_massless(m: Mechanism, mass_matrix: Callable[[Floats], Any]) -> tupl
 
 
 def _resists_everywhere(m: Mechanism) -> bool:
-    """Tell whether each joint has armature or a body that resists every motion by itself."""
+    """Return whether each joint has armature or a body that resists every motion by itself."""
     tables = m.tables
     mass, moment = tables.true.mass[tables.body_link], tables.true.moment[tables.body_link]
     xx, xy, xz, yy, yz, zz = tables.true.second_moment[tables.body_link].T

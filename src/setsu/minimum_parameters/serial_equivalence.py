@@ -44,7 +44,7 @@ class SerialEquivalence:
 def serial_equivalence(
     mechanism: Mechanism, hand: str, *, exact: bool = True, q: ArrayLike | None = None
 ) -> SerialEquivalence:
-    """Tell whether the dynamics of a closed mechanism is that of the serial chain from the world to `hand`.
+    """Return whether the dynamics of a closed mechanism is that of the serial chain from the world to `hand`.
 
     Args:
         hand: last body of the chain. exact, q: as for `minimum_parameters`.

@@ -231,7 +231,7 @@ def builtin_text(input_ndims: Sequence[int], n_outputs: int) -> str:
 
 @cache
 def headers_as_expected() -> bool:
-    """Tell whether array objects look in memory as the builtin reads them (not so without the global lock).
+    """Return whether array objects look in memory as the builtin reads them (not so without the global lock).
 
     Elsewhere, and with $SETSU_PORTABLE=1, functions are called through ctypes: slower, with the same bits.
     """

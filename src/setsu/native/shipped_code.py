@@ -101,7 +101,7 @@ def _stale(name: str) -> bool:
 
 
 def is_stale(family: Family) -> bool:
-    """Tell whether the sources of a family's functions would give other code than is shipped."""
+    """Return whether the sources of a family's functions would give other code than is shipped."""
     try:
         # Importing their modules makes the values known that are frozen into them.
         functions = [_function(name) for name, _ in family.entries]

@@ -258,7 +258,7 @@ def _project_loops(t, s, kernels, x, F, w, most):
 
 @inline
 def smooth_stage(t, s, kernels, x, F, w, c, u, most):
-    """Factor a stage beside the constraints as it is; tells whether it may stay there.
+    """Factor a stage beside the constraints as it is; returns whether it may stay there.
 
     Next to loops and couplings accelerations are as smooth as on them, and a method keeps its order, but where rows
     fade: there what is beside weighs the more.

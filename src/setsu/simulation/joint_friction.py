@@ -75,7 +75,7 @@ class JointFriction:
 
 
 def has_dry_friction(m: Mechanism) -> bool:
-    """Tell whether a joint, of the tree or of a loop, has dry friction."""
+    """Return whether a joint, of the tree or of a loop, has dry friction."""
     joints = [*(body.joint for body in m.moving), *(loop.joint for loop in m.loops)]
     return m.has_bearings or any(any(_per_axis(joint)) for joint in joints)
 

@@ -147,7 +147,7 @@ class Recording:
     one: Callable[[int], Recording] | None = field(default=None, repr=False, compare=False)
 
     def has(self, name: str) -> bool:
-        """Tell whether a quantity was recorded, or follows from what was (`record` of `simulate`)."""
+        """Return whether a quantity was recorded, or follows from what was (`record` of `simulate`)."""
         return self.__dict__.get(name) is not None and not isinstance(self.__dict__[name], NotRecorded)
 
     def __getitem__(self, run: int) -> Recording:

@@ -62,7 +62,7 @@ def _rounding(s):
 
 @inline
 def sparse_factors(s, x, F, c, u, limit):
-    """Factor the state in s; tells whether it could be done, with no pivot below a part of a typical one."""
+    """Factor the state in s; returns whether it could be done, with no pivot below a part of a typical one."""
     x.sparse_ready[0] = 0
     if not factor_kkt(c, s, u, limit):
         return False

@@ -1,6 +1,6 @@
 """The studio: one server, one mechanism, its pose, its forces, its scenario, its recorded run.
 
-Everything a browser asks for runs under one lock and inside `_carefully`: what goes wrong is told in words in the
+Everything a browser asks for runs under one lock and inside `_carefully`: what goes wrong is reported in words in the
 page, and the studio goes on.
 """
 
@@ -28,7 +28,7 @@ from setsu.studio.geometry import is_floating, size_of, standing
 from setsu.studio.ghosts import MOST_GHOSTS, Ghosts
 from setsu.studio.live_panel import LivePanel
 from setsu.studio.pose_panel import PosePanel
-from setsu.studio.readout import box, told
+from setsu.studio.readout import box, reported
 from setsu.studio.replay_panel import KEEP_GHOST, PlotPanel, ReplayPanel
 from setsu.studio.run_panel import RunPanel
 from setsu.studio.scenario_panel import ScenarioPanel
@@ -424,4 +424,4 @@ class Studio:
             with self._lock:
                 action()
         except Exception as problem:  # whatever it is, the studio stays up
-            self._say("error", told(problem))
+            self._say("error", reported(problem))

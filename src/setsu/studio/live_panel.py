@@ -25,7 +25,7 @@ from setsu.scenario import Prepared
 from setsu.scenario.running import make_simulator
 from setsu.simulation.recording import Recording
 from setsu.simulation.simulator import Simulator
-from setsu.studio.readout import box, told
+from setsu.studio.readout import box, reported
 
 __all__ = ["LivePanel"]
 
@@ -129,7 +129,7 @@ class LivePanel:
             self._step_on(self.simulator)
             kind, text = "info", f"ended at t = {self.simulator.time:.4g} s"
         except Exception as problem:  # whatever it is, the page says so
-            kind, text = "error", told(problem)
+            kind, text = "error", reported(problem)
         self.text.content = box(kind, text)
         self.go_button.visible, self.end_button.visible, self.handle.visible = True, False, False
 

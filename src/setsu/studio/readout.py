@@ -13,7 +13,7 @@ from setsu.mechanism import Mechanism
 from setsu.studio.colors import hex_color, joint_color
 from setsu.studio.state import Moment
 
-__all__ = ["box", "forces_table", "matrix_picture", "summary_table", "told"]
+__all__ = ["box", "forces_table", "matrix_picture", "reported", "summary_table"]
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def box(kind: str, text: str) -> str:
     )
 
 
-def told(problem: Exception) -> str:
+def reported(problem: Exception) -> str:
     """Return what went wrong, in words; the terminal keeps what a report needs of an error that is not the user's."""
     if isinstance(problem, SetsuError):
         return str(problem)

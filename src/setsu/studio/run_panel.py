@@ -11,7 +11,7 @@ from setsu import scenario as scenarios
 from setsu.errors import InputError
 from setsu.scenario import Prepared
 from setsu.simulation import Recording, SimulationStopped
-from setsu.studio.readout import box, told
+from setsu.studio.readout import box, reported
 
 __all__ = ["RunPanel"]
 
@@ -80,7 +80,7 @@ class RunPanel:
             recording, kind = problem.recording, "info" if self._stop.is_set() else "error"
             text = f"{problem}\n"
         except Exception as problem:
-            recording, kind, text = None, "error", told(problem)
+            recording, kind, text = None, "error", reported(problem)
         if self._left:
             return
         self.run_button.disabled, self.stop_button.visible, self.progress.visible = False, False, False

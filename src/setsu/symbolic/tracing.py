@@ -220,7 +220,7 @@ def symbols(values: Sequence[Scalar], shape: tuple[int, ...]) -> Symbols:
 
 
 def holds_symbols(value: Any) -> bool:
-    """Tell whether an argument of a function is or holds symbols."""
+    """Return whether an argument of a function is or holds symbols."""
     return isinstance(value, Number | Symbols) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
