@@ -201,7 +201,7 @@ def factor(F: Factor, M: Floats, k: int, most: int, cut: float) -> bool:
 
 @inline
 def cut_rank(F: Factor, cut: float) -> bool:
-    """Leave out the rows whose pivots are below a larger cut than they were factored with; returns whether there are."""
+    """Leave out rows whose pivots are below a larger cut than they were factored with; returns whether there are."""
     rank = F.size[1]
     while rank > 0 and not abs(F.B[rank - 1, rank - 1]) > cut:
         rank -= 1
