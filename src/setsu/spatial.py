@@ -32,6 +32,7 @@ __all__ = [
     "real_array",
     "rotation_from_quaternion",
     "skew",
+    "whole_number",
 ]
 
 Array = NDArray[np.float64]
@@ -59,6 +60,13 @@ def finite_vector(value: ArrayLike, length: int, what: str) -> Array:
     if not all(map(math.isfinite, vector.tolist())):
         raise InputError(f"{what}: expected finite numbers, got {vector.tolist()}")
     return vector
+
+
+def whole_number(value: object, what: str, least: int = 1) -> int:
+    """Return a whole number (NumPy's too, not a bool) of at least `least`, or raise an InputError naming `what`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{what}: expected a whole number, at least {least}, got {value!r:.80}")
+    return int(value)
 
 
 def skew(vector: ArrayLike) -> Array:

@@ -14,7 +14,7 @@ from setsu.contact.ground import GroundTables, ground_tables
 from setsu.contact.polygon import Polygon
 from setsu.errors import InputError
 from setsu.mechanism import Material, Shape
-from setsu.spatial import finite_vector, real_array
+from setsu.spatial import finite_vector, real_array, whole_number
 
 __all__ = ["Environment"]
 
@@ -95,8 +95,7 @@ class Environment:
         count: int, rise: float, tread: float, width: float = 2.0, start: Sequence[float] = (0.0, 0.0, 0.0)
     ) -> Environment:
         """Return treads and risers of `count` steps up along +x (m), the first riser at `start`."""
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise InputError(f"Environment stairs: expected at least one step, got {count!r}")
+        count = whole_number(count, "Environment stairs count")
         for value, what in ((rise, "rise"), (tread, "tread"), (width, "width")):
             if not (isinstance(value, int | float) and math.isfinite(value) and value > 0.0):
                 raise InputError(f"Environment stairs {what}: expected a positive length in m, got {value!r:.80}")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from setsu.errors import InputError
 from setsu.learning.task import Task
 from setsu.learning.worlds import TaskWorlds
+from setsu.spatial import whole_number
 
 try:
     import gymnasium
@@ -89,8 +90,7 @@ class SimulatorVectorEnv(VectorEnv[Floats, Floats, Any]):
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
     def __init__(self, task: Task, num_envs: int, threads: int | None = None) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-            raise InputError(f"SimulatorVectorEnv: num_envs: expected a whole number, at least 1, got {num_envs!r}")
+        num_envs = whole_number(num_envs, "SimulatorVectorEnv: num_envs")
         self.task, self.num_envs, self.render_mode = task, num_envs, None
         self.worlds = TaskWorlds(task, num_envs, threads)
         self.single_observation_space, self.single_action_space = _spaces(task, self.worlds)

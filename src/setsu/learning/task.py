@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.spatial import whole_number
 
 __all__ = ["Task", "TaskState"]
 
@@ -73,9 +74,7 @@ class Task:
 
     def __post_init__(self) -> None:
         for name, least in (("n_actions", 1), ("control_steps", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"Task {self.name}: {name}: expected a whole number, at least {least}, got {value!r}")
+            object.__setattr__(self, name, whole_number(getattr(self, name), f"Task {self.name}: {name}", least))
         if not self.step > 0.0 or not self.duration > 0.0:
             raise InputError(
                 f"Task {self.name}: step, duration: expected positive seconds, got {self.step!r}, {self.duration!r}"

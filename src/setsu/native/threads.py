@@ -6,7 +6,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from setsu.errors import InputError
+from setsu.spatial import whole_number
 
 __all__ = ["get_threads", "pool", "set_threads"]
 
@@ -23,9 +23,7 @@ def set_threads(count: int) -> None:
     >>> set_threads(1)
     """
     global _count
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"set_threads: expected a whole number of at least 1, got {count!r}")
-    _count = count
+    _count = whole_number(count, "set_threads")
 
 
 def get_threads() -> int:

@@ -15,6 +15,7 @@ from setsu.errors import InputError, nearest_names
 from setsu.reproduce.html_page import write_index, write_page
 from setsu.reproduce.parallel import available_processors, compute_all
 from setsu.reproduce.report import Figure, Report, Row, Table
+from setsu.spatial import whole_number
 
 __all__ = ["PAPERS", "Figure", "Report", "Row", "Table", "reproduce"]
 
@@ -44,8 +45,7 @@ def reproduce(
     for key in wanted:
         if key not in PAPERS:
             raise InputError(f"reproduce: unknown paper {key!r}{nearest_names(key, [*PAPERS, 'all'])}")
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 0:
-        raise InputError(f"reproduce: jobs: expected 0 (all processors) or a number of processes, got {jobs!r}")
+    jobs = whole_number(jobs, "reproduce: jobs (0: all processors)", 0)
     folders = {key: out / key for key in wanted}
     for folder in folders.values():
         _make(folder)

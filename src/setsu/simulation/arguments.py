@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setsu.errors import InputError
-from setsu.spatial import real_array
+from setsu.spatial import real_array, whole_number
 
 __all__ = ["checked_threads", "chosen_rows", "count_worlds", "split_duration", "states_of", "vector"]
 
@@ -72,9 +72,7 @@ def count_worlds(count: int | None, listed: int | None) -> int:
         return listed
     if count is None:
         return 1
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise InputError(f"Simulator: count: expected a whole number, at least 1, got {count!r}")
-    return int(count)
+    return whole_number(count, "Simulator: count")
 
 
 def vector(value: ArrayLike, what: str) -> Floats:

@@ -39,6 +39,7 @@ from setsu.simulation.step_derivatives import (
     step_derivatives,
 )
 from setsu.simulation.torques import Source, TorqueInput, held_torque, law_name
+from setsu.spatial import whole_number
 
 __all__ = ["Simulator"]
 
@@ -205,13 +206,12 @@ class Simulator:
                 self._end_step()
             return
         self._require_state("step")
+        steps = whole_number(steps, "Simulator.step: steps")
         held = self._arrays.held
         if torque is None:
             held[...] = self._source.constant
         else:
             np.add(self._source.constant, self._checked_torque(torque), held)
-        if type(steps) is not int or steps < 1:
-            raise InputError(f"Simulator.step: steps: expected a whole number, at least 1, got {steps!r}")
         for block in self._blocks:
             block.new_torque()
         while self._sampled and steps:
@@ -282,8 +282,7 @@ class Simulator:
         """
         self._require_state("run")
         steps, last = split_duration(positive(duration, "duration"), self.settings.step)
-        if type(record_every) is not int or record_every < 1:
-            raise InputError(f"simulate: record_every: expected a whole number, at least 1, got {record_every!r}")
+        record_every = whole_number(record_every, "simulate: record_every")
         self._present = None
         source = self._last = self._make_source([self.settings.function_or_array, torque], self._last)
         refuse_memory(self._blocks, self._count, steps // record_every + 2)

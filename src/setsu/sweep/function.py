@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from setsu.errors import InputError
+from setsu.spatial import whole_number
 
 __all__ = ["sweep"]
 
@@ -51,8 +52,8 @@ def sweep(
     from setsu.sweep.plan import make_plan
     from setsu.sweep.study import read_study
 
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise InputError(f"sweep: jobs: expected a whole number of at least 1, got {jobs!r}")
+    if jobs is not None:
+        jobs = whole_number(jobs, "sweep: jobs")
     if cluster is not None and "://" not in cluster and not Path(cluster).is_file():
         raise InputError(f"sweep: cluster: expected tcp://host:port or a scheduler file that exists, got {cluster!r}")
     _require_storage()

@@ -28,7 +28,7 @@ def test_materials_are_checked() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((0, 0.1, 0.2), "expected at least one step, got 0"),
+        ((0, 0.1, 0.2), "expected a whole number, at least 1, got 0"),
         ((2, -0.1, 0.2), r"rise: expected a positive length in m, got -0\.1"),
         ((2, 0.1, float("nan")), "tread: expected a positive length in m, got nan"),
         ((2, 0.1, 0.2, "wide"), "width: expected a positive length in m, got 'wide'"),

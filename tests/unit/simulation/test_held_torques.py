@@ -91,6 +91,13 @@ def test_what_does_not_fit_is_refused_and_moves_nothing(kind: str) -> None:
         with pytest.raises(setsu.InputError, match=words):
             sim.step(torque, steps)
         assert _bits(sim) == before
+    # Whole numbers of NumPy are whole numbers.
+    kept = sim.save()
+    sim.step(_torque(m), 2)
+    taken = _bits(sim)
+    sim.restore(kept)
+    sim.step(_torque(m), np.int64(2))  # type: ignore[arg-type]
+    assert _bits(sim) == taken
 
 
 @pytest.mark.parametrize("kind", WORLDS)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from setsu.control.humanoid.smooth_paths import hump, smooth_step
 from setsu.errors import InputError
+from setsu.spatial import whole_number
 
 __all__ = ["FootstepPlan", "Walk", "plan_footsteps"]
 
@@ -59,8 +60,7 @@ class Walk:
     sample: float = 1e-3
 
     def __post_init__(self) -> None:
-        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
-            raise InputError(f"Walk steps: expected a whole number, at least 1, got {self.steps!r}")
+        object.__setattr__(self, "steps", whole_number(self.steps, "Walk steps"))
         signed = ("stride", "sideways", "turn", "rise", "slope")
         for key in (*signed, "step_time", "double_support", "swing_height", "height", "standing", "sample"):
             value = getattr(self, key)
