@@ -142,9 +142,8 @@ class ContactStep:
         self.E[self.at_stop], self.offset[self.at_stop] = 0.0, 0.0
         self.closed = listed["impulse"][:, 0] > 0.0
         rubbing = np.linalg.norm(listed["impulse"][:, 1:], axis=1)
-        # Penetration recovery, which knows no friction, leaves its own coefficients and velocities behind.
         self.friction = np.where(listed["slides"] == 1, listed["kinetic_friction"], listed["static_friction"])
-        velocity = listed["rest" if (listed["friction"] != self.friction).any() else "velocity"]
+        velocity = listed["velocity"]
         limit = self.friction * listed["impulse"][:, 0]
         self.slides = self.closed & (rubbing >= limit * (1.0 - 1e-7))
         self.bends_along = self.closed & (self.radius == 0.0) & ~self.at_stop & (

@@ -350,7 +350,7 @@ def _bound_kernels(m: Mechanism, smooth: Mechanism, w: StepMap) -> list[Any]:
 @inline
 def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: StepState):
     """Modes of the contacts of the step just taken, and what stays the same of them; a Refusal, of contact WHICH."""
-    n, closed, softness, other = 0, 0, 0.0, 0
+    n, closed, softness = 0, 0, 0.0
     for body in range(len(w.jumps)):
         w.jumps[body] = tree.jumps[body]
     for index in range(problem.counts[N_CONTACTS]):
@@ -391,8 +391,6 @@ def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: S
             for k in range(3):
                 w.E[n, i, k] = 0.0 if c.point == STOP else c.axes[i, k]
         w.friction[n] = c.kinetic_friction if c.slides == 1 else c.static_friction
-        if c.friction != w.friction[n]:
-            other = 1
         w.place[n] = -1
         if c.impulse[0] > 0.0:
             w.place[n] = closed
@@ -408,8 +406,7 @@ def read_modes(w: StepMap, scene: Scene, tree: Tree, problem: Problem, motion: S
     w.numbers[COMPLIANCE] = _SOFTNESS * softness / n if n > 0 else 0.0
     for k in range(n):
         c = problem.contacts[w.record[k]]
-        # Penetration recovery, which knows no friction, leaves its own coefficients and velocities behind.
-        v = c.rest if other == 1 else c.velocity
+        v = c.velocity
         rubbing = math.sqrt(c.impulse[1] * c.impulse[1] + c.impulse[2] * c.impulse[2])
         limit = w.friction[k] * c.impulse[0]
         w.slides[k] = 1 if w.place[k] >= 0 and rubbing >= limit * (1.0 - _AT_LIMIT) else 0
