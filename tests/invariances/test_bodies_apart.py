@@ -46,6 +46,30 @@ def test_in_flight_to_the_bit(mass: float) -> None:
     assert np.array_equal(beside.v[:, : small.nv], alone.v)
 
 
+@pytest.mark.parametrize("other", ["four-bar", "geared arm", "hand on a surface"])
+def test_in_flight_beside_what_is_held(other: str) -> None:
+    small, contacts = _pair_of_links(0.5, 0.2), []
+    linkage = setsu.sample_mechanisms.four_bar() if other == "four-bar" else setsu.sample_mechanisms.planar_arm(2)
+    if other == "geared arm":
+        first, second = linkage.joint_names[:2]
+        linkage = setsu.add_coupling(linkage, "gear", {first: 1.0, second: -2.0})
+    both = setsu.merge(small, linkage, prefix="other_")
+    if other == "hand on a surface":
+        place = setsu.body_poses(both, both.neutral())[both.body_names.index("other_link2"), :3, 3]
+        plane = setsu.Plane((0.0, 0.0, 1.0), float(place[2]))
+        contacts = [setsu.SurfaceContact("other_link2", (0, 0, 0), plane, bilateral=True)]
+    q, v = both.neutral(), np.zeros(both.nv)
+    q[2], v[3:7] = 50.0, (3.0, 2.0, 1.0, 4.0)
+    alone = _run(small, q[: small.nq], v[: small.nv], 0.2)
+    beside = _run(both, q, v, 0.2, contacts=contacts)
+    # Rows are held with a factor of the whole mass matrix: rounding of that many steps, by its condition.
+    condition = np.linalg.cond(setsu.mass_matrix(small, q[: small.nq]))
+    bound = len(alone.q) * np.finfo(float).eps * condition * np.abs(alone.v).max()
+    assert bound < 1e-8
+    assert np.abs(beside.q[:, : small.nq] - alone.q).max() < bound
+    assert np.abs(beside.v[:, : small.nv] - alone.v).max() < bound
+
+
 @pytest.mark.parametrize("mass", [1e-3, 1.0, 1e4, 1e8])
 @pytest.mark.parametrize("shape", ["box", "cylinder"])
 def test_a_ball_that_rolls_beside_what_stands(shape: str, mass: float) -> None:

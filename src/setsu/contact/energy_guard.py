@@ -2,7 +2,7 @@
 
 | symbol | meaning | unit |
 |---|---|---|
-| group | trees of bodies that press on each other, directly or over others; all, where springs or rows join them | |
+| group | trees of bodies that press on each other, directly or over others; those that rows hold; with springs all | |
 | T, V; T', V' | kinetic and potential energy at the beginning and at the end of the step | J |
 | W | work of applied torques, of moving ground and of springs in contacts in the step | J |
 | G | gain of a group: T' + V' - T - V - W | J |
@@ -18,7 +18,7 @@
     d <- d/2, again and again, in the end 0                                   (5)  of trees that cannot pay
 
 What bodies do that touch nothing of each other's group is nobody else's affair: neither pays for the other. Within a
-group a light body does not pay for a heavy one below it. Where springs or rows join trees, all pay alike.
+group a light body does not pay for a heavy one below it. Where springs or rows join its trees, all pay alike.
 Steps of the second order miss energies by the third power of h; impacts and ways out of the ground by more. The
 measures come in this order, each only where those before it do not do: (3) keeps momentum, (4) directions, (5) ends at
 (1) for certain: with d = 0 and v' = 0, V' = V.
@@ -50,7 +50,7 @@ from setsu.contact.free_motion import (
     V,
 )
 from setsu.contact.held_rows import HeldRows, axes_energy
-from setsu.contact.scene import DENSE, N_CONTACTS, Problem
+from setsu.contact.scene import N_CONTACTS, Problem
 from setsu.contact.tree import (
     ABOUT,
     DRIVE,
@@ -62,6 +62,7 @@ from setsu.contact.tree import (
     POTENTIAL_OF,
     SHARE,
     Tree,
+    ends_its_step,
     kinetic_energy,
     own_gain,
     sum_of,
@@ -119,9 +120,11 @@ def _stands_for(tree: Tree, k):
 @inline
 def find_groups(tree: Tree, problem: Problem, motion: StepState):
     """Which trees press on each other, and on which something presses."""
-    joined = motion.elastic[0] == 1 or problem.counts[DENSE] == 1
+    held = -1
     for k in range(len(tree.group)):
-        tree.group[k] = 0 if joined else k
+        if held < 0 and tree.plain[k] == 1:
+            held = k
+        tree.group[k] = 0 if motion.elastic[0] == 1 else (held if tree.plain[k] == 1 else k)
         tree.pressed[k] = tree.stays[k] = 0
     for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
@@ -139,14 +142,14 @@ def find_groups(tree: Tree, problem: Problem, motion: StepState):
 
 
 @inline
-def set_work(tree: Tree, problem: Problem, motion: StepState, h, plain):
-    """W (2) of each tree, while V and V_NEXT are those of the middle; plain: all move with the velocity at the end."""
+def set_work(tree: Tree, problem: Problem, motion: StepState, h):
+    """W (2) of each tree, while V and V_NEXT are those of the middle."""
     a, account = motion.vectors, tree.account
     for k in range(account.shape[1]):
         account[INPUT, k] = account[LOSS, k] = account[DRIVE, k] = 0.0
     for d in range(a.shape[1]):
-        k, jumps = tree.root[d], plain or tree.jumps[tree.reference[tree.dof_body[d]]] == 1
-        account[INPUT, k] += h * a[APPLIED, d] * (a[V_NEXT, d] if jumps else 0.5 * (a[V, d] + a[V_NEXT, d]))
+        k, rate = tree.root[d], a[V_NEXT, d] if ends_its_step(tree, d) else 0.5 * (a[V, d] + a[V_NEXT, d])
+        account[INPUT, k] += h * a[APPLIED, d] * rate
         account[DRIVE, k] += abs(a[APPLIED, d])
     for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
@@ -168,35 +171,38 @@ def set_losses(tree: Tree, motion: StepState, h):
 
 
 @inline
-def _joined_gain(motion: StepState):
+def _whole_gain(motion: StepState):
     """G of all trees, axes of loops and springs (J)."""
     e = motion.energies
     return e[KINETIC_NEXT] + e[POTENTIAL_NEXT] + e[AXES_NEXT] - (e[KINETIC] + e[POTENTIAL] + e[AXES] + e[WORK])
 
 
 @inline
-def _group_gain(tree: Tree, motion: StepState, joined, g):
-    """G of the trees of a group (J), and what of it is rounding."""
-    e = tree.account
+def _group_gain(tree: Tree, motion: StepState, g):
+    """G of the trees of a group (J), what of it is rounding, and whether springs or rows join its trees."""
+    e, of = tree.account, motion.energies
     gain = moving = lifted = 0.0
+    held = False
     for k in range(g, len(tree.group)):
         if tree.group[k] == g:
             gain += own_gain(tree, k)
             moving += e[NOW, k] + e[NEXT, k]
             lifted += e[NOW, k] + e[POTENTIAL_OF + NOW, k] + e[INPUT, k]
-    if joined:
-        gain, lifted = _joined_gain(motion), motion.energies[KINETIC] + motion.energies[POTENTIAL]
-    return gain, 1e-11 * moving + 1e-15 * abs(lifted)
+            held = held or tree.plain[k] == 1
+    if motion.elastic[0] == 1:
+        gain, lifted, held = _whole_gain(motion), of[KINETIC] + of[POTENTIAL], True
+    elif held:
+        gain += of[AXES_NEXT] - of[AXES]
+    return gain, 1e-11 * moving + 1e-15 * abs(lifted), held
 
 
 @inline
-def energy_gain(tree: Tree, problem: Problem, motion: StepState):
+def energy_gain(tree: Tree, motion: StepState):
     """The largest gain of a group, without what is given (J)."""
-    joined = motion.elastic[0] == 1 or problem.counts[DENSE] == 1
     given, most = motion.energies[GIVEN], -math.inf
     for g in range(len(tree.group)):
         if tree.group[g] == g:
-            gain, _ = _group_gain(tree, motion, joined, g)
+            gain, _, _ = _group_gain(tree, motion, g)
             used = min(given, max(0.0, gain))
             given -= used
             most = max(most, gain - used)
@@ -206,20 +212,19 @@ def energy_gain(tree: Tree, problem: Problem, motion: StepState):
 @inline
 def can_pay(motion: StepState, work):
     """Whether half the kinetic energy at the end of the step makes up for what it would gain by so much work (J)."""
-    return _joined_gain(motion) - motion.energies[GIVEN] + work <= 0.5 * motion.energies[KINETIC_NEXT]
+    return _whole_gain(motion) - motion.energies[GIVEN] + work <= 0.5 * motion.energies[KINETIC_NEXT]
 
 
 @inline
-def guard_energy(tree: Tree, problem: Problem, motion: StepState):
+def guard_energy(tree: Tree, motion: StepState):
     """Change velocities at the end of the step until (1) holds; False where only (5) helps, trees that stay noted."""
-    joined = motion.elastic[0] == 1 or problem.counts[DENSE] == 1
     given, known, good = motion.energies[GIVEN], False, True
     for k in range(len(tree.group)):
         tree.stays[k] = 0
     for g in range(len(tree.group)):
         if tree.group[g] != g:
             continue
-        gain, rounding = _group_gain(tree, motion, joined, g)
+        gain, rounding, joined = _group_gain(tree, motion, g)
         used = min(given, max(0.0, gain))
         given -= used
         gain -= used
@@ -292,12 +297,11 @@ def _slow_down(tree: Tree, motion: StepState, k, turns):
 
 
 @inline
-def take_given(tree: Tree, problem: Problem, motion: StepState):
+def take_given(tree: Tree, motion: StepState):
     """Use up what is given as far as this step needed it."""
-    joined = motion.elastic[0] == 1 or problem.counts[DENSE] == 1
     for g in range(len(tree.group)):
         if motion.energies[GIVEN] > 0.0 and tree.group[g] == g:
-            gain, _ = _group_gain(tree, motion, joined, g)
+            gain, _, _ = _group_gain(tree, motion, g)
             motion.energies[GIVEN] -= min(motion.energies[GIVEN], max(0.0, gain))
 
 

@@ -32,8 +32,8 @@ Tops on spherical joints have (4), (5) for the angular momentum about the joint;
 of both ends, times tan(|Θ|/2) / (|Θ|/2) from the joint, which makes its torque along Θ the work it does        (9).
 With (7) the impact keeps e² of the energy above the ground, though it comes early by s and the step that bounces also
 rises by h v_n': apexes follow e² to the second order, and a ball with e = 1 comes back to its height forever.
-(4)-(6) are for trees that hang on a free joint and that no springs, loops, couplings or surfaces hold.
-Mechanisms with loops, couplings or surfaces take plain steps: q_m = q, ν = v, (3).
+(4)-(6) are for trees that hang on a free joint and that no loops, couplings or surfaces hold, without springs.
+Trees that loops, couplings or surfaces hold take plain steps: q_m = q, ν = v, (3).
 Source: (2) is the midpoint (position Verlet) step; Hairer, Lubich and Wanner 2006, I.1.4. (4) after Simo, Wong 1991.
 Cost: O(N).
 """
@@ -55,7 +55,19 @@ from setsu.contact.free_motion import (
     V,
 )
 from setsu.contact.scene import N_CONTACTS, STOP, TURNING, Problem
-from setsu.contact.tree import DRIVE, FACTOR, LOSS, NEXT, NOW, WAY, Tree, own_gain, set_body_twists, set_inertias
+from setsu.contact.tree import (
+    DRIVE,
+    FACTOR,
+    LOSS,
+    NEXT,
+    NOW,
+    WAY,
+    Tree,
+    ends_its_step,
+    own_gain,
+    set_body_twists,
+    set_inertias,
+)
 from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
@@ -106,23 +118,25 @@ def _farthest(motion: StepState, row, h):
 
 
 @inline
-def place_middle(tree: Tree, motion: StepState, h, plain):
-    """Set q_m, its poses and inertias, and V to ν (1); plain: q_m = q. Return how far a step goes, -1: bad numbers."""
+def place_middle(tree: Tree, motion: StepState, h):
+    """Set q_m, its poses and inertias, and V to ν (1). Return how far a step goes, 0: all is plain, -1: bad numbers."""
     a = motion.vectors
     for d in range(a.shape[1]):
         motion.start[0, d] = a[V, d]
-    far = 0.0 if plain else _farthest(motion, V, h)
+    far = 0.0
     for k in range(tree.account.shape[1]):
         tree.account[WAY, k] = 0.0
-    for d in range(0 if plain else a.shape[1]):
+    for d in range(a.shape[1]):
         k = tree.root[d]
-        tree.account[WAY, k] = max(tree.account[WAY, k], h * abs(a[V, d]))
+        if tree.plain[k] == 0:
+            tree.account[WAY, k] = max(tree.account[WAY, k], h * abs(a[V, d]))
+            far = max(far, tree.account[WAY, k])
     if far <= _STILL:
         for k in range(len(motion.q)):
             motion.q_middle[k] = motion.q[k]
         return far
     for d in range(a.shape[1]):
-        a[DISPLACEMENT, d] = 0.5 * h * a[V, d]
+        a[DISPLACEMENT, d] = 0.5 * h * a[V, d] if tree.plain[tree.root[d]] == 0 else 0.0
     if run_bound(motion.kernels[INTEGRATE]) >= 0:
         return -1.0
     for k in range(len(motion.q)):
@@ -132,6 +146,8 @@ def place_middle(tree: Tree, motion: StepState, h, plain):
     set_inertias(tree, motion.poses, motion.columns, NOW)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
+        if tree.plain[tree.root[r.velocity]] == 1:
+            continue
         R, middle, o, w = motion.poses_start[r.body], motion.poses[r.body], r.velocity, r.turning
         a[V, w], a[V, w + 1], a[V, w + 2] = _turn(R, middle, motion.start[0], w)
         if r.free == 1:
@@ -147,7 +163,7 @@ def turn_velocity(tree: Tree, motion: StepState, back):
         r = tree.roots[k]
         T = motion.poses_next[r.body]
         for o in (r.velocity, r.turning):
-            if o == r.turning or r.free == 1:
+            if tree.plain[tree.root[o]] == 0 and (o == r.turning or r.free == 1):
                 x, y, z = v[o], v[o + 1], v[o + 2]
                 for i in range(3):
                     v[o + i] = (
@@ -178,16 +194,15 @@ def find_jumps(tree: Tree, problem: Problem):
 
 
 @inline
-def set_displacement(tree: Tree, motion: StepState, h, plain):
+def set_displacement(tree: Tree, motion: StepState, h):
     """Displacement of the step (2), (3)."""
     a = motion.vectors
     for d in range(a.shape[1]):
-        jumps = plain or tree.jumps[tree.reference[tree.dof_body[d]]] == 1
-        a[DISPLACEMENT, d] = h * a[V_NEXT, d] if jumps else 0.5 * h * (a[V, d] + a[V_NEXT, d])
-    if plain:
-        return
+        a[DISPLACEMENT, d] = h * a[V_NEXT, d] if ends_its_step(tree, d) else 0.5 * h * (a[V, d] + a[V_NEXT, d])
     for k in range(len(tree.roots)):
         r = tree.roots[k]
+        if tree.plain[tree.root[r.velocity]] == 1:
+            continue
         R, middle, o, x = motion.poses_start[r.body], motion.poses[r.body], r.velocity, a[DISPLACEMENT]
         p, q, w = _turn(middle, R, x, r.turning)
         x[r.turning], x[r.turning + 1], x[r.turning + 2] = p, q, w
@@ -387,6 +402,8 @@ def set_end_velocity(tree: Tree, motion: StepState, h, plain):
         return
     for k in range(len(tree.roots)):
         r = tree.roots[k]
+        if tree.plain[tree.root[r.velocity]] == 1:
+            continue
         A, B, o, w = motion.poses[r.body], motion.poses_next[r.body], r.velocity, r.turning
         a[V_END, w], a[V_END, w + 1], a[V_END, w + 2] = _turn(A, B, a[V_NEXT], w)
         if r.free == 1:

@@ -183,7 +183,7 @@ def _free_change(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h,
 def free_velocity(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h, dense, plain, far):
     """Velocity at the end of the step without contacts (1) into V_FREE; FINE or what is wrong.
 
-    plain: without (2), (4). far: how much the step moves (m or rad).
+    plain: all trees are, without (2), (4). far: how much the step moves (m or rad).
     """
     a = motion.vectors
     for d in range(a.shape[1]):
@@ -195,7 +195,7 @@ def free_velocity(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h
             return status
         if not plain:
             for k in range(len(tree.roots)):  # (4)
-                if tree.roots[k].free == 0:
+                if tree.roots[k].free == 0 or tree.plain[tree.root[tree.roots[k].velocity]] == 1:
                     continue
                 o, v = tree.roots[k].velocity, a[V_MIDDLE]
                 a[V_FREE, o] += h * (v[o + 4] * v[o + 2] - v[o + 5] * v[o + 1])
@@ -205,7 +205,8 @@ def free_velocity(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h
             break
         again = True
         for d in range(a.shape[1]):
-            a[V_MIDDLE, d] = a[V, d] + 0.5 * a[V_FREE, d]  # (2)
+            if tree.plain[tree.root[d]] == 0:
+                a[V_MIDDLE, d] = a[V, d] + 0.5 * a[V_FREE, d]  # (2)
     for d in range(a.shape[1]):
         a[V_FREE, d] += a[V, d]
     if dense:

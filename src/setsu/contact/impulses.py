@@ -51,7 +51,14 @@ def _damping(c, h):
 
 
 @inline
-def _set_shifts(tree: Tree, problem: Problem, h, part, recovery, plain):
+def _is_plain(tree: Tree, c):
+    """Whether one of the bodies of a contact takes plain steps."""
+    plain = tree.plain[tree.root[tree.last[c.body_a]]] == 1
+    return plain or (c.body_b >= 0 and tree.plain[tree.root[tree.last[c.body_b]]] == 1)
+
+
+@inline
+def _set_shifts(tree: Tree, problem: Problem, h, part, recovery):
     """What the contact velocities are measured from; `part` scales restitution. Return whether any contact bounces."""
     bounces = False
     for index in range(problem.counts[N_CONTACTS]):
@@ -60,7 +67,7 @@ def _set_shifts(tree: Tree, problem: Problem, h, part, recovery, plain):
         if c.bounces == 1:
             bounces = True
             c.shift[0] = c.curvature[0] - rebound(tree, c, part * c.restitution, h)
-        elif c.stiffness < math.inf and plain:  # (4)
+        elif c.stiffness < math.inf and _is_plain(tree, c):  # (4)
             c.soft = 1.0 / (h * h * c.stiffness + h * _damping(c, h))
             c.shift[0] = c.soft * h * c.stiffness * c.gap
         elif c.stiffness < math.inf:  # (3)
@@ -93,11 +100,11 @@ def _solve_with_friction(tree: Tree, problem: Problem):
 
 
 @inline
-def solve_contacts(tree: Tree, problem: Problem, h, recovery, plain):
+def solve_contacts(tree: Tree, problem: Problem, h, recovery):
     """Solve, with restitution lowered where it would raise the energy of the free motion; recovery: m of depth."""
     part, rounds = 1.0, 0
     while True:
-        bounces = _set_shifts(tree, problem, h, part, recovery, plain)
+        bounces = _set_shifts(tree, problem, h, part, recovery)
         residual, more, good = _solve_with_friction(tree, problem)
         rounds += more
         if not bounces or part == 0.0:

@@ -95,7 +95,17 @@ from setsu.contact.scene import (
     Problem,
     Scene,
 )
-from setsu.contact.tree import NEXT, NOW, POTENTIAL_OF, Tree, kinetic_energy, set_inertias, take_next, weight_energy
+from setsu.contact.tree import (
+    NEXT,
+    NOW,
+    POTENTIAL_OF,
+    Tree,
+    ends_its_step,
+    kinetic_energy,
+    set_inertias,
+    take_next,
+    weight_energy,
+)
 from setsu.contact.turns import find_turns
 from setsu.native.control_flow import inline, run_bound
 from setsu.native.lanes import load_from, store_from
@@ -130,7 +140,7 @@ def _shorten(tree: Tree, motion: StepState, held: HeldRows, h, share):
 
 
 @inline
-def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, h, plain):
+def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: HeldRows, h):
     """Curvature of the contacts' way in this trial step; return the largest error it leaves at a closed one (m).
 
     `curvature` makes up for the contact's compliance too, if the step is solved again; `bend` is geometry alone. Both
@@ -153,7 +163,7 @@ def _miss(scene: Scene, tree: Tree, problem: Problem, motion: StepState, held: H
         bx, by, bz = point_in_world(motion.poses_next, p.body, p.position)
         dx, dy, dz = bx - ax, by - ay, bz - az
         closed = c.impulse[0] > 0.0
-        jumps = plain or tree.jumps[tree.reference[p.body]] == 1
+        jumps = ends_its_step(tree, tree.last[p.body])
         set_velocity(problem, index, TWIST, c.slope)
         for k in range(3):
             moved = (c.axes[k, 0] * dx + c.axes[k, 1] * dy + c.axes[k, 2] * dz) / h
@@ -186,7 +196,7 @@ def _take_impulses(scene: Scene, tree: Tree, problem: Problem, motion: StepState
     for d in range(a.shape[1]):
         a[V_NEXT, d] = a[V_FREE, d] + a[CHANGE, d]
     find_jumps(tree, problem)
-    set_displacement(tree, motion, h, plain)
+    set_displacement(tree, motion, h)
     if not plain:
         set_targets(tree, problem, motion, h)
     if not try_step(tree, motion, h, not plain):
@@ -206,7 +216,7 @@ def _finish(tree: Tree, problem: Problem, motion: StepState, h, plain):
         if motion.coordinate[d] >= 0:
             a[APPLIED, d] -= h * a[KP, d] * a[V_NEXT, d]
         a[ACCELERATION, d] = (a[V_NEXT, d] - a[V, d]) / h
-    set_work(tree, problem, motion, h, plain)
+    set_work(tree, problem, motion, h)
     set_end_velocity(tree, motion, h, plain)
     for d in range(a.shape[1]):
         a[V_NEXT, d] = a[V_END, d]
@@ -241,9 +251,11 @@ def take_step(scene: Scene, tree: Tree, problem: Problem, motion: StepState, hel
     certificate: entries of certificate.py.
     """
     dense = len(held.work.basis) > 0
-    plain = solver == SUGIHARA2002 or dense
+    plain = True
+    for k in range(len(tree.plain)):
+        plain = plain and tree.plain[k] == 1
     problem.counts[DENSE] = 1 if dense else 0
-    far = place_middle(tree, motion, h, plain)
+    far = place_middle(tree, motion, h)
     status = BAD_NUMBERS
     if far >= 0.0:
         status = _take(scene, tree, problem, motion, held, h, solver, certificate, plain, dense, far)
@@ -286,9 +298,7 @@ def _take(
             known = problem.counts[N_CONTACTS]
         if known > 0:
             if solver == DEFAULT:
-                residual, more, good = solve_contacts(
-                    tree, problem, h, RECOVERY_DEPTH * motion.recovery_share[0], plain
-                )
+                residual, more, good = solve_contacts(tree, problem, h, RECOVERY_DEPTH * motion.recovery_share[0])
                 if not good:
                     bring_into_cones(tree, problem)
             else:
@@ -308,7 +318,7 @@ def _take(
         passed += find_stops(scene, problem, held, motion.q, motion.q_next, a[V_NEXT], h, _CLOSED, False)
         loose = dense and _rows_are_loose(scene, problem, motion, held, known, h)
         met = not good or problem.counts[ROUNDS_LEFT] < FEW_ROUNDS  # it would fail again; it needs rounds
-        met = met or _miss(scene, tree, problem, motion, held, h, plain) <= _CLOSED
+        met = met or _miss(scene, tree, problem, motion, held, h) <= _CLOSED
         if passed == 0 and met and not loose:
             break
     problem.counts[N_CONTACTS] = known
@@ -334,16 +344,16 @@ def _take(
         if not plain and motion.elastic[0] == 0:
             set_losses(tree, motion, h)
             keep_energy(tree, motion)
-        lifted = known > 0 and not moved and energy_gain(tree, problem, motion) > _NOTICED * motion.weight[0]
+        lifted = known > 0 and not moved and energy_gain(tree, motion) > _NOTICED * motion.weight[0]
         for index in range(known):
             lifted = lifted and problem.contacts[index].bounces == 0
-        while not guard_energy(tree, problem, motion) and halvings <= _HALVINGS:
+        while not guard_energy(tree, motion) and halvings <= _HALVINGS:
             halvings += 1
             if lifted and problem.counts[ROUNDS_LEFT] >= FEW_ROUNDS:
                 motion.recovery_share[0] *= _SLOWER  # contacts push in vain, and would report forces for it
                 last = halvings == _HALVINGS
                 residual, more, good = solve_contacts(
-                    tree, problem, h, RECOVERY_DEPTH * (0.0 if last else motion.recovery_share[0]), plain
+                    tree, problem, h, RECOVERY_DEPTH * (0.0 if last else motion.recovery_share[0])
                 )
                 rounds += more
                 if not good:
@@ -362,7 +372,7 @@ def _take(
             elif not _shorten(tree, motion, held, h, 0.5 if halvings < _HALVINGS else 0.0):
                 return BAD_NUMBERS
             depth = deepest_point(scene, problem, motion, held, h)
-        take_given(tree, problem, motion)
+        take_given(tree, motion)
         motion.recovery_share[0] = min(1.0, max(_LEAST, motion.recovery_share[0] * _FASTER))
     certificate[DEPTH] = depth
     certificate[RESIDUAL], certificate[ROUNDS], certificate[PASSES] = residual, rounds, passes

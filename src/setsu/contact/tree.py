@@ -18,6 +18,7 @@ spares the sweeps over it every change of coordinates. Cost O(N).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,8 @@ __all__ = [
     "SHARE",
     "WAY",
     "Tree",
+    "ends_its_step",
+    "held_trees",
     "kinetic_energy",
     "make_tree",
     "number_trees",
@@ -106,6 +109,7 @@ class Tree(NamedTuple):
     group: Ints  # (n_trees,) first of the trees that press on each other, directly or over others
     pressed: Ints  # (n_trees,) 1: a contact presses on it
     stays: Ints  # (n_trees,) 1: nothing pays for its displacement
+    plain: Ints  # (n_trees,) 1: loops, couplings or surfaces hold it: plain steps (flight.py)
     place: Ints  # (nv,) of each velocity among those of its tree
     size: Ints  # (n_trees,) velocities of each tree
     masses: Floats  # (n_bodies, 10) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
@@ -136,8 +140,11 @@ class Tree(NamedTuple):
     n_active: Ints  # (1,) how many are
 
 
-def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
-    """Return the arrays of a mechanism; stopped: velocities of joints with stops, in the order of their bodies."""
+def make_tree(mechanism: Mechanism, stopped: Ints, plain: Ints | None = None) -> Tree:
+    """Return the arrays of a mechanism; stopped: velocities of joints with stops, in the order of their bodies.
+
+    plain: which trees are (held_trees), (n_trees,); none when not given.
+    """
     m, t = mechanism, mechanism.tables
     nv = m.nv
     dof_body = np.ascontiguousarray(t.body[t.dof_link], dtype=np.int64)
@@ -162,7 +169,8 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         xx, xy, xz, yy, yz, zz = t.true.second_moment[link]
         second = A @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ A.T
         masses[body] = [t.true.mass[link], *(A @ t.true.moment[link]), *second[np.triu_indices(3)]]
-    roots, root_of = _free_roots(m, reference)
+    plain = np.zeros(len(size), dtype=np.int64) if plain is None else plain
+    roots, root_of = _free_roots(m, reference, plain[root])
     return Tree(
         parent=np.ascontiguousarray(t.dof_parent, dtype=np.int64),
         above=above,
@@ -176,6 +184,7 @@ def make_tree(mechanism: Mechanism, stopped: Ints) -> Tree:
         group=np.zeros(len(size), dtype=np.int64),
         pressed=np.zeros(len(size), dtype=np.int64),
         stays=np.zeros(len(size), dtype=np.int64),
+        plain=plain,
         place=place,
         size=size,
         masses=masses,
@@ -230,12 +239,28 @@ def number_trees(parent: Ints) -> tuple[Ints, Ints, Ints]:
     return root, place, np.array(size or [0], dtype=np.int64)
 
 
-def _free_roots(m: Mechanism, reference: Ints) -> tuple[Any, Ints]:
-    """Bodies on free or spherical joints of the world, and which begin a tree that nothing but contacts holds."""
+def held_trees(m: Mechanism, others: Iterable[str] = ()) -> Ints:
+    """Which trees loops and couplings hold, open loops included, or have bodies among `others`: (n_trees,), 0 or 1."""
+    root, _, size = number_trees(m.tables.dof_parent)
+    owners = {body.joint.name: body.name for body in m.bodies}
+    names = [*others, *(name for loop in m.loops for name in (loop.body_a, loop.body_b))]
+    names += [owners[joint] for coupling in m.couplings for joint in coupling.joints if joint in owners]
+    held = np.zeros(len(size), dtype=np.int64)
+    for name in names:
+        body = m.frame(name).body
+        if body >= 0:
+            held[root[m.v_slices[body].start]] = 1
+    return held
+
+
+def _free_roots(m: Mechanism, reference: Ints, plain: Ints) -> tuple[Any, Ints]:
+    """Bodies on free or spherical joints of the world, and which begin a tree that nothing but contacts holds.
+
+    plain: (nv,) of the tree of each velocity.
+    """
     kinds = (Free, Spherical)
     free = [k for k, b in enumerate(m.moving) if isinstance(b.joint, kinds) and m.frame(b.parent).body < 0]
     roots, root_of = np.zeros(len(free), dtype=_ROOT), np.full(m.n_bodies, -1, dtype=np.int64)
-    held = bool(m.has_force_elements or m.loops or m.couplings)
     for number, (row, k) in enumerate(zip(roots, free, strict=True)):
         body, part = m.moving[k], m.v_slices[k]
         row["body"], row["velocity"], row["coordinate"] = k, part.start, m.q_slices[k].start
@@ -243,6 +268,7 @@ def _free_roots(m: Mechanism, reference: Ints) -> tuple[Any, Ints]:
         row["axes"] = (m.frame(body.parent).pose.matrix @ body.pose.matrix)[:3, :3]
         row["mass"] = m.tables.true.mass[m.tables.body_link[reference == k]].sum()
         damped = m.damping[part].any() or m.coulomb[part].any() or m.tables.stiffness[part].any()
+        held = bool(m.has_force_elements or plain[part.start])
         row["exact"] = not held and not damped and not m.tables.armature[part].any() and row["mass"] > 0.0
         root_of[k] = number if row["exact"] else -1
     return roots, root_of
@@ -347,6 +373,12 @@ def weight_energy(tree: Tree, poses, when):
             g[0] * (b[0] * base[0, 3] + b[1]) + g[1] * (b[0] * base[1, 3] + b[2]) + g[2] * (b[0] * base[2, 3] + b[3])
         )
     return sum_of(account)
+
+
+@inline
+def ends_its_step(tree: Tree, d):
+    """Whether what a velocity moves goes with that of the step's end: in plain trees, and where contacts close."""
+    return tree.plain[tree.root[d]] == 1 or tree.jumps[tree.reference[tree.dof_body[d]]] == 1
 
 
 @inline

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from setsu.contact.free_motion import KD, KP, POSITION, TORQUE, VELOCITY, StepState, V
 from setsu.contact.free_motion import V_END as V_UNSLOWED
 from setsu.contact.scene import N_CONTACTS, STOP, Problem, Scene
-from setsu.contact.tree import Tree
+from setsu.contact.tree import Tree, held_trees
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, Spherical
@@ -122,12 +122,17 @@ def refuse_contact_step(settings: Any) -> None:
         (settings.contacts, "surface contacts"),
         (settings.events, "events"),
         (any(map(_has_dry_friction, settings.mechanisms)), "dry friction of joints in an environment"),
+        (any(map(_is_held_in_part, settings.mechanisms)), "loops or couplings beside bodies that none of them holds"),
     ):
         if there:
             raise InputError(
                 f"Simulator.derivatives: steps of {m.name} with {what} are not differentiated; expected a mechanism "
                 "whose contact points touch polygons, under a held torque or a JointServo"
             )
+
+
+def _is_held_in_part(m: Mechanism) -> bool:
+    return 0 < held_trees(m).sum() < len(held_trees(m))
 
 
 def _has_dry_friction(m: Mechanism) -> bool:

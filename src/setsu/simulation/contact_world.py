@@ -22,7 +22,7 @@ from setsu.contact.convex_tables import make_shapes
 from setsu.contact.overlaps import count_overlaps, drop_overlaps
 from setsu.contact.scene import N_CONTACTS, N_PAIRS, UNCONVERGED
 from setsu.contact.shape_pairs import ShapePairs, shape_pairs
-from setsu.dynamics import forward_dynamics, joint_wrenches, kinetic_energy
+from setsu.dynamics import forward_dynamics, joint_wrenches, mass_matrix
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Mechanism
@@ -100,7 +100,9 @@ class ContactWorld(Block):
         if self.loops.acts_along_axes:
             # What acts along an axis of a loop joint couples branches of the tree.
             self.scene = self.scene._replace(parent=np.arange(m.nv) - 1)
-        self.tree = tree.make_tree(m, scene.stopped_velocities(self.scene))
+        plain = tree.held_trees(m, [contact.body for contact in settings.contacts])
+        plain[:] |= settings.contact_solver == "sugihara2002"
+        self.tree = tree.make_tree(m, scene.stopped_velocities(self.scene), plain)
         self._smooth = without_bearings(without_dry_friction(m))
         made = (self.scene, self.tree, self.problem, make_motion(m, self._servo))
         last = (self.problem.pairs, self.problem.contacts)
@@ -374,7 +376,11 @@ class ContactWorld(Block):
             report = self.loops.change(self._changes.pop(0), t, q, v)
             self._events.append(report)
             v += report.velocity_jump
-            motion.energies[0] = kinetic_energy(m, q, v)
+            M = mass_matrix(m, q)
+            for k in range(self.tree.account.shape[1]):
+                own = self.tree.root == k
+                self.tree.account[tree.NOW, k] = 0.5 * v[own] @ M[np.ix_(own, own)] @ v[own]
+            motion.energies[0] = self.tree.account[tree.NOW].sum()
             self.records.sums[contact_machine.HIT_WORK] -= report.energy_lost
             self.clock.phase[0] = READY
 
