@@ -143,10 +143,16 @@ def need_browser():
         fail("the tests open the studio in Chromium and found none.\n  On Debian or Ubuntu:  sudo apt install chromium")
 
 
+def variables():
+    """Let Python keep byte code, in .venv: without, each of some hundred processes compiles all sources again."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return {"PYTHONPYCACHEPREFIX": os.path.join(ENVIRONMENT, "byte_code"), **kept}
+
+
 def run(*words):
     """Run Python in the environment, from the project's folder; return its exit code."""
     print("$ python " + " ".join(words), flush=True)
-    return subprocess.run([python_in_environment(), *words], cwd=ROOT).returncode
+    return subprocess.run([python_in_environment(), *words], cwd=ROOT, env=variables()).returncode
 
 
 def demo(*words):
