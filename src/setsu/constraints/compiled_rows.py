@@ -34,6 +34,8 @@ __all__ = [
     "fill_rates",
     "fill_rows",
     "fill_rows_at_poses",
+    "held_rates",
+    "held_rows",
 ]
 
 BAD_STATE = 1_000_000
@@ -146,7 +148,7 @@ def fill_rows(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
 @inline
 def fill_rows_at_poses(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """The same, where poses and directions are filled already."""
-    _held_rows(t, s)
+    held_rows(t, s)
     status = fill_rates(t, s, kernels)
     if status >= 0:
         return status
@@ -163,7 +165,7 @@ def fill_positions(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """Fill errors and rows of loops and couplings, without what depends on velocities; -1 or BAD_STATE."""
     if run_bound(kernels.world) >= 0:
         return BAD_STATE
-    _held_rows(t, s)
+    held_rows(t, s)
     return -1
 
 
@@ -172,12 +174,12 @@ def fill_positions_and_mass(t: RowTables, s: RowState, kernels: BoundKernels) ->
     """The same, and the mass matrix without drives in loop joints."""
     if run_bound(kernels.world_and_mass) >= 0:
         return BAD_STATE
-    _held_rows(t, s)
+    held_rows(t, s)
     return -1
 
 
 @inline
-def _held_rows(t, s):
+def held_rows(t, s):
     """Errors and rows of loops and couplings, from poses and directions."""
     for loop in range(len(t.body_a)):
         loop_rows(t, s, loop)
@@ -229,7 +231,13 @@ def fill_rates(t: RowTables, s: RowState, kernels: BoundKernels) -> int:
     """
     if run_bound(kernels.rates) >= 0:
         return BAD_STATE
+    held_rates(t, s)
+    return -1
+
+
+@inline
+def held_rates(t, s):
+    """What depends on velocities of loops and couplings, from motions and what `held_rows` leaves."""
     for loop in range(len(t.body_a)):
         loop_rates(t, s, loop)
     _coupling_rates(t, s)
-    return -1

@@ -156,7 +156,8 @@ def constrained_dynamics(
     system = constraint_system(m, contacts)
     n_free, n_contacts = len(system.loops.free_loop), len(system.contacts)
     arrays: list[tuple[str, ArrayLike, tuple[int, ...]]] = [("q", q, (m.nq,)), ("v", v, (m.nv,)), ("tau", tau, (m.nv,))]
-    arrays.append(("loop_torque", np.zeros(n_free) if loop_torque is None else loop_torque, (n_free,)))
+    if loop_torque is not None:
+        arrays.append(("loop_torque", loop_torque, (n_free,)))
     external = body_rows(m, "constrained_dynamics", q, external_wrenches)
     if external is not None:
         arrays.append(("external_wrenches", external, (m.n_bodies, 6)))
@@ -164,9 +165,10 @@ def constrained_dynamics(
         arrays.append(("sticking", sticking, (n_contacts,)))
     taken, batch = checked_arrays("constrained_dynamics", m, arrays)
     count = math.prod(batch)
-    flat = [numbers.reshape(count, *numbers.shape[len(batch) :]) for numbers in taken]
-    states = States(flat[0], flat[1], flat[2], flat[3], flat[4] if external is not None else None)
-    at_rest = flat[-1] != 0.0 if sticking is not None else None
+    flat = {name: numbers.reshape(count, *shape) for (name, _, shape), numbers in zip(arrays, taken, strict=True)}
+    along = flat["loop_torque"] if loop_torque is not None else np.zeros((count, n_free))
+    states = States(flat["q"], flat["v"], flat["tau"], along, flat.get("external_wrenches"))
+    at_rest = flat["sticking"] != 0.0 if sticking is not None else None
     driven = driven_joints(m, prescribed, time, "constrained_dynamics")
     _check_driven(driven, states)
     if m.has_bearings:

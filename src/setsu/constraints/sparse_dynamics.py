@@ -15,6 +15,7 @@ from setsu.constraints.redundancy import redundancy
 from setsu.constraints.row_tables import bound_kernels, row_state, row_tables
 from setsu.constraints.system import ConstraintSystem
 from setsu.dynamics.catalogue import native_function
+from setsu.native.lanes import LANES
 from setsu.native.single_calls import SingleCall, WorkspaceLock, single_call
 from setsu.native.workspace import Workspace, floats, ints, make
 
@@ -24,18 +25,37 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+_GROUP = 2 * LANES  # states that kernels run on: the lanes of the widest vectors; results do not depend on it
+
+
 class _Work(NamedTuple):
     """Work space of one state beside its factors."""
 
     tau: Floats = floats("nv")
     axis_torque: Floats = floats("f")
     axis_force: Floats = floats("f")
-    external: Floats = floats("bodies", 6)
     loaded: Ints = ints(1)  # whether wrenches on bodies, or springs, act
     a: Floats = floats("nv")
     multiplier: Floats = floats("rows")
-    pin: Floats = floats("loops", 3)
-    through: Floats = floats("bodies", 6)
+
+
+class _Group(NamedTuple):
+    """States and what kernels say of them, a row per state, as in RowState; handles of kernels bound to them."""
+
+    q: Floats
+    v: Floats = floats("N", "nv")
+    poses: Floats = floats("N", "bodies", 16)
+    velocities: Floats = floats("N", "bodies", 6)
+    accelerations: Floats = floats("N", "bodies", 6)
+    directions: Floats = floats("N", 9, "nv")
+    wrench: Floats = floats("N", "k", 6)
+    b: Floats = floats("N", "nv")
+    external: Floats = floats("N", "bodies", 6)
+    a: Floats = floats("N", "nv")
+    pin: Floats = floats("N", "loops", 3)
+    through: Floats = floats("N", "bodies", 6)
+    world: Ints = ints(7)
+    rates: Ints = ints(7)
     bias: Ints = ints(7)
     joints: Ints = ints(7)
 
@@ -74,10 +94,32 @@ class SparseSolver:
         tables, state = row_tables(system, packed=True), row_state(system, packed=True)
         kernels, kept = bound_kernels(system, state, specialised, packed=True)
         pattern = kkt_pattern(system, tables, state, kernels)
-        work, more = _work(system, state, kernels.b, specialised)
-        self._workspaces = tuple(map(Workspace, (tables, state, kernels, pattern, kkt_space(pattern), work)))
-        self._kept, self._loaded = (*kept, *more), work.loaded
+        work = make(_Work, _lengths(system), loaded=np.array([int(system.mechanism.has_force_elements)]))
+        self._workspaces = tuple(map(Workspace, (tables, state, pattern, kkt_space(pattern), work)))
+        self._state, self._specialised = state, specialised
+        self._kept, self._loaded = [kept], work.loaded
         self._lock = WorkspaceLock()
+
+    def _group(self, **given: Floats) -> Workspace:
+        """A group of as many states as there are rows in its fields; kernels bound to it are kept."""
+        m, lengths = self.system.mechanism, _lengths(self.system) | {"N": len(given["q"])}
+        g = make(_Group, lengths, **given)
+        springs = " springs" if m.has_force_elements else ""
+        bound = {
+            name: native_function(m, kernel, specialised=self._specialised).bind(inputs, outputs)
+            for name, kernel, inputs, outputs in (
+                ("world", "world_poses", [g.q], [g.poses, g.directions]),
+                ("rates", "world_rates", [g.q, g.v], [g.velocities, g.accelerations, g.b]),
+                ("bias", f"bias_torque external{springs}", [g.q, g.v, g.external], [g.b]),
+                ("joints", f"joint_wrenches world external{springs}", [g.q, g.v, g.a, g.external], [g.through]),
+            )
+        }
+        self._kept.append(bound)
+        return Workspace(g._replace(**{name: kernel.handle for name, kernel in bound.items()}))
+
+    @cached_property
+    def _of_many(self) -> Workspace:
+        return self._group(q=np.tile(self.system.mechanism.neutral(), (_GROUP, 1)))
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -111,7 +153,9 @@ class SparseSolver:
         a, tau, axis_torque = (np.zeros((1, n)) for n in (m.nv, m.nv, len(self.system.loops.free_loop)))
         given = _Given(views.pop("q"), views.pop("v"), tau, axis_torque, np.zeros((1, m.n_bodies, 6)))
         found = Found(a=a, outcome=np.zeros(1, dtype=np.int64), **views)
-        run = machine(solve_states, *self._workspaces, Workspace(given), Workspace(found))
+        shared = {name: array[None] for name, array in self._state._asdict().items() if name in _Group._fields}
+        group = self._group(**shared)
+        run = machine(solve_states, *self._workspaces, group, Workspace(given), Workspace(found))
         return single_call(run, (given.q[0], given.v[0], tau[0]), found.outcome, (a[0], block), self._lock)
 
     def solve(self, q: Floats, v: Floats, tau: Floats, axis_torque: Floats, external: Floats | None) -> Found:
@@ -123,8 +167,9 @@ class SparseSolver:
         if external is None:
             external = np.zeros((count, m.n_bodies, 6))
         found = make(Found, _lengths(self.system) | {"N": count})
-        arguments: Any = (*self._workspaces, Workspace(_Given(q, v, tau, axis_torque, external)), Workspace(found))
+        given = Workspace(_Given(q, v, tau, axis_torque, external))
         with self._lock:
+            arguments: Any = (*self._workspaces, self._of_many, given, Workspace(found))
             self._loaded[0] = loaded
             solve_states(*arguments)
             self._loaded[0] = m.has_force_elements  # as single states have it
@@ -132,22 +177,9 @@ class SparseSolver:
 
 
 def _lengths(system: ConstraintSystem) -> dict[str, int]:
-    m = system.mechanism
-    free = len(system.loops.free_loop)
-    return {"nv": m.nv, "rows": system.n_held, "loops": len(m.loops), "bodies": m.n_bodies, "f": free}
-
-
-def _work(system: ConstraintSystem, state: Any, b: Floats, specialised: bool) -> tuple[_Work, tuple[Any, ...]]:
-    m = system.mechanism
-    work = make(_Work, _lengths(system), loaded=np.array([int(m.has_force_elements)]))
-    springs = " springs" if m.has_force_elements else ""
-    bias = native_function(m, f"bias_torque external{springs}", specialised=specialised).bind(
-        [state.q, state.v, work.external], [b]
-    )
-    joints = native_function(m, f"joint_wrenches world external{springs}", specialised=specialised).bind(
-        [state.q, state.v, work.a, work.external], [work.through]
-    )
-    return work._replace(bias=bias.handle, joints=joints.handle), (bias, joints)
+    m, t = system.mechanism, system.loops
+    known = {"nv": m.nv, "rows": system.n_held, "loops": len(m.loops), "bodies": m.n_bodies}
+    return known | {"f": len(t.free_loop), "k": len(t.row_loop)}
 
 
 def sparse_solver(system: ConstraintSystem, specialised: bool = False) -> SparseSolver | None:

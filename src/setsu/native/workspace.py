@@ -122,5 +122,7 @@ def make(kind: type[_Fields], lengths: Mapping[str, int], **given: Any) -> _Fiel
 def _length(declared: str | int, lengths: Mapping[str, int]) -> int:
     if isinstance(declared, int):
         return declared
+    if declared in lengths:
+        return lengths[declared]
     parts = (part.split() for part in declared.split(" + "))
     return sum(math.prod(int(word) if word.isdigit() else lengths[word] for word in words) for words in parts)

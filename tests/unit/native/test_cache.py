@@ -232,7 +232,10 @@ def test_the_fingerprint_covers_every_source_code_is_made_of() -> None:
         for path in (PACKAGE / folder).glob("*.py"):
             for line in path.read_text().splitlines():
                 # What checks the number of threads decides no code.
-                if line.startswith(("from setsu.", "import setsu.")) and line != "from setsu.spatial import whole_number":
+                if (
+                    line.startswith(("from setsu.", "import setsu."))
+                    and line != "from setsu.spatial import whole_number"
+                ):
                     imported.add(line.split()[1])
     outside = {name for name in imported if name.split(".")[1] not in listed}
     # errors words messages and mechanism.* describes the data; what decides the code besides is in the fingerprint.
