@@ -97,7 +97,8 @@ class SparseSolver:
         work = make(_Work, _lengths(system), loaded=np.array([int(system.mechanism.has_force_elements)]))
         self._workspaces = tuple(map(Workspace, (tables, state, pattern, kkt_space(pattern), work)))
         self._state, self._specialised = state, specialised
-        self._kept, self._loaded = [kept], work.loaded
+        self._kept: list[Any] = [kept]
+        self._loaded = work.loaded
         self._lock = WorkspaceLock()
 
     def _group(self, **given: Floats) -> Workspace:

@@ -38,7 +38,7 @@ _SMALLEST_PIVOT = 1e-10
 
 @inline
 def _solve(t, s, c, u, w, b):
-    """One state, whose motion is in s: acceleration in w.a, multipliers in w.multiplier; DONE or DENSE. b: bias torque."""
+    """One state, whose motion is in s, b its bias torque: w.a and w.multiplier; DONE or DENSE."""
     held_rows(t, s)
     held_rates(t, s)
     if not factor_kkt(c, s, u, _SMALLEST_PIVOT):

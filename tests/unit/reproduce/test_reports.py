@@ -104,7 +104,7 @@ def test_a_figure_is_kept_as_data_too(tmp_path: Path) -> None:
 
 
 def test_processes_must_be_a_number(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="jobs .*: expected a whole number, at least 0, got -1"):
+    with pytest.raises(InputError, match=r"jobs .*: expected a whole number, at least 0, got -1"):
         reproduce(["kawasaki1995"], tmp_path, lambda text, part: None, jobs=-1)
 
 
