@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "setsu"
@@ -90,11 +91,11 @@ def source_files() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
+@cache
 def imports_of(path: Path) -> list[Import]:
     """All imports of setsu parts in a file, those inside functions and for type checking too."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     found = []
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
