@@ -1,11 +1,8 @@
 """The numerical core at the levels below this processor's own, each in a child run of pytest over a sample of it.
 
 Kernels give the same bits at every level (test_same_bits.py); what is left for a level to break is that its code is
-wrong, or that a tolerance holds for one way of rounding only. Each Nth test of the core takes part:
-
-SETSU_PROCESSOR=x86-64-v2 python -m pytest tests/identities tests/determinism tests/unit/contact tests/unit/simulation
-
-runs them all.
+wrong, or that a tolerance holds for one way of rounding only. In the ordinary run each Nth test of the core takes part,
+in the nightly one every test.
 """
 
 from __future__ import annotations
@@ -24,12 +21,15 @@ pytestmark = pytest.mark.slow
 
 TESTS = Path(__file__).resolve().parents[1]
 CORE = ("identities", "determinism/test_arguments.py", "unit/contact", "unit/simulation")
-EVERY = {"x86-64-v3": 47, "x86-64-v2": 59}
-"""Two numbers without a common factor: the levels run different tests."""
+# Two numbers without a common factor: the levels run different tests.
+EVERY = {"x86-64-v3": 8, "x86-64-v2": 9}
 
 
-@pytest.mark.parametrize("level", EVERY)
-def test_the_numerical_core_at(level: str) -> None:
+@pytest.mark.parametrize(
+    ("level", "every"),
+    [*EVERY.items(), *(pytest.param(level, 1, marks=pytest.mark.nightly) for level in EVERY)],
+)
+def test_the_numerical_core_at(level: str, every: int) -> None:
     if processor.target().level == level:
         return  # the run at hand is of this level, all of it
     try:
@@ -46,7 +46,7 @@ def test_the_numerical_core_at(level: str) -> None:
         "-m",
         "not slow and not nightly",
         "--every",
-        str(EVERY[level]),
+        str(every),
     ]
     found = subprocess.run(
         [sys.executable, "-m", "pytest", *words, *(str(TESTS / name) for name in CORE)],
