@@ -45,7 +45,7 @@ AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 
 class OperationalSpace(Controller):
-    """A frame follows a pose, presses where it is told to, and the rest of the arm holds a posture (1)-(3).
+    """A frame follows a pose, presses with a given force, and the rest of the arm holds a posture (1)-(3).
 
     Args:
         mechanism: the controller's model, a tree. frame: name of a body, link or site; its origin is held.

@@ -6,7 +6,7 @@
 C has a unit diagonal, so that neither units nor light links matter, and Cholesky's pivots of C are what is left of a
 joint's inertia when the joints beyond it give way. What is within a rounding of zero counts as zero.
 
-A tree can be told to be safe without any matrix: if every joint has armature, or carries a body whose own mass and
+That a tree is safe can be seen without any matrix: if every joint has armature, or carries a body whose own mass and
 inertia resist every motion, M is positive definite in every configuration. Other trees are looked at in two of them.
 
 Cost: one look per mechanism, kept with it; n³/3 for trees that are not safe by themselves.

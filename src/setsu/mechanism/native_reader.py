@@ -1,4 +1,4 @@
-"""Read the native text format: every problem of a file at once, each with its line where it can be told."""
+"""Read the native text format: every problem of a file at once, each with its line where that is known."""
 
 from __future__ import annotations
 

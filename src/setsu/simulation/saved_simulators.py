@@ -1,4 +1,4 @@
-"""Simulators in files: what they were told, and the state of their worlds; every bit is kept."""
+"""Simulators in files: their options, and the state of their worlds; every bit is kept."""
 
 from __future__ import annotations
 

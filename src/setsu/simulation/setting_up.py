@@ -1,4 +1,4 @@
-"""What a simulator is told, checked, and the blocks of worlds that follow from it."""
+"""Options of a simulator, checked, and the blocks of worlds that follow from it."""
 
 from __future__ import annotations
 

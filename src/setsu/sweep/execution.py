@@ -26,7 +26,7 @@ __all__ = ["compute_here", "compute_on_cluster"]
 
 Floats = NDArray[np.float64]
 Finished = Callable[[int, int], None]
-"""Told the runs and the failed runs of each chunk that is complete."""
+"""Called with the runs and the failed runs of each chunk that is complete."""
 
 _IN_FLIGHT = 4  # chunks per worker that a cluster is given ahead
 _WATCH_EVERY = 0.5  # s between two looks at the parent
