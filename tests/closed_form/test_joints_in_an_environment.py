@@ -65,7 +65,7 @@ def test_what_acts_in_a_loop_joint_acts_in_an_environment(name: str) -> None:
     for step in (2e-3, 1e-3, 5e-4):
         rec = setsu.simulate(m, q, v, 0.4, step, environment=DEEP)
         errors.append(np.abs(rec.q[-1] - exact.q[-1]).max())
-        assert rec.constraint_error.max() < 1e-10
+        assert rec.constraint_error.max() < 1e-10  # not rounding: where Newton ends, over the step
     assert errors[2] < 4e-3
     assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.25)
     assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.25)
@@ -115,7 +115,7 @@ def test_a_driven_crank_in_an_environment() -> None:
     np.testing.assert_allclose(
         rec.q[:, 2], CRANK * np.cos(angle) + np.sqrt(ROD**2 - (CRANK * np.sin(angle)) ** 2), atol=1e-10
     )
-    assert rec.constraint_error.max() < 1e-10
+    assert rec.constraint_error.max() < 1e-10  # not rounding: where Newton ends, over the step
     size = np.abs(exact.torque[:, 0]).max()
     middle = slice(5, -5)
     # The piston turns round twice; friction changes sign there within a step.
@@ -181,7 +181,7 @@ def test_a_bearing_holds_what_its_load_allows_in_an_environment() -> None:
         assert (abs(rec.q[-1, 0]) > 1e-6) == moves
         assert moves or abs(rec.q[-1, 0]) < 1e-9
     rec = setsu.simulate(m, [0.0], [1.0], 0.6, 1e-3, environment=DEEP)
-    assert rec.q[-1, 0] == pytest.approx(1.0 / (2.0 * 0.3 * G), abs=1e-6)
+    assert rec.q[-1, 0] == pytest.approx(1.0 / (2.0 * 0.3 * G), abs=1e-6)  # not rounding: order of the method
 
 
 def test_bearings_of_a_slider_crank_in_an_environment() -> None:

@@ -29,11 +29,11 @@ def test_four_bars_pass_their_change_points_on_the_right_branch(n: int, duration
     v0 = setsu.consistent_velocity(m, m.neutral(), np.eye(m.nv)[0], fixed=["crank0"])
     run = setsu.simulate(m, m.neutral(), v0, duration, 0.01, integrator="rk8", record_every=10)
     exact = setsu.simulate(equivalent_pendulum(n), [0.0], [1.0], duration, 0.0025, integrator="rk8", record_every=40)
-    assert np.abs(run.q[:, 0] - exact.q[:, 0]).max() < 1e-10
+    assert np.abs(run.q[:, 0] - exact.q[:, 0]).max() < 1e-10  # not rounding: error of the method at this step
     assert np.abs(run.q[:, 0] + run.q[:, 1]).max() < 1e-12  # couplers stay level
     assert run.q[-1, 0] > (passages - 0.5) * math.pi
     assert run.constraint_error.max() <= opening(m, run.q)
-    assert np.ptp(run.energy) < 1e-10
+    assert np.ptp(run.energy) < 1e-10  # not rounding: error of the method at this step
 
 
 @pytest.mark.nightly

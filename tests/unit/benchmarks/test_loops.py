@@ -86,7 +86,7 @@ def test_a_peer_follows_the_governor() -> None:
     points, own_error = problem.reference(0.1)
     assert own_error < 1e-13
     motion = import_module("setsu.benchmarks.engines.mujoco_loops").run(problem, "RK4", 1e-4, 0.1)
-    assert np.abs(motion.points - points).max() < 1e-12
+    assert np.abs(motion.points - points).max() < 1e-12  # not rounding: error of the peer's method
 
 
 def test_pinocchio_leaves_springs_between_bodies_out() -> None:
