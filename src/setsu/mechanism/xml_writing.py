@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from setsu.errors import ModelWarning
 
-__all__ = ["Losses", "Node", "numbers", "roll_pitch_yaw"]
+__all__ = ["FARTHEST", "Losses", "Node", "numbers", "roll_pitch_yaw", "written_limit"]
+
+FARTHEST = 1e30
+"""Limits of URDF and MJCF that are as large, are none: their other readers know no infinity."""
 
 
 @dataclass
@@ -49,6 +52,11 @@ def numbers(values: Iterable[float] | float) -> str:
     """Numbers with all their digits, apart by blanks."""
     entries = [values] if isinstance(values, (int, float)) else values
     return " ".join(repr(float(entry) + 0.0) for entry in entries)
+
+
+def written_limit(limit: float) -> float:
+    """A limit as a number that every reader takes."""
+    return min(max(limit, -FARTHEST), FARTHEST)
 
 
 def roll_pitch_yaw(rotation: Sequence[float]) -> tuple[float, float, float]:
