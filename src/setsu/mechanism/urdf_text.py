@@ -114,7 +114,7 @@ def _joint(
     limits = {"effort": joint.effort_limit[0], "velocity": joint.velocity_limit[0]}
     if kind in ("revolute", "prismatic"):
         limits |= {"lower": joint.lower[0], "upper": joint.upper[0]}
-    # Readers ask for effort and velocity, refuse revolute and prismatic joints without <limit>, and take absent ends for 0.
+    # Readers ask for effort and velocity, want <limit> of revolute and prismatic joints, and take absent ends for 0.
     if joint.nv == 1 and (kind != "continuous" or any(map(math.isfinite, limits.values()))):
         node.add("limit", **{key: numbers(written_limit(value)) for key, value in limits.items()})
     dynamics = {"damping": joint.damping, "friction": joint.coulomb, "armature": joint.armature}
