@@ -307,3 +307,23 @@ def test_dampers_between_points_are_entries_of_the_ledger() -> None:
         rec = setsu.simulate(m, q, v, 1.0, 1e-3, environment=DEEP, record_every=every)
         np.testing.assert_allclose(rec.ledger.spring_dampers, exact[::every], atol=2e-4 * abs(exact[-1]))
         assert np.abs(rec.ledger.integration).max() < 2e-4 * abs(exact[-1])
+
+
+@pytest.mark.parametrize("driven", [False, True])
+def test_the_first_row_of_a_moving_linkage_has_the_forces_of_its_state(driven: bool) -> None:
+    """Steps hold loops in their middle: what rows of a run record is what the state asks for, from the first row on."""
+    m = slider_crank()
+    q, v = start(m)
+    w = float(v[m.v_slices[m.joint_index("crank")]][0])
+    assert abs(w) > 1.0
+    angle = float(q[m.q_slices[m.joint_index("crank")]][0])
+    drive = setsu.Prescribed("crank", lambda t: (angle + w * t + 2.0 * t * t, w + 4.0 * t, 4.0))
+    options: dict[str, Any] = {"prescribed": [drive]} if driven else {}
+    known = setsu.constrained_dynamics(m, q, v, np.zeros(m.nv), **options)
+    for step in (1e-3, 1e-4):
+        rec = setsu.simulate(m, q, v, 10 * step, step, environment=DEEP, **options)
+        np.testing.assert_allclose(rec.acceleration[0], known.acceleration, atol=1e-9)
+        np.testing.assert_allclose(rec.loop_wrench[0], known.loop_wrench, atol=1e-9)
+        np.testing.assert_allclose(rec.joint_wrenches[0], known.joint_wrenches, atol=1e-9)
+        exact = setsu.simulate(m, q, v, 10 * step, step, **options)
+        np.testing.assert_allclose(rec.acceleration, exact.acceleration, atol=20.0 * step)

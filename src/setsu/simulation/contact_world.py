@@ -453,7 +453,9 @@ class ContactWorld(Block):
         @cache
         def acceleration() -> Floats:
             # What the recorded forces do to the recorded state: a step takes them to its middle.
-            return forward_dynamics(self._smooth, q, v, acting, wrench) if smooth else stepped
+            if smooth:
+                return forward_dynamics(self._smooth, q, v, acting, wrench)
+            return self.loops.accelerations(time, q, v, stepped) if self.loops.count else stepped
 
         @cache
         def forces() -> tuple[Floats, Floats, Floats]:
