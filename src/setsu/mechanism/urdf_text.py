@@ -29,9 +29,13 @@ def to_urdf(mechanism: Mechanism, path: str = "text") -> str:
     """Return the URDF of a mechanism; a ModelWarning names what URDF cannot hold.
 
     Raises:
-        InputError: a joint in the tree of a type URDF does not have.
+        InputError: a joint in the tree of a type URDF does not have; a name that its readers refuse.
     """
     losses = Losses(path)
+    named = [*mechanism.bodies, *(body.joint for body in mechanism.bodies), *mechanism.loops]
+    for name in (part.name for part in named):
+        if not name.isprintable() or name != name.strip():
+            raise InputError(f"{path}: {name!r}: URDF has printable names without outer blanks; save as .toml")
     for body in mechanism.bodies:
         if type(body.joint) not in _TYPES:
             raise InputError(

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.errors import ModelWarning
+from setsu.errors import InputError, ModelWarning
 
 __all__ = ["FARTHEST", "Losses", "Node", "numbers", "roll_pitch_yaw", "written_limit"]
 
@@ -35,6 +35,9 @@ class Node:
 
     def text(self, depth: int = 0) -> str:
         """The element and all below it, indented; a child that is a text becomes a comment."""
+        for key, value in self.attributes.items():
+            if any(sign < " " and sign not in "\t\n\r" for sign in value):
+                raise InputError(f"<{self.tag} {key}={value!r}>: XML holds no control characters; save as .toml")
         indent = "  " * depth
         head = f"{indent}<{self.tag}" + "".join(f" {key}={quoteattr(value)}" for key, value in self.attributes.items())
         if not self.children:

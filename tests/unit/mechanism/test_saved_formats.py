@@ -137,3 +137,18 @@ def test_limits_come_back_and_other_readers_take_them(
     if kind is setsu.Prismatic:
         assert model.lowerPositionLimit[0] == max(ends[0], -1e30)
         assert model.upperPositionLimit[0] == min(ends[1], 1e30)
+
+
+@pytest.mark.parametrize("name", [" a", "a ", " ", "a\tb", "a\nb", "a\x00b", "a b", "a/b", '"a"', "<a>", "é"])
+@pytest.mark.parametrize("ending", ["urdf", "xml", "toml"])
+def test_names_come_back_or_are_refused_when_saved(name: str, ending: str, tmp_path: Path) -> None:
+    b = setsu.MechanismBuilder("named")
+    b.add_body(name, joint=setsu.Revolute((0, 0, 1), f"{name}j"), mass=1.0, inertia=np.eye(3))
+    m = b.build()
+    lost, refusal = saved(m, tmp_path / f"named.{ending}")
+    if refusal:
+        assert ending != "toml"
+        assert not name.isprintable() or name != name.strip()
+        return
+    back = setsu.load(tmp_path / f"named.{ending}")
+    assert (back.body_names, back.joint_names, lost) == (m.body_names, m.joint_names, "")
