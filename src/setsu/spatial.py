@@ -7,7 +7,8 @@ Quaternions are x y z w. Angles are in radians, lengths in metres.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,10 +26,12 @@ __all__ = [
     "inertia_about_origin",
     "inverse_placement",
     "is_rotation",
+    "listed",
     "modified_dh",
     "nearest_rotation",
     "placement",
     "quaternion_from_rotation",
+    "random_generator",
     "real_array",
     "rotation_from_quaternion",
     "skew",
@@ -36,6 +39,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 def real_array(value: ArrayLike) -> Array:
@@ -62,11 +66,27 @@ def finite_vector(value: ArrayLike, length: int, what: str) -> Array:
     return vector
 
 
+def listed(value: Iterable[T], what: str, entries: str) -> list[T]:
+    """Return the entries of a sequence, or raise an InputError that names it and the `entries` expected."""
+    try:
+        return list(value)
+    except TypeError:
+        raise InputError(f"{what}: expected a list of {entries}, got {value!r:.80}") from None
+
+
 def whole_number(value: object, what: str, least: int = 1) -> int:
     """Return a whole number (NumPy's too, not a bool) of at least `least`, or raise an InputError naming `what`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{what}: expected a whole number, at least {least}, got {value!r:.80}")
     return int(value)
+
+
+def random_generator(seed: int | np.random.Generator, what: str) -> np.random.Generator:
+    """Return NumPy's generator of a seed, or raise an InputError naming `what`."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: seed: expected a whole number, at least 0, got {seed!r:.80}") from None
 
 
 def skew(vector: ArrayLike) -> Array:

@@ -291,3 +291,39 @@ def test_a_start_beyond_the_stop_of_a_loop_joint_is_refused_by_name() -> None:
     q, v = start(limited)
     with pytest.raises(setsu.InputError, match=f"beyond the {side} stop of pin"):
         setsu.simulate(limited, q, 0.0 * v, 0.1, environment=DEEP, joint_stops=True)
+
+
+def test_dampers_between_points_are_entries_of_the_ledger() -> None:
+    """What a spring's damper takes from a thrown body stands in the ledger in every row, whatever rows are kept."""
+    b = setsu.MechanismBuilder("tethered")
+    b.add_body("body", joint=setsu.Free(), mass=1.0, inertia=np.diag([0.01, 0.02, 0.03]))
+    b.add_contact_points("body", [[0, 0, 0]])
+    b.add_spring("tether", "world", (0, 0, 1), "body", (0.1, 0, 0), stiffness=50.0, rest_length=0.3, damping=1.0)
+    m = b.build()
+    q, v = np.array([0.0, 0, 0.3, 0, 0, 0, 1]), np.array([1.0, 0, 0, 1, 2, 3])
+    exact = setsu.simulate(m, q, v, 1.0, 1e-3, integrator="rk8").ledger.spring_dampers
+    assert exact[-1] < -0.5
+    for every in (1, 10):
+        rec = setsu.simulate(m, q, v, 1.0, 1e-3, environment=DEEP, record_every=every)
+        np.testing.assert_allclose(rec.ledger.spring_dampers, exact[::every], atol=2e-4 * abs(exact[-1]))
+        assert np.abs(rec.ledger.integration).max() < 2e-4 * abs(exact[-1])
+
+
+@pytest.mark.parametrize("driven", [False, True])
+def test_the_first_row_of_a_moving_linkage_has_the_forces_of_its_state(driven: bool) -> None:
+    """Steps hold loops in their middle: what rows of a run record is what the state asks for, from the first row on."""
+    m = slider_crank()
+    q, v = start(m)
+    w = float(v[m.v_slices[m.joint_index("crank")]][0])
+    assert abs(w) > 1.0
+    angle = float(q[m.q_slices[m.joint_index("crank")]][0])
+    drive = setsu.Prescribed("crank", lambda t: (angle + w * t + 2.0 * t * t, w + 4.0 * t, 4.0))
+    options: dict[str, Any] = {"prescribed": [drive]} if driven else {}
+    known = setsu.constrained_dynamics(m, q, v, np.zeros(m.nv), **options)
+    for step in (1e-3, 1e-4):
+        rec = setsu.simulate(m, q, v, 10 * step, step, environment=DEEP, **options)
+        np.testing.assert_allclose(rec.acceleration[0], known.acceleration, atol=1e-9)
+        np.testing.assert_allclose(rec.loop_wrench[0], known.loop_wrench, atol=1e-9)
+        np.testing.assert_allclose(rec.joint_wrenches[0], known.joint_wrenches, atol=1e-9)
+        exact = setsu.simulate(m, q, v, 10 * step, step, **options)
+        np.testing.assert_allclose(rec.acceleration, exact.acceleration, atol=20.0 * step)

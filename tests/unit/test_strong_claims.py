@@ -5,6 +5,8 @@ Promises about bits are in tests/determinism, about loops in tests/identities; h
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,60 @@ def test_wrong_input_is_an_input_error(bad: object) -> None:
         lambda: setsu.inertia_report(1.0, (0, 0, 0), [[bad] * 3] * 3),  # type: ignore[list-item]
         lambda: setsu.placement((bad, 0, 0)),  # type: ignore[arg-type]
         lambda: setsu.with_gravity(m, (0, 0, bad)),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(setsu.InputError):
+            call()
+
+
+NO_LIST = [3.5, object()]
+
+
+@pytest.mark.parametrize("bad", [*NO_LIST, [[1.0], [2.0, 3.0]]], ids=str)
+def test_what_is_no_list_of_names_is_an_input_error(bad: Any) -> None:
+    arm, linkage = sample_mechanisms.planar_arm(2), sample_mechanisms.four_bar()
+    rest, closed, three = np.zeros(2), setsu.close_loops(linkage, linkage.neutral()), np.zeros(3)
+    time = np.linspace(0.0, 1.0, 20)
+    calls = [
+        lambda: setsu.simulate(bad, rest, rest, 0.01),
+        lambda: setsu.simulate(arm, rest, rest, 0.01, environment=setsu.Environment(), exclude=bad),
+        lambda: setsu.simulate(arm, rest, rest, 0.01, record=bad),
+        lambda: setsu.simulate(arm, rest, rest, 0.01, events=bad),
+        lambda: setsu.simulate(arm, rest, rest, 0.01, contacts=bad),
+        lambda: setsu.constrained_inverse_dynamics(linkage, closed, three, three, actuated=bad),
+        lambda: setsu.nodal_inverse_dynamics(linkage, time, np.tile(closed, (20, 1)), actuated=bad),
+        lambda: setsu.close_loops(linkage, closed, fixed=bad),
+        lambda: setsu.inverse_kinematics(arm, {"link2": np.zeros(3)}, fixed=bad),
+        lambda: setsu.lock_joints(arm, bad),
+        lambda: setsu.compile(arm, bad),
+        lambda: setsu.Environment(bad),
+        lambda: setsu.Shape(bad, (1.0,)),
+        lambda: setsu.load(text="<robot/>", format=bad),
+        lambda: setsu.add_coupling(arm, "cam", bad, polynomial=(0.0, 1.0, 2.0)),
+        lambda: setsu.add_coupling(arm, "cam", ("joint1", "joint2"), polynomial=bad),
+    ]
+    for call in calls:
+        with pytest.raises(setsu.InputError):
+            call()
+
+
+@pytest.mark.parametrize("bad", [-1, 0.5, np.nan, "abc", object(), [0, "x"]], ids=str)
+def test_what_is_no_seed_is_an_input_error(bad: Any) -> None:
+    m = sample_mechanisms.pendulum()
+    with pytest.raises(setsu.InputError, match="seed"):
+        m.random_configuration(bad)
+    with pytest.raises(setsu.InputError, match="seed"):
+        setsu.excitation_trajectory(m, seed=bad)
+
+
+def test_lists_of_several_lengths_are_no_states_and_no_rows() -> None:
+    m = sample_mechanisms.pendulum()
+    sim = setsu.Simulator(m, count=3)
+    calls = [
+        lambda: setsu.simulate(m, RAGGED, [0.0], 0.1),  # type: ignore[arg-type]
+        lambda: sim.reset(np.zeros((2, 1)), np.zeros((2, 1)), rows=RAGGED),  # type: ignore[arg-type]
+        lambda: sim.push("bob1", (1.0, 0.0, 0.0), rows=RAGGED),  # type: ignore[arg-type]
+        lambda: setsu.member_length_matrix(m).transformation(RAGGED),  # type: ignore[arg-type]
     ]
     for call in calls:
         with pytest.raises(setsu.InputError):

@@ -10,8 +10,8 @@ from setsu.dynamics import compiled as tree_functions
 from setsu.dynamics.bearings import refuse_bearings
 from setsu.dynamics.catalogue import require_mechanism
 from setsu.dynamics.compiled import CompiledFunctions
-from setsu.errors import InputError
 from setsu.mechanism import Mechanism
+from setsu.spatial import listed
 
 __all__ = ["compile"]
 
@@ -35,10 +35,7 @@ def compile(mechanism: Mechanism, names: Iterable[str]) -> CompiledFunctions:
     (2,)
     """
     require_mechanism(mechanism, "compile")
-    try:
-        wanted = (names,) if isinstance(names, str) else tuple(names)
-    except TypeError:
-        raise InputError(f"compile: expected a list of function names, got {names!r:.80}") from None
+    wanted = (names,) if isinstance(names, str) else tuple(listed(names, "compile", "function names"))
     others = {}
     if _CONSTRAINED in wanted:
         refuse_bearings(mechanism, f"compile {_CONSTRAINED}")

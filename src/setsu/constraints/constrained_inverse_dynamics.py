@@ -40,6 +40,7 @@ from setsu.dynamics.equations import bare_inverse_dynamics
 from setsu.dynamics.wrenches import ExternalWrenches, body_rows
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
+from setsu.spatial import listed
 
 __all__ = ["ConstrainedInverseDynamics", "constrained_inverse_dynamics"]
 
@@ -233,9 +234,10 @@ class _Drives:
     ) -> None:
         m, t = system.mechanism, system.loops
         what = "constrained_inverse_dynamics: actuated"
-        names = list(m.joint_names) if actuated is None else _listed(actuated)
+        named = [actuated] if isinstance(actuated, str) else actuated
+        names = list(m.joint_names) if named is None else listed(named, what, "joint names")
         loop_joints = {loop.joint.name: k for k, loop in enumerate(m.loops)}
-        unknown = [name for name in names if name not in loop_joints]
+        unknown = [name for name in names if not isinstance(name, str) or name not in loop_joints]
         try:
             self.joints = velocity_indices(m, unknown, what)
         except InputError:
@@ -266,15 +268,6 @@ class _Drives:
         batch = rows.jacobian.shape[:-2]
         joints = np.broadcast_to(np.eye(nv)[:, self.joints], (*batch, nv, len(self.joints)))
         return np.concatenate([joints, np.swapaxes(rows.free_jacobian[..., self.loop_axes, :], -1, -2)], axis=-1)
-
-
-def _listed(actuated: Sequence[str]) -> list[str]:
-    try:
-        return [actuated] if isinstance(actuated, str) else list(actuated)
-    except TypeError:
-        raise InputError(
-            f"constrained_inverse_dynamics: actuated: expected a list of joint names, got {actuated!r:.80}"
-        ) from None
 
 
 def _weights(weights: Mapping[str, float] | None) -> Mapping[str, float]:

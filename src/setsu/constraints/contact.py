@@ -10,6 +10,7 @@ from setsu.constraints.surfaces import Surface
 from setsu.errors import InputError
 from setsu.mechanism import WORLD, Mechanism
 from setsu.mechanism.checks import finite_number, vector3
+from setsu.spatial import listed
 
 __all__ = ["SurfaceContact", "checked_contacts", "checked_restitution"]
 
@@ -78,10 +79,7 @@ def checked_contacts(
     """
     if isinstance(contacts, SurfaceContact):
         contacts = (contacts,)
-    try:
-        result = tuple(contacts)
-    except TypeError:
-        raise InputError(f"{function}: contacts: expected a list of SurfaceContact, got {contacts!r:.80}") from None
+    result = tuple(listed(contacts, f"{function}: contacts", "SurfaceContact"))
     for contact in result:
         if not isinstance(contact, SurfaceContact):
             raise InputError(f"{function}: contacts: expected SurfaceContact entries, got {contact!r:.80}")

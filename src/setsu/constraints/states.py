@@ -11,6 +11,7 @@ from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.mechanism.joints import Free, Spherical
 from setsu.mechanism.velocity_names import coordinate_names, velocities_by_name
+from setsu.spatial import listed
 
 __all__ = ["checked_arrays", "coordinate_names", "velocity_indices"]
 
@@ -64,11 +65,7 @@ def velocity_indices(mechanism: Mechanism, names: Sequence[str] | str, what: str
         names = (names,)
     known = velocities_by_name(mechanism)
     indices: list[int] = []
-    try:
-        wanted = list(names)
-    except TypeError:
-        raise InputError(f"{what}: expected a list of joint names, got {names!r}") from None
-    for name in wanted:
+    for name in listed(names, what, "joint names"):
         if not isinstance(name, str) or name not in known:
             raise InputError(f"{what}: unknown joint {name!r} in {mechanism.name}{nearest_names(str(name), known)}")
         indices.extend(known[name])

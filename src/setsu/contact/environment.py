@@ -14,7 +14,7 @@ from setsu.contact.ground import GroundTables, ground_tables
 from setsu.contact.polygon import Polygon
 from setsu.errors import InputError
 from setsu.mechanism import Material, Shape
-from setsu.spatial import finite_vector, real_array, whole_number
+from setsu.spatial import finite_vector, listed, real_array, whole_number
 
 __all__ = ["Environment"]
 
@@ -38,10 +38,7 @@ class Environment:
 
     def __init__(self, polygons: Iterable[Polygon] = (), shapes: Iterable[Shape] = ()) -> None:
         for given, kind, key in ((polygons, Polygon, "polygons"), (shapes, Shape, "shapes")):
-            try:
-                entries = tuple(given)
-            except TypeError:
-                raise InputError(f"Environment: {key}: expected a list of {kind.__name__}, got {given!r:.80}") from None
+            entries = tuple(listed(given, f"Environment: {key}", kind.__name__))
             for index, entry in enumerate(entries):
                 if not isinstance(entry, kind):
                     raise InputError(

@@ -13,6 +13,7 @@ from setsu.dynamics.derivatives import ForwardDynamicsDerivatives, InverseDynami
 from setsu.dynamics.frames import FRAME_FUNCTIONS
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import Mechanism
+from setsu.spatial import listed
 from setsu.symbolic import OperationCount
 
 __all__ = ["CompiledFunctions", "compile"]
@@ -64,10 +65,7 @@ def compile(
         others: functions made elsewhere that belong to the same record.
     """
     require_mechanism(mechanism, "compile")
-    try:
-        wanted = (names,) if isinstance(names, str) else tuple(names)
-    except TypeError:
-        raise InputError(f"compile: expected a list of function names, got {names!r:.80}") from None
+    wanted = (names,) if isinstance(names, str) else tuple(listed(names, "compile", "function names"))
     for name in wanted:
         if name not in _COMPILABLE:
             raise InputError(f"compile: no function {name!r}{nearest_names(name, _COMPILABLE)}")

@@ -27,6 +27,7 @@ from setsu.errors import InputError
 from setsu.identification.fourier import FourierMotion, at_rest, scaled_into_limits
 from setsu.identification.torque_model import TorqueModel, torque_model
 from setsu.mechanism import Mechanism
+from setsu.spatial import random_generator
 
 __all__ = ["ExcitationTrajectory", "excitation_trajectory"]
 
@@ -127,7 +128,7 @@ def excitation_trajectory(
         raise InputError(f"excitation_trajectory: margin: expected a number from 0 to 0.5, got {margin!r}")
     lower, upper, speed = _limits(mechanism, margin)
     judge = _Judge(torque_model(mechanism, friction, bool(drive_inertia)), float(duration), clearance)
-    rng = np.random.default_rng(seed)
+    rng = random_generator(seed, "excitation_trajectory")
     n = mechanism.nv
 
     def candidate(x: Floats) -> FourierMotion:

@@ -36,6 +36,7 @@ from setsu.errors import InputError
 from setsu.inverse_kinematics.search_space import CompiledSearch
 from setsu.inverse_kinematics.tasks import Tasks, make_tasks
 from setsu.mechanism import Mechanism
+from setsu.spatial import listed
 
 __all__ = ["InverseKinematics", "damped_step", "inverse_kinematics"]
 
@@ -162,7 +163,7 @@ def _held(m: Mechanism, fixed: Iterable[str]) -> NDArray[np.bool_]:
     if isinstance(fixed, str):
         raise InputError(f"inverse_kinematics: fixed: expected a list of joint names, got the text {fixed!r}")
     held = np.zeros(m.nv, dtype=bool)
-    for name in fixed:
+    for name in listed(fixed, "inverse_kinematics: fixed", "joint names"):
         held[m.v_slices[m.joint_index(name)]] = True
     return held
 

@@ -21,7 +21,7 @@ from setsu.mechanism.inertia import inertia_report
 from setsu.mechanism.joints import Fixed, Free, Joint
 from setsu.mechanism.loop_constraints import LoopConstraint
 from setsu.mechanism.record import Mechanism
-from setsu.spatial import finite_vector
+from setsu.spatial import finite_vector, listed
 
 __all__ = ["MechanismBuilder"]
 
@@ -215,7 +215,7 @@ class MechanismBuilder(ConstraintMethods):
         if argument is None:
             y, x = two_joints(factors, what)
             factors, argument = {y: 1.0}, {x: 1.0}
-        numbers = [finite_number(entry, f"{what} polynomial") for entry in polynomial]
+        numbers = [finite_number(c, f"{what} polynomial") for c in listed(polynomial, f"{what} polynomial", "numbers")]
         while numbers and numbers[-1] == 0.0:
             numbers.pop()
         kept, inside = self._terms(factors, what), self._terms(argument, f"{what} argument")

@@ -9,6 +9,7 @@ from setsu.errors import InputError
 from setsu.mechanism.checks import finite_number, vector3
 from setsu.mechanism.elements import Pose, Shape
 from setsu.mechanism.force_elements import Fluid, FluidBox, Segment
+from setsu.spatial import listed
 
 __all__ = ["checked_fluid", "checked_segment", "checked_shapes", "per_axis", "two_joints"]
 
@@ -41,10 +42,7 @@ def checked_fluid(fluid: Fluid) -> Fluid:
 
 def checked_shapes(shapes: Iterable[Shape], what: str) -> tuple[Shape, ...]:
     """Return shapes as a tuple; InputError for anything else."""
-    try:
-        result = tuple(shapes)
-    except TypeError:
-        raise InputError(f"{what}: expected a list of Shape, got {shapes!r}") from None
+    result = tuple(listed(shapes, what, "Shape"))
     for shape in result:
         if not isinstance(shape, Shape):
             raise InputError(f"{what}: expected Shape entries, got {shape!r}")
@@ -55,7 +53,8 @@ def two_joints(factors: Any, what: str) -> tuple[str, str]:
     """Names of y and x: the two joints of a polynomial."""
     names = list(factors) if isinstance(factors, (Mapping, list, tuple)) else []
     weights = list(factors.values()) if isinstance(factors, Mapping) else [1.0, 1.0]
-    if len(names) != 2 or weights[0] != 1.0 or weights[1] not in (0.0, 1.0, -1.0):
+    named = len(names) == 2 and all(isinstance(name, str) for name in names)
+    if not named or weights[0] != 1.0 or weights[1] not in (0.0, 1.0, -1.0):
         raise InputError(
             f"{what}: with a polynomial, expected the joints y and x as two names or as {{y: 1, x: 1}}, "
             f"got {factors!r}; other factors go into the polynomial"

@@ -137,7 +137,7 @@ class Shape:
             object.__setattr__(self, "pose", Pose.of(self.pose, f"Shape {self.kind} pose"))
         if not (self.material is None or isinstance(self.material, Material)):
             raise InputError(f"Shape material: expected a Material or None, got {self.material!r:.80}")
-        if self.kind not in SHAPE_SIZES:
+        if not isinstance(self.kind, str) or self.kind not in SHAPE_SIZES:
             raise InputError(f"Shape kind: expected one of {', '.join(SHAPE_SIZES)}, got {self.kind!r}")
         what = f"Shape {self.kind}"
         size = tuple((finite_vector(self.size, SHAPE_SIZES[self.kind], f"{what} size") + 0.0).tolist())

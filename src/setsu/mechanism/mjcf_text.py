@@ -18,7 +18,7 @@ from setsu.mechanism.elements import WORLD, Body, Coupling, Loop, Pose, Shape
 from setsu.mechanism.joint_motion import direction
 from setsu.mechanism.joints import Fixed, Free, Joint, Revolute, Spherical
 from setsu.mechanism.record import Mechanism
-from setsu.mechanism.xml_writing import Losses, Node, numbers
+from setsu.mechanism.xml_writing import Losses, Node, numbers, written_limit
 from setsu.spatial import inverse_placement, quaternion_from_rotation, rotation_from_quaternion
 
 __all__ = ["to_mjcf"]
@@ -220,8 +220,7 @@ class _Writer:
                     made.attributes[key] = numbers(values[k])
             low, high = joint.lower[k], joint.upper[k]
             if math.isfinite(low) or math.isfinite(high):
-                bounds = (low if math.isfinite(low) else -1e30, high if math.isfinite(high) else 1e30)
-                made.attributes |= {"limited": "true", "range": numbers(bounds)}
+                made.attributes |= {"limited": "true", "range": numbers((written_limit(low), written_limit(high)))}
             effort = joint.effort_limit[k]
             if math.isfinite(effort) and effort > 0.0:
                 made.attributes |= {"actuatorfrclimited": "true", "actuatorfrcrange": numbers((-effort, effort))}

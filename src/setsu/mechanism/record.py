@@ -17,6 +17,7 @@ from setsu.mechanism.actuators import Actuator, Keyframe
 from setsu.mechanism.elements import WORLD, Body, ContactPoint, Coupling, Loop, Pose, Site, Spring
 from setsu.mechanism.force_elements import Fluid, Tendon
 from setsu.mechanism.joints import Fixed, Free, Spherical
+from setsu.spatial import random_generator
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -332,7 +333,7 @@ class Mechanism:
         """Draw a configuration: uniform within limits (±pi rad or ±1 m without), quaternions uniform, (nq,)."""
         from setsu.mechanism.sampling import random_configuration
 
-        return random_configuration(self, np.random.default_rng(seed))
+        return random_configuration(self, random_generator(seed, "random_configuration"))
 
     def summary(self, width: int = 100) -> str:
         """Return printable tables of bodies, joints, masses, loops and couplings; width: columns of the page."""

@@ -36,7 +36,7 @@ from setsu.mechanism.joint_motion import joint_placement
 from setsu.mechanism.joints import Fixed, Free
 from setsu.mechanism.record import Mechanism
 from setsu.mechanism.reroot import FreshNames, body_state
-from setsu.spatial import finite_vector, inertia_about_origin, inverse_placement, quaternion_from_rotation
+from setsu.spatial import finite_vector, inertia_about_origin, inverse_placement, listed, quaternion_from_rotation
 
 __all__ = ["RepairedMechanism", "extract", "lock_joints", "repaired", "with_gravity", "with_payload"]
 
@@ -102,7 +102,7 @@ def _lock_values(
         raise InputError(f"lock_joints: expected a list of joint names or a mapping, got the text {joints!r}")
     everywhere = mechanism.neutral() if q is None else finite_vector(q, mechanism.nq, "lock_joints q")
     values: dict[str, np.ndarray] = {}
-    for name in joints:
+    for name in listed(joints, "lock_joints", "joint names, or a mapping"):
         index = mechanism.joint_index(name)
         nq = mechanism.moving[index].joint.nq
         given = joints[name] if isinstance(joints, Mapping) else everywhere[mechanism.q_slices[index]]

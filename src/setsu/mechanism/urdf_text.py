@@ -10,7 +10,7 @@ from setsu.mechanism.elements import WORLD, Body, Coupling, Loop, Pose, Shape
 from setsu.mechanism.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute, own_options
 from setsu.mechanism.loop_constraints import LoopConstraint
 from setsu.mechanism.record import Mechanism
-from setsu.mechanism.xml_writing import Losses, Node, numbers, roll_pitch_yaw
+from setsu.mechanism.xml_writing import Losses, Node, numbers, roll_pitch_yaw, written_limit
 
 __all__ = ["to_urdf"]
 
@@ -29,9 +29,13 @@ def to_urdf(mechanism: Mechanism, path: str = "text") -> str:
     """Return the URDF of a mechanism; a ModelWarning names what URDF cannot hold.
 
     Raises:
-        InputError: a joint in the tree of a type URDF does not have.
+        InputError: a joint in the tree of a type URDF does not have; a name that its readers refuse.
     """
     losses = Losses(path)
+    named = [*mechanism.bodies, *(body.joint for body in mechanism.bodies), *mechanism.loops]
+    for name in (part.name for part in named):
+        if not name.isprintable() or name != name.strip():
+            raise InputError(f"{path}: {name!r}: URDF has printable names without outer blanks; save as .toml")
     for body in mechanism.bodies:
         if type(body.joint) not in _TYPES:
             raise InputError(
@@ -111,13 +115,12 @@ def _joint(
             losses.add(f'friction, drive or spring of joint "{joint.name}"')
         return
     node.add("axis", xyz=numbers(joint.axis))
-    limits = {key: values[0] for key, values in (("effort", joint.effort_limit), ("velocity", joint.velocity_limit))}
-    limits = {key: value for key, value in limits.items() if math.isfinite(value)}
-    if limited:
-        for key, value in (("lower", joint.lower[0]), ("upper", joint.upper[0])):
-            limits[key] = value if math.isfinite(value) else math.copysign(1e30, value)
-    if joint.nv == 1 and (limits or kind == "revolute"):
-        node.add("limit", **{key: numbers(value) for key, value in limits.items()})
+    limits = {"effort": joint.effort_limit[0], "velocity": joint.velocity_limit[0]}
+    if kind in ("revolute", "prismatic"):
+        limits |= {"lower": joint.lower[0], "upper": joint.upper[0]}
+    # Readers ask for effort and velocity, want <limit> of revolute and prismatic joints, and take absent ends for 0.
+    if joint.nv == 1 and (kind != "continuous" or any(map(math.isfinite, limits.values()))):
+        node.add("limit", **{key: numbers(written_limit(value)) for key, value in limits.items()})
     dynamics = {"damping": joint.damping, "friction": joint.coulomb, "armature": joint.armature}
     if any(any(values) for values in dynamics.values()):
         if any(len(set(values)) > 1 for values in dynamics.values()):

@@ -11,9 +11,12 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from setsu.errors import ModelWarning
+from setsu.errors import InputError, ModelWarning
 
-__all__ = ["Losses", "Node", "numbers", "roll_pitch_yaw"]
+__all__ = ["FARTHEST", "Losses", "Node", "numbers", "roll_pitch_yaw", "written_limit"]
+
+FARTHEST = 1e30
+"""Limits of URDF and MJCF that are as large, are none: their other readers know no infinity."""
 
 
 @dataclass
@@ -32,6 +35,9 @@ class Node:
 
     def text(self, depth: int = 0) -> str:
         """The element and all below it, indented; a child that is a text becomes a comment."""
+        for key, value in self.attributes.items():
+            if any(sign < " " and sign not in "\t\n\r" for sign in value):
+                raise InputError(f"<{self.tag} {key}={value!r}>: XML holds no control characters; save as .toml")
         indent = "  " * depth
         head = f"{indent}<{self.tag}" + "".join(f" {key}={quoteattr(value)}" for key, value in self.attributes.items())
         if not self.children:
@@ -49,6 +55,11 @@ def numbers(values: Iterable[float] | float) -> str:
     """Numbers with all their digits, apart by blanks."""
     entries = [values] if isinstance(values, (int, float)) else values
     return " ".join(repr(float(entry) + 0.0) for entry in entries)
+
+
+def written_limit(limit: float) -> float:
+    """A limit as a number that every reader takes."""
+    return min(max(limit, -FARTHEST), FARTHEST)
 
 
 def roll_pitch_yaw(rotation: Sequence[float]) -> tuple[float, float, float]:

@@ -170,7 +170,7 @@ def _source(path: StrPath | None, text: str | None, format: str | None, mesh_fol
         raise InputError("load: expected a path or text=..., got both")
     if not isinstance(text, str):
         raise InputError(f"load: text: expected a str, got {type(text).__name__}")
-    if format not in TEXT_FORMATS:
+    if not isinstance(format, str) or format not in TEXT_FORMATS:
         raise InputError(f"load: format: expected one of {', '.join(TEXT_FORMATS)} beside text, got {format!r}")
     folder = os.fspath(mesh_folder) if mesh_folder is not None else os.curdir
     return _Source(os.path.join(folder, f"text.{format}"), text.encode(), TEXT_FORMATS[format], True)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from setsu.mechanism.builder import MechanismBuilder
 from setsu.mechanism.elements import WORLD
 from setsu.mechanism.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from setsu.mechanism.xml_writing import FARTHEST
 from setsu.model_files.mjcf_lines import Lines
 from setsu.model_files.mjcf_shapes import mjcf_placement, shapes_of_body
 from setsu.model_files.mujoco_package import mujoco_package
@@ -208,7 +209,8 @@ def _joint(
     reference = float(model.qpos0[position])
     options |= {"stiffness": stiffness, "spring_rest": float(model.qpos_spring[position]), "axis": axis}
     if model.jnt_limited[index]:
-        options["lower"], options["upper"] = model.jnt_range[index].tolist()
+        ends = zip(("lower", "upper"), model.jnt_range[index].tolist(), strict=True)
+        options |= {key: end for key, end in ends if abs(end) < FARTHEST}
     if model.jnt_actfrclimited[index]:
         low, high = model.jnt_actfrcrange[index].tolist()
         options["effort_limit"] = max(abs(low), abs(high))

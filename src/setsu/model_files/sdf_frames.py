@@ -63,7 +63,7 @@ class FrameGraph:
         node = self.nodes.get(name)
         if node is None:
             self.reading.problems.add(line, f'unknown link or frame "{name}"{nearest_names(name, self.nodes)}')
-            return "world"
+            return name
         if node.carrier == name or name in walk:
             return name
         return self.carrier(node.carrier, line, (*walk, name))

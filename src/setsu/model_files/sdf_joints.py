@@ -115,7 +115,7 @@ def read_joint(
     if kind not in KINDS:
         expected = ", ".join((*KINDS, "gearbox"))
         problems.add(element.line, f'joint "{name}": got type {shorten(kind)}, expected {expected}')
-        return None
+        kind = "fixed"  # go on, for the problems of the rest
     pose, relative = read_pose(element, reading)
     mimics = []
     for tag in ("axis", "axis2"):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from setsu.errors import InputError
 from setsu.mechanism.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from setsu.mechanism.xml_writing import FARTHEST
 from setsu.model_files.fields import name_of, number, only_child, shorten, vector
 from setsu.model_files.reading import Reading, read_origin
 from setsu.model_files.xml_tree import Element
@@ -107,7 +108,7 @@ def _read_limits(element: Element, name: str, kind: str, reading: Reading) -> di
             reading.notes.doubt(
                 f'line {limit.line}: joint "{name}": lower limit {low:g} above upper limit {high:g}; neither is used'
             )
-    return options
+    return {key: value for key, value in options.items() if abs(value) < FARTHEST}
 
 
 def _read_dynamics(element: Element, reading: Reading) -> dict[str, float]:

@@ -21,6 +21,7 @@ from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Joint, LoopConstraint, Mechanism
 from setsu.mechanism.joint_motion import direction
+from setsu.spatial import listed
 
 __all__ = ["share_among_actuators"]
 
@@ -52,7 +53,8 @@ def share_among_actuators(m: Mechanism, q: Floats, tree_torque: Floats, actuated
 
 
 def _listed(actuated: Sequence[str]) -> list[str]:
-    return [actuated] if isinstance(actuated, str) else list(actuated)
+    what = "nodal_inverse_dynamics: actuated"
+    return [actuated] if isinstance(actuated, str) else listed(actuated, what, "joint names")
 
 
 def _rows(m: Mechanism, q: Floats) -> Floats:

@@ -31,9 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from setsu.dynamics.catalogue import fast_function, require_mechanism
 from setsu.dynamics.parameters import inertial_parameters
-from setsu.errors import InputError
 from setsu.mechanism import Mechanism
-from setsu.spatial import skew
+from setsu.spatial import finite_vector, skew
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,9 +90,7 @@ class MemberLengthMatrix:
     def transformation(self, q: ArrayLike) -> Floats:
         """[T(q)], (columns of L, length of P): moments about joint axes of forces at unit arms, q (nq,)."""
         m = self.mechanism
-        place = np.asarray(q, dtype=np.float64)
-        if place.shape != (m.nq,) or not np.isfinite(place).all():
-            raise InputError(f"member_length_matrix: q: expected {m.nq} finite numbers, got shape {place.shape}")
+        place = finite_vector(q, m.nq, "member_length_matrix: q")
         poses, axes = fast_function(m, "body_poses")(place), fast_function(m, "joint_axes")(place)
         R, x = poses[:, :3, :3], poses[:, :3, 3]
         made = np.zeros((len(self._entries), self.spans[-1].stop if self.spans else 0))

@@ -29,6 +29,10 @@ def note_idle_settings(scenario: schema.Scenario, m: Mechanism, driven: bool, no
                 note(("model", key), "has no effect on a sample; expected it with file")
     elif model.sample_arguments:
         note(("model", "sample_arguments"), "has no effect on a file; expected it with sample")
+    for name, change in model.joints.items():
+        alone = change.spring_rest is not None and change.stiffness is None and name in m.joint_names
+        if alone and not np.any(m.moving[m.joint_index(name)].joint.stiffness):
+            note(("model", "joints", name, "spring_rest"), "has no effect; expected a stiffness beside it")
     if model.material is not None and not m.contact_points:
         note(("model", "material"), f"has no effect: {m.name} has no contact points")
     if start.fixed and not start.close_loops:
@@ -37,6 +41,9 @@ def note_idle_settings(scenario: schema.Scenario, m: Mechanism, driven: bool, no
         note(("start", "close_loops"), f"has no effect: {m.name} has neither loops nor couplings")
     if start.velocity_spread and start.seed is None:
         note(("start", "velocity_spread"), "has no effect; expected a seed beside it")
+    given = [name in start.q and (name in start.v or not start.velocity_spread) for name in m.joint_names]
+    if start.seed is not None and all(given):
+        note(("start", "seed"), "has no effect: the state of every joint is given")
     if world is not None and not world.floor:
         for key in ("height", "slope"):
             if getattr(world, key):
@@ -56,7 +63,8 @@ def note_idle_settings(scenario: schema.Scenario, m: Mechanism, driven: bool, no
                 note(("torque", key), f"has no effect: {m.name} has no joint with one coordinate")
     tables: list[Mapping[str, Any]] = [getattr(torque, key, {}) for key in ("values", "control", "target")]
     formulas = [value for table in tables for value in table.values()]
-    words = {word for formula in formulas if isinstance(formula, str) for word in re.findall(r"\w+", formula)}
+    # Names that are no functions.
+    words = {word for text in formulas if isinstance(text, str) for word in re.findall(r"\b\w+\b(?!\s*\()", text)}
     for name in getattr(torque, "parameters", {}):
         if name == "t":
             note(("torque", "parameters", "t"), "has no effect: t is the time; expected another name")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from setsu.errors import InputError
 from setsu.spatial import real_array, whole_number
 
-__all__ = ["checked_threads", "chosen_rows", "count_worlds", "split_duration", "states_of", "vector"]
+__all__ = ["checked_threads", "chosen_rows", "count_worlds", "shape_of", "split_duration", "states_of", "vector"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,7 +26,10 @@ def chosen_rows(rows: ArrayLike | None, count: int, batched: bool) -> Ints:
         return np.arange(count)
     if not batched:
         raise InputError("Simulator: rows: expected none: this simulator has one world (give it count=...)")
-    given = np.asarray(rows)
+    try:
+        given = np.asarray(rows)
+    except ValueError:  # lists of several lengths
+        given = np.asarray(rows, dtype=object)
     if given.dtype == bool and given.shape == (count,):
         return np.flatnonzero(given)
     if given.dtype.kind in "iu" and given.ndim <= 1:
@@ -36,16 +39,21 @@ def chosen_rows(rows: ArrayLike | None, count: int, batched: bool) -> Ints:
     raise InputError(f"Simulator: rows: expected a mask ({count},) or indices below {count}, got {rows!r:.80}")
 
 
+def shape_of(value: ArrayLike, what: str) -> tuple[int, ...]:
+    """Shape of what was given for q0 or v0."""
+    try:
+        return np.shape(value) if not isinstance(value, str) else ()
+    except ValueError:
+        raise InputError(f"simulate: {what}: expected real numbers, got {value!r:.60}") from None
+
+
 def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool, name: str) -> Floats:
     """States (rows, length) from what was given for q0 or v0 of the mechanism `name`."""
     if type(value) is np.ndarray and not batched and value.dtype == np.float64 and value.shape == (length,):
         row: Floats = value[None]
         if (np.abs(row) <= _LARGEST).all():
             return row
-    try:
-        shape = np.shape(value) if not isinstance(value, str) else ()
-    except ValueError:
-        raise InputError(f"simulate: {what}: expected real numbers, got {value!r:.60}") from None
+    shape = shape_of(value, what)
     fits = shape in ((length,), (rows, length)) if batched else shape == (length,)
     if not fits:
         expected = f"({rows}, {length})" if batched else f"({length},)"

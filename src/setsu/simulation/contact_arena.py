@@ -15,10 +15,11 @@ from setsu.contact.tree import ROW
 from setsu.dynamics.catalogue import native_function
 from setsu.mechanism import Free, Mechanism
 from setsu.native.workspace import Workspace
-from setsu.simulation.block import mutable_arrays
+from setsu.simulation.block import Arrays, mutable_arrays
+from setsu.simulation.contact_machine import DriveTables
 from setsu.simulation.joint_servo import ServoRun, single_coordinates
 
-__all__ = ["bind_motion", "in_arena", "make_motion"]
+__all__ = ["bind_motion", "in_arena", "make_drive_tables", "make_motion"]
 
 Floats = NDArray[np.float64]
 
@@ -100,3 +101,26 @@ def bind_motion(m: Mechanism, smooth: Mechanism, motion: StepState, shapes: Conv
         bound.append(native_function(m, "body_velocities").bind([M.q, a[s.V]], [shapes.velocities]))
         shapes.kernel[:] = bound[-1].handle
     return bound
+
+
+def make_drive_tables(
+    m: Mechanism, motion: StepState, arrays: Arrays, solver: int, driven: bool
+) -> tuple[DriveTables, list[Any]]:
+    """Return tables without torques and references, and what must be kept alive."""
+    bound, state = [], [motion.q_middle, motion.vectors[stepping.V_MIDDLE]]
+    tables = DriveTables(
+        torque=np.zeros((1, m.nv)),
+        position=np.zeros((1, m.nv)),
+        velocity=np.zeros((1, m.nv)),
+        first=np.zeros(1, dtype=np.int64),
+        solver=np.array([solver]),
+        driven=np.array([int(driven)]),
+        q=arrays.q,
+        v=arrays.v,
+        element_power=np.zeros(1),
+        element_powers=np.zeros((int(m.has_force_elements), 7), dtype=np.int64),
+    )
+    if m.has_force_elements:
+        bound.append(native_function(m, "element_power").bind(state, [tables.element_power]))
+        tables.element_powers[:] = bound[-1].handle
+    return tables, bound

@@ -48,6 +48,7 @@ from setsu.simulation.sampling import Sampling, samples
 from setsu.simulation.stages import Rows
 
 __all__ = [
+    "DAMPER_WORK",
     "DRIVE_WORK",
     "EVENT_KINDS",
     "HIT_WORK",
@@ -55,14 +56,18 @@ __all__ = [
     "N_EVENTS",
     "N_TOUCHES",
     "RUB_WORK",
+    "TOTALS",
+    "WORKS",
     "DriveTables",
     "Records",
     "make_records",
     "run_contact",
 ]
 
-# Entries of Records.sums (J): work of actuators, of friction in joints, of contact friction and of normal impulses.
-DRIVE_WORK, JOINT_WORK, RUB_WORK, HIT_WORK = range(4)
+# Entries of Records.sums (J): work of actuators, of friction in joints, of dampers and drag of force elements, and of
+# friction and normal impulses of contacts; then the certificate.
+DRIVE_WORK, JOINT_WORK, DAMPER_WORK, RUB_WORK, HIT_WORK = range(5)
+WORKS, TOTALS = 5, 13
 # Entries of Records.counts: how many events and touches are still to be fetched.
 N_EVENTS, N_TOUCHES = range(2)
 
@@ -91,6 +96,8 @@ class DriveTables(NamedTuple):
     driven: Ints  # (1,) 1: rows of driven joints do work
     q: Floats  # (1, nq) state of the world where the simulator reads it, and (1, nv)
     v: Floats
+    element_power: Floats  # (1,) W, of dampers and drag of force elements in the middle of the step
+    element_powers: Ints  # (1, 7) the kernel that works it out; (0, 7) without force elements
 
 
 class Records(NamedTuple):
@@ -104,11 +111,11 @@ class Records(NamedTuple):
     )
     # world axes; normal force (N)
     wrench: Floats  # (T, n_bodies, 6) of contacts at body origins, N, N m
-    totals: Floats  # (T, 12) work since t = 0 (J): actuators, joint friction, contact friction, normal forces;
-    # then the worst of each entry of the certificate since the row before
+    totals: Floats  # (T, TOTALS) work since t = 0 (J): actuators, joint friction, dampers of force elements, contact
+    # friction, normal forces; then the worst of each entry of the certificate since the row before
     events: Ints  # (room, 3) step, kind, point or number of points plus stop
     counts: Ints  # (2,) events and touches that are still to be fetched
-    sums: Floats  # (12,) the totals so far
+    sums: Floats  # (TOTALS,) the totals so far
     now: Floats  # (10,) certificate of the present step
 
 
@@ -121,10 +128,10 @@ def make_records(rows: int, nq: int, nv: int, axes: int, n_bodies: int, scene: S
         axes=np.zeros((rows, axes)),
         touches=np.zeros((2 * n_contacts + 10_000, 12)),
         wrench=np.zeros((rows, n_bodies, 6)),
-        totals=np.zeros((rows, 12)),
+        totals=np.zeros((rows, TOTALS)),
         events=np.zeros((64 + 8 * (n_points + len(scene.stops)), 3), dtype=np.int64),
         counts=np.zeros(2, dtype=np.int64),
-        sums=np.zeros(12),
+        sums=np.zeros(TOTALS),
         now=np.zeros(10),
     )
 
@@ -149,6 +156,8 @@ def _add_works(scene, motion, tables, held, records, h):
         mean = 0.5 * (a[V, d] + a[V_NEXT, d])
         records.sums[DRIVE_WORK] += h * a[APPLIED, d] * mean
         records.sums[JOINT_WORK] += h * (a[DRY, d] - a[DAMPING, d] * a[V_NEXT, d]) * mean
+    if len(tables.element_powers) > 0 and run_bound(tables.element_powers[0]) < 0:
+        records.sums[DAMPER_WORK] += h * tables.element_power[0]
     records.sums[RUB_WORK] += records.now[FRICTION_WORK]
     records.sums[HIT_WORK] += records.now[NORMAL_WORK]
 
@@ -227,8 +236,8 @@ def _run(
             return _FAILED
         if p.sensed.shape[1] > 0:
             _sense(p, problem, h)
-        for i in range(8):
-            records.sums[4 + i] = max(records.sums[4 + i], records.now[i])
+        for i in range(TOTALS - WORKS):
+            records.sums[WORKS + i] = max(records.sums[WORKS + i], records.now[i])
         if c.due[0] == 1:
             note_forces(log, problem, c.used[0], h)
             _record(c, scene, problem, motion, held, records, h)
@@ -275,9 +284,9 @@ def _record(c, scene: Scene, problem: Problem, motion: StepState, held: HeldRows
         records.motion[row, 4, d] = a[DRY, d]
     for j in range(records.axes.shape[1]):
         records.axes[row, j] = held.work.axis_end[j, 1]
-    for i in range(12):
+    for i in range(TOTALS):
         records.totals[row, i] = records.sums[i]
-        if i >= 4:
+        if i >= WORKS:
             records.sums[i] = 0.0
     for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]

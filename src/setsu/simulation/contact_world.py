@@ -33,7 +33,7 @@ from setsu.native.workspace import Workspace
 from setsu.simulation import contact_machine
 from setsu.simulation.block import Arrays, Block, Failure
 from setsu.simulation.clock import BAD_NUMBERS, READY, Ask, make_clock, make_drive
-from setsu.simulation.contact_arena import bind_motion, in_arena, make_motion
+from setsu.simulation.contact_arena import bind_motion, in_arena, make_drive_tables, make_motion
 from setsu.simulation.contact_reset import BEYOND, INSIDE, begin_anew, make_fresh
 from setsu.simulation.contact_start import (
     StartCheck,
@@ -120,17 +120,9 @@ class ContactWorld(Block):
             arrays.t, np.zeros(1), arrays.t0, arrays.k,
         )  # fmt: skip
         self.drive = make_drive(arrays.held, arrays.asked, vectors[stepping.TORQUE].reshape(1, -1), m.nq)
-        solver = np.array([CONTACT_SOLVERS.index(settings.contact_solver)])
-        self.tables = contact_machine.DriveTables(
-            torque=np.zeros((1, m.nv)),
-            position=np.zeros((1, m.nv)),
-            velocity=np.zeros((1, m.nv)),
-            first=np.zeros(1, dtype=np.int64),
-            solver=solver,
-            driven=np.array([int(len(self._drives) > 0)]),
-            q=arrays.q,
-            v=arrays.v,
-        )
+        solver = CONTACT_SOLVERS.index(settings.contact_solver)
+        self.tables, bound = make_drive_tables(m, self.motion, arrays, solver, len(self._drives) > 0)
+        self._bound += bound
         self.point_names = point_names(m)
         self._pushed, self._finder, self._room = [], finder, 1
         self.sampling, self.sensed = make_sampling((), 1, m.nv, 0, None), 3 * m.n_bodies
@@ -388,7 +380,7 @@ class ContactWorld(Block):
 
     def begin_records(self, rows: int, whole: bool = False) -> None:
         """Forget all records, and make room for so many at once; whole: of every quantity."""
-        m, sums, record = self.mechanism, np.zeros(12), self._settings.record
+        m, sums, record = self.mechanism, np.zeros(contact_machine.TOTALS), self._settings.record
         asked = set(RECORDED if whole or record is None else record)
         self._keeps_touches, self._keeps_pairs = bool(asked & _OF_TOUCHES), "body_contacts" in asked
         # The torque of a drive follows from all other forces.
@@ -452,7 +444,8 @@ class ContactWorld(Block):
         wrench = wrench + pushed_wrenches(m, pushes, q) if has_wrench else wrench
         acting = torque + stop_torque + dry
         energy = np.asarray(mechanical_energy(m, q, v)) + self.loops.energy(time, q, v)
-        entries = [totals[:, 0], totals[:, 1], np.zeros(count), totals[:, 2], np.zeros(count), totals[:, 3]]
+        drives, joints, dampers, rub, hit, *certificate = totals.T.copy()
+        entries = [drives, joints, dampers, rub, np.zeros(count), hit]
         rest = energy - energy[:1] - np.sum(entries, axis=0)
 
         smooth = has_wrench and count and not self.loops.count and self._settings.contact_solver == "default"
@@ -460,7 +453,9 @@ class ContactWorld(Block):
         @cache
         def acceleration() -> Floats:
             # What the recorded forces do to the recorded state: a step takes them to its middle.
-            return forward_dynamics(self._smooth, q, v, acting, wrench) if smooth else stepped
+            if smooth:
+                return forward_dynamics(self._smooth, q, v, acting, wrench)
+            return self.loops.accelerations(time, q, v, stepped) if self.loops.count else stepped
 
         @cache
         def forces() -> tuple[Floats, Floats, Floats]:
@@ -489,10 +484,10 @@ class ContactWorld(Block):
             v=v,
             torque=torque,
             energy=energy,
-            constraint_error=np.maximum(totals[:, 4], self.loops.errors(time, q)),
-            ledger=EnergyLedger(*(entry.copy() for entry in entries), integration=rest),
+            constraint_error=np.maximum(certificate[0], self.loops.errors(time, q)),
+            ledger=EnergyLedger(*entries, integration=rest),
             mechanism=m,
-            contact_log=ContactLog(stop_torque, *totals[:, 4:].T.copy(), position=position),
+            contact_log=ContactLog(stop_torque, *certificate, position=position),
             body_contacts=self.pair_record.contacts(count) if self.pair_record and self._keeps_pairs else None,
             environment=self.environment,
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from setsu.errors import InputError, nearest_names
 from setsu.mechanism import LoopConstraint, Mechanism
+from setsu.spatial import listed
 
 __all__ = ["CloseLoop", "EventReport", "OpenLoop", "checked_events", "initially_open"]
 
@@ -73,10 +74,7 @@ class EventReport:
 
 def checked_events(m: Mechanism, events: Iterable[Any], duration: float) -> list[CloseLoop | OpenLoop]:
     """Return the events by time; InputError for what is none, for unknown loops and times outside the run."""
-    try:
-        given: Sequence[Any] = list(events)
-    except TypeError:
-        raise InputError(f"simulate: events: expected a list of CloseLoop and OpenLoop, got {events!r:.80}") from None
+    given = listed(events, "simulate: events", "CloseLoop and OpenLoop")
     known = [loop.name for loop in m.loops]
     for event in given:
         if not isinstance(event, CloseLoop | OpenLoop):

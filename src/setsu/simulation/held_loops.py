@@ -187,6 +187,24 @@ class HeldLoops:
                 total[which] = loop_joint_energy(system, q[which], v[which], _axes(system, period))
         return total
 
+    def accelerations(self, times: Floats, q: Floats, v: Floats, stepped: Floats) -> Floats:
+        """Return accelerations (T, nv) as the rows ask for at the states, from those of the steps that begin there.
+
+        A step holds its rows in its middle: the first after a start takes half of what they ask for.
+        """
+        m, a = self._mechanism, stepped.copy()
+        for which, system, period in self._each_period(times):
+            some, places = np.flatnonzero(which), np.flatnonzero(period.held)
+            rows = system.linearise(q[some], v[some])
+            G, size = rows.jacobian[:, places], system.row_size(rows)[:, places]
+            gamma = rows.velocity_term[:, places] + np.einsum("trd,td->tr", G, a[some])
+            if len(self._drives):
+                prescribed = np.array([self._drives.at(float(t))[:, 2] for t in times[some]])
+                gamma[:, self._driven(system)[places]] = a[some][:, self._drives.velocity] - prescribed
+            held = hold(mass_matrix(m, q[some]), G, gamma, size, held_tolerance(system, rows.error), m, "simulate")
+            a[some] += held.acceleration(held.forced_part)
+        return a
+
     def forces(
         self, times: Floats, q: Floats, v: Floats, a: Floats, torque: Floats, wrench: Floats, dry: Floats
     ) -> tuple[Floats, Floats, Floats]:

@@ -23,6 +23,7 @@ from setsu.simulation.driven_joints import checked_prescribed
 from setsu.simulation.events import CloseLoop, OpenLoop, checked_events
 from setsu.simulation.joint_friction import has_dry_friction
 from setsu.simulation.joint_servo import JointServo
+from setsu.spatial import listed
 
 if TYPE_CHECKING:
     from setsu.simulation.block import Arrays, Block
@@ -76,7 +77,7 @@ class Settings:
         prescribed: Iterable[Prescribed] = (),
     ) -> Settings:
         """Return the settings; InputError for what is wrong, before any work."""
-        given = list(mechanisms)
+        given = listed(mechanisms, "simulate: mechanism", "mechanisms, or one")
         if not given:
             require_mechanism(None, "simulate")
         for m in given:
@@ -89,7 +90,7 @@ class Settings:
                 raise InputError(f"Simulator: {m.name} has another topology than {first.name}; expected one for all")
         if environment is not None and not isinstance(environment, Environment):
             raise InputError(f"simulate: environment: expected an Environment, got {environment!r:.80}")
-        exclude = tuple(exclude)
+        exclude = tuple(listed(exclude, "simulate: exclude", "pairs of body names"))
         if environment is None and (body_contacts or exclude):
             raise InputError(
                 "simulate: body_contacts and exclude need an environment: without one nothing touches; "
@@ -218,9 +219,9 @@ def _chosen_integrator(name: str | None, environment: object, baumgarte: float |
 def _recorded(record: Sequence[str] | None) -> tuple[str, ...] | None:
     if record is None:
         return None
-    names = (record,) if isinstance(record, str) else tuple(record)
+    names = (record,) if isinstance(record, str) else tuple(listed(record, "simulate: record", "names of quantities"))
     for name in names:
-        if name not in RECORDED:
+        if not isinstance(name, str) or name not in RECORDED:
             raise InputError(f"simulate: record: unknown quantity {name!r}{nearest_names(str(name), RECORDED)}")
     return names
 

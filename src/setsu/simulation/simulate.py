@@ -15,6 +15,7 @@ from setsu.contact import Environment
 from setsu.errors import InputError, ModelWarning
 from setsu.kernels.tableaus import REAL_STABILITY
 from setsu.mechanism import Mechanism
+from setsu.simulation.arguments import shape_of
 from setsu.simulation.events import CloseLoop, OpenLoop, checked_events
 from setsu.simulation.joint_servo import JointServo
 from setsu.simulation.recording import Recording
@@ -94,8 +95,9 @@ def simulate(
     # Here, so that reading a recording does not load the compiler.
     from setsu.simulation.simulator import Simulator
 
-    batched = np.ndim(q0) == 2 or not isinstance(mechanism, Mechanism)
-    count = len(np.asarray(q0)) if batched and isinstance(mechanism, Mechanism) else None
+    shape = shape_of(q0, "q0")
+    batched = len(shape) == 2 or not isinstance(mechanism, Mechanism)
+    count = shape[0] if batched and isinstance(mechanism, Mechanism) else None
     positive(duration, "duration")
     sim = Simulator(
         mechanism, step, torque, contacts, environment=environment, contact_solver=contact_solver,

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 import pytest
 
 import setsu
@@ -108,3 +109,46 @@ def test_an_ellipsoid_is_kept_or_named(tmp_path: Path) -> None:
     assert (shape.kind, shape.size) == ("ellipsoid", (0.1, 0.2, 0.3))
     assert 'collision ellipsoid of body "egg"' in saved(m, tmp_path / "egg.urdf")[0]
     assert "ellipsoid" not in (tmp_path / "egg.urdf").read_text()
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize("ends", [(-INF, INF), (-1.0, INF), (-INF, 2.0), (-1.0, 2.0)], ids=str)
+@pytest.mark.parametrize("effort", [10.0, INF])
+@pytest.mark.parametrize("speed", [3.0, INF])
+@pytest.mark.parametrize("kind", [setsu.Revolute, setsu.Prismatic])
+def test_limits_come_back_and_other_readers_take_them(
+    kind: type[setsu.Joint], ends: tuple[float, float], effort: float, speed: float, tmp_path: Path
+) -> None:
+    """urdfdom, behind Pinocchio and ROS, refuses <limit> without effort and velocity and takes absent ends for 0."""
+    b = setsu.MechanismBuilder("slide")
+    options = {"lower": ends[0], "upper": ends[1], "effort_limit": effort, "velocity_limit": speed}
+    b.add_body("a", joint=kind((1, 0, 0), "j", **options), mass=1.0, inertia=np.eye(3))  # type: ignore[call-arg]
+    m = b.build()
+    for ending in ("urdf", "xml"):
+        path = tmp_path / f"slide.{ending}"
+        saved(m, path)
+        back = setsu.load(path)
+        for name in ("lower", "upper", "effort_limit", *(["velocity_limit"] if ending == "urdf" else [])):
+            assert getattr(back.moving[0].joint, name) == getattr(m.moving[0].joint, name), (ending, name)
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "slide.urdf"))
+    assert model.nv == 1
+    if kind is setsu.Prismatic:
+        assert model.lowerPositionLimit[0] == max(ends[0], -1e30)
+        assert model.upperPositionLimit[0] == min(ends[1], 1e30)
+
+
+@pytest.mark.parametrize("name", [" a", "a ", " ", "a\tb", "a\nb", "a\x00b", "a b", "a/b", '"a"', "<a>", "é"])
+@pytest.mark.parametrize("ending", ["urdf", "xml", "toml"])
+def test_names_come_back_or_are_refused_when_saved(name: str, ending: str, tmp_path: Path) -> None:
+    b = setsu.MechanismBuilder("named")
+    b.add_body(name, joint=setsu.Revolute((0, 0, 1), f"{name}j"), mass=1.0, inertia=np.eye(3))
+    m = b.build()
+    lost, refusal = saved(m, tmp_path / f"named.{ending}")
+    if refusal:
+        assert ending != "toml"
+        assert not name.isprintable() or name != name.strip()
+        return
+    back = setsu.load(tmp_path / f"named.{ending}")
+    assert (back.body_names, back.joint_names, lost) == (m.body_names, m.joint_names, "")

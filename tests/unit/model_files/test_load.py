@@ -101,3 +101,16 @@ def test_the_root_element_must_fit(tmp_path):
 def test_floating_base_is_for_urdf():
     with pytest.raises(InputError, match="floating_base is for URDF"):
         load(DATA / "four_bar.toml", floating_base=True)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "nope"])
+def test_a_joint_of_sdf_has_all_its_problems_named_and_no_others(kind: str) -> None:
+    text = f"""<sdf version="1.9"><model name="m"><link name="a"/><joint name="j" type="{kind}">
+    <axis><xyz>0 0 1</xyz></axis><parent>b</parent><child>c</child></joint></model></sdf>"""
+    with pytest.raises(ModelFileError) as failure:
+        load(text=text, format="sdf")
+    found = str(failure.value)
+    for name in "bc":
+        assert f'unknown link or frame "{name}"' in found
+    assert ("got type 'nope'" in found) == (kind == "nope")
+    assert "world" not in found

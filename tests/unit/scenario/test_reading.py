@@ -148,6 +148,12 @@ def test_no_mutilated_file_gives_anything_but_a_readable_error(data: st.DataObje
             "torque.target.joint1: has no effect; expected a",
         ),
         ("[output]\nplots = ['q', 'speed']", "output.plots.1: unknown quantity 'speed'"),
+        (
+            "[torque]\nkind = 'expression'\nvalues = { joint1 = 'sin(t)' }\nparameters = { sin = 1.0 }",
+            "torque.parameters.sin: has no effect",
+        ),
+        ("[start]\nseed = 3\nq = { joint1 = 0.5 }", "start.seed: has no effect"),
+        ("[model.joints.joint1]\nspring_rest = 0.5", "model.joints.joint1.spring_rest: has no effect"),
         ("[model.material]\nrestitution = 0.5", "model.material: has no effect"),
     ],
 )
