@@ -37,7 +37,7 @@ class TreeMomenta:
         mine = np.flatnonzero(self.tree.reference == r["body"])
         b = self.tree.masses[mine]
         second = np.empty((len(mine), 3, 3))
-        second[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]] = b[:, 4:]
+        second[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]] = b[:, 4:10]
         second[:, [1, 2, 2], [0, 0, 1]] = b[:, [5, 6, 8]]
         return mine, b, second
 

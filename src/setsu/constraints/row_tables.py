@@ -28,6 +28,12 @@ Handle = NDArray[np.int64]
 class RowTables(NamedTuple):
     """Constants. Bodies as indices, -1 for the world; n loops, k loop rows, f free axes, c couplings, p contacts."""
 
+    INNER = {  # noqa: RUF012
+        **dict.fromkeys(("rotation_a", "rotation_b"), (3, 3)),
+        **dict.fromkeys(("origin_a", "origin_b", "axis", "second_axis", "normal", "contact_point"), (3,)),
+        **dict.fromkeys(("row_wrench", "free_wrench"), (6,)),
+    }
+
     body_a: Ints  # (n,)
     body_b: Ints
     rotation_a: Floats  # (n, 3, 3)
@@ -88,6 +94,12 @@ class RowTables(NamedTuple):
 
 class RowState(NamedTuple):
     """A state, what the kernels say of it, and its rows (r = k + c + p); all filled in place."""
+
+    INNER = {  # noqa: RUF012
+        **dict.fromkeys(("velocities", "accelerations", "wrench", "free_wrench"), (6,)),
+        **dict.fromkeys(("place", "contact_normal", "contact_velocity", "contact_gamma"), (3,)),
+        "poses": (16,),
+    }
 
     q: Floats
     v: Floats = floats("nv")

@@ -27,7 +27,7 @@ import math
 
 from setsu.contact.tree import NOW, Tree
 from setsu.native.control_flow import inline
-from setsu.native.lanes import lane, load_from, spread, store_from, total
+from setsu.native.lanes import lane, load_from, spread, store_from, total, transposed
 
 __all__ = [
     "FREE_FACTOR",
@@ -51,10 +51,16 @@ _W, INVERSE = 8, 16
 
 
 @inline
-def _put_inertia(b, A):
-    """A = the inertia matrix of a body with moments b (10,)."""
+def _put_inertia(tree: Tree, d):
+    """I_d = the inertia matrix of the body that velocity d carries, or zeros."""
+    A = tree.free[d]
+    for i in range(6):
+        store_from(A[i], 0, spread(0.0))
+        store_from(A[i], 4, spread(0.0))
+    if tree.carries[d] < 0:
+        return
+    b = tree.inertias[NOW, tree.carries[d]]
     m, x, y, z = b[0], b[1], b[2], b[3]
-    _clear(A)
     for i in range(3):
         A[i, i] = m
     A[0, 4], A[0, 5], A[1, 3], A[1, 5], A[2, 3], A[2, 4] = z, -y, -z, x, y, -x
@@ -66,17 +72,18 @@ def _put_inertia(b, A):
 
 
 @inline
-def _clear(A):
-    zero = spread(0.0)
-    for i in range(6):
-        store_from(A[i], 0, zero)
-        store_from(A[i], 4, zero)
+def _products(A, s, i):
+    """Lanes whose total is entry i of A s; zeros behind the last."""
+    if i >= 6:
+        return spread(0.0)
+    return load_from(A[i], 0) * load_from(s, 0) + load_from(A[i], 4) * load_from(s, 4)
 
 
 @inline
-def _dot(a, s):
-    """a · s of two rows; lane by lane, then in pairs."""
-    return total(load_from(a, 0) * load_from(s, 0) + load_from(a, 4) * load_from(s, 4))
+def _times(A, s, k):
+    """Four entries from k on of A s, or as many as there are."""
+    a, b, c, d = transposed(_products(A, s, k), _products(A, s, k + 1), _products(A, s, k + 2), _products(A, s, k + 3))
+    return (a + b) + (c + d)
 
 
 @inline
@@ -91,11 +98,7 @@ def _mix(A, s, k):
 def factor_free(tree: Tree):
     """Articulated inertias without contacts (1), (2), which are symmetric; False when a joint moves no mass."""
     for d in range(len(tree.parent)):
-        body = tree.carries[d]
-        if body >= 0:
-            _put_inertia(tree.inertias[NOW, body], tree.free[d])
-        else:
-            _clear(tree.free[d])
+        _put_inertia(tree, d)
     for d in range(len(tree.parent) - 1, -1, -1):
         A, s, f = tree.free[d], tree.axes[NOW, d], tree.factors[FREE_FACTOR, d]
         w, rest = _mix(A, s, 0), _mix(A, s, 4)
@@ -131,7 +134,7 @@ def _pass_on(A, f, P):
 
 @inline
 def set_active(tree: Tree, bodies, n):
-    """List the velocities that move the first n `bodies`, and what `stiff` begins with for each."""
+    """List the velocities that move the first n `bodies`."""
     nv = len(tree.parent)
     for d in range(nv):
         tree.active[1, d] = 0
@@ -145,62 +148,49 @@ def set_active(tree: Tree, bodies, n):
         if tree.active[1, d] == 1:
             tree.active[0, count] = d
             count += 1
-            body = tree.carries[d]
-            if body >= 0:
-                _put_inertia(tree.inertias[NOW, body], tree.start[d])
-            else:
-                _clear(tree.start[d])
     tree.n_active[0] = count
-    for d in range(nv):
-        p = tree.parent[d]
-        if tree.active[1, d] == 0 and p >= 0 and tree.active[1, p] == 1:
-            _pass_on(tree.free[d], tree.factors[FREE_FACTOR, d], tree.start[p])
 
 
 @inline
-def factor_stiff(tree: Tree, stiffness, bodies, contact_index, n):
+def factor_stiff(tree: Tree, stiffness, bodies, n):
     """Articulated inertias with the stiffness (n, 6, 8) of bodies in contact; False when a pivot is too small.
 
-    bodies (n,): which they are; contact_index: position of a body among them, -1: not in contact. Bodies beyond
-    those of the mechanism stand for joints at their stops: their stiffness acts on the joint alone.
+    bodies (n,): which they are. Bodies beyond those of the mechanism stand for joints at their stops: their stiffness
+    acts on the joint alone.
     """
     for k in range(tree.n_active[0]):
         d = tree.active[0, k]
         tree.stop[d] = 0.0
-        A, B = tree.stiff[d], tree.start[d]
-        body = tree.carries[d]
-        h = contact_index[body] if body >= 0 else -1
-        if h >= 0:
-            S = stiffness[h]
-            for i in range(6):
-                store_from(A[i], 0, load_from(B[i], 0) + load_from(S[i], 0))
-                store_from(A[i], 4, load_from(B[i], 4) + load_from(S[i], 4))
-        else:
-            for i in range(6):
-                store_from(A[i], 0, load_from(B[i], 0))
-                store_from(A[i], 4, load_from(B[i], 4))
+        _put_inertia(tree, d)
+    for d in range(len(tree.parent)):
+        p = tree.parent[d]
+        if tree.active[1, d] == 0 and p >= 0 and tree.active[1, p] == 1:
+            _pass_on(tree.free[d], tree.factors[FREE_FACTOR, d], tree.free[p])
     for k in range(n):
+        d, S = tree.last[bodies[k]], stiffness[k]
         if bodies[k] >= len(tree.masses):
-            tree.stop[tree.last[bodies[k]]] = stiffness[k, 0, 0]
+            tree.stop[d] = S[0, 0]
+            continue
+        for i in range(6):
+            store_from(tree.free[d, i], 0, load_from(tree.free[d, i], 0) + load_from(S[i], 0))
+            store_from(tree.free[d, i], 4, load_from(tree.free[d, i], 4) + load_from(S[i], 4))
     for k in range(tree.n_active[0] - 1, -1, -1):
         d = tree.active[0, k]
-        A, s, f = tree.stiff[d], tree.axes[NOW, d], tree.factors[STIFF_FACTOR, d]
+        A, s, f = tree.free[d], tree.axes[NOW, d], tree.factors[STIFF_FACTOR, d]
         w, rest = _mix(A, s, 0), _mix(A, s, 4)
-        D, size = tree.joint_inertia[1, d] + tree.stop[d], 0.0
-        for i in range(6):
-            u = _dot(A[i], s)
-            f[i] = u
-            D += u * s[i]
-            size += abs(u * s[i])
-        if not abs(D) > 1e-9 * size:
+        u, u_rest = _times(A, s, 0), _times(A, s, 4)
+        x, y = u * load_from(s, 0), u_rest * load_from(s, 4)
+        D = tree.joint_inertia[1, d] + tree.stop[d] + total(x + y)
+        size = (abs(lane(x, 0)) + abs(lane(x, 1))) + (abs(lane(x, 2)) + abs(lane(x, 3)))
+        if not abs(D) > 1e-9 * (size + (abs(lane(y, 0)) + abs(lane(y, 1)))):
             return False
         inverse = 1.0 / D
-        for i in range(6):
-            f[i] *= inverse
+        store_from(f, 0, u * spread(inverse))
+        store_from(f, 4, u_rest * spread(inverse))
         _keep_factor(f, w, rest, inverse)
         p = tree.parent[d]
         if p >= 0:
-            _pass_on(A, f, tree.stiff[p])
+            _pass_on(A, f, tree.free[p])
     return True
 
 

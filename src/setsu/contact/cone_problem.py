@@ -66,6 +66,15 @@ NONE = -1
 class ConeProblem(NamedTuple):
     """A contact problem of n rows, contacts and couples, on N nodes, and the arrays its solution works in."""
 
+    INNER = {  # noqa: RUF012
+        **dict.fromkeys(("side", "jacobian_start", "limit"), (2,)),
+        **dict.fromkeys(("free", "impulse", "velocity", "trial", "given", "best", "change", "slope", "rest"), (3,)),
+        **dict.fromkeys(("cone", "dual", "cone_change", "dual_change"), (3,)),
+        "ratio": (3, 3),
+        "slide": (2, 3),
+        "scaling": (8, 3),
+    }
+
     counts: Ints  # (4,) CONTACTS, NODES, SIZE, ROWS
     side: Ints  # (n, 2) node of each side, NONE
     jacobian_start: Ints  # (n, 2) where in `jacobian` K of that side begins

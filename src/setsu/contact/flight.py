@@ -68,6 +68,7 @@ from setsu.contact.tree import (
     set_body_twists,
     set_inertias,
 )
+from setsu.contact.world_bias import apply_inertia
 from setsu.native.control_flow import inline, run_bound
 
 __all__ = [
@@ -268,13 +269,8 @@ def _momentum(tree: Tree, r, out):
     px = py = pz = lx = ly = lz = 0.0
     while body >= 0:
         b, t = tree.inertias[NEXT, body], tree.twists[tree.last[body]]
-        x, y, z, u, v, w = t[0], t[1], t[2], t[3], t[4], t[5]
-        px += b[0] * x + v * b[3] - w * b[2]
-        py += b[0] * y + w * b[1] - u * b[3]
-        pz += b[0] * z + u * b[2] - v * b[1]
-        lx += b[2] * z - b[3] * y + (b[7] + b[9]) * u - b[5] * v - b[6] * w
-        ly += b[3] * x - b[1] * z - b[5] * u + (b[4] + b[9]) * v - b[8] * w
-        lz += b[1] * y - b[2] * x - b[6] * u - b[8] * v + (b[4] + b[7]) * w
+        x, y, z, u, v, w = apply_inertia(b, t[0], t[1], t[2], t[3], t[4], t[5])
+        px, py, pz, lx, ly, lz = px + x, py + y, pz + z, lx + u, ly + v, lz + w
         body = tree.sibling[body]
     x = y = z = 0.0
     if r.free == 1:
@@ -293,7 +289,7 @@ def note_momenta(tree: Tree, motion: StepState, v):
     if len(tree.roots) == 0:
         return
     if tree.current[0] == 0:
-        set_body_twists(tree, v, NEXT)
+        set_body_twists(tree, v, NEXT, tree.twists)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
         if r.exact == 0:
@@ -408,7 +404,7 @@ def set_end_velocity(tree: Tree, motion: StepState, h, plain):
         a[V_END, w], a[V_END, w + 1], a[V_END, w + 2] = _turn(A, B, a[V_NEXT], w)
         if r.free == 1:
             a[V_END, o], a[V_END, o + 1], a[V_END, o + 2] = _turn(A, B, a[V_NEXT], o)
-    set_body_twists(tree, a[V_END], NEXT)
+    set_body_twists(tree, a[V_END], NEXT, tree.twists)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
         if r.exact == 1:

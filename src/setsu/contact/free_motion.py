@@ -32,11 +32,10 @@ from setsu.contact.articulated import factor_free, free_sweep
 from setsu.contact.factor import factorise, force_to_x, x_to_velocity
 from setsu.contact.held_rows import YIELDING, HeldRows, add_axes, check_axes, hold_rows, set_axes_sticking, set_basis
 from setsu.contact.scene import Scene
-from setsu.contact.tree import NOW, ROW, Tree
+from setsu.contact.tree import NOW, ROW, Tree, set_body_twists
 from setsu.contact.world_bias import set_bias
 from setsu.contact.world_mass import set_mass_matrix
 from setsu.native.control_flow import inline, run_bound
-from setsu.native.lanes import LANES, load_from, spread, store_from
 
 __all__ = [
     "BAD_NUMBERS",
@@ -79,6 +78,8 @@ class StepState(NamedTuple):
     joints in the step (3). UNCHANGED: the servo at the beginning of the step. V_END: V_NEXT, free joints in their axes
     at the end. During a step V, V_FREE and V_NEXT are ν and ν'.
     """
+
+    INNER = {**dict.fromkeys(("poses_start", "poses", "poses_next"), (4, 4)), "body_twists": (ROW,)}  # noqa: RUF012
 
     q: Floats
     q_next: Floats
@@ -214,12 +215,7 @@ def free_velocity(scene: Scene, tree: Tree, motion: StepState, held: HeldRows, h
             held.work.unheld[d] = a[V_FREE, d]
         set_basis(held, motion.H, scene.parent, a[ROOT])
         hold_rows(held, motion.H, scene.parent, a[ROOT], a[V_FREE])
-    if not dense:
-        for d in range(a.shape[1]):
-            p, s = tree.parent[d], tree.axes[NOW, d]
-            for when in range(2):
-                rate, y = spread(a[V if when == 0 else V_FREE, d]), motion.body_twists[when]
-                for k in range(0, ROW, LANES):
-                    own = load_from(s, k) * rate
-                    store_from(y[d], k, own + load_from(y[p], k) if p >= 0 else own)
+    else:
+        set_body_twists(tree, a[V], NOW, motion.body_twists[0])
+        set_body_twists(tree, a[V_FREE], NOW, motion.body_twists[1])
     return FINE

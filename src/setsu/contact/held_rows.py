@@ -37,6 +37,7 @@ from setsu.contact.orthonormal_rows import add_multiple, dot, padded, take_in, t
 from setsu.contact.tree import ROW
 from setsu.dynamics.catalogue import native_function
 from setsu.native.control_flow import inline
+from setsu.native.lanes import load_from, store_from
 from setsu.native.workspace import Workspace
 
 __all__ = [
@@ -73,11 +74,12 @@ class _Kernels(NamedTuple):
 
 
 class _Work(NamedTuple):
+    INNER = {"body": (ROW,)}  # noqa: RUF012
     basis: Floats  # (n, lanes) orthonormal in x: of rows that hold, then of bodies in contact (dense.py)
     rank: Ints  # (2,) how many of these are of rows that hold, and how many there are
     source: Ints  # (k,) row of G that each of them came from
     part: Floats  # (k, k) of such a row along those before; on the diagonal one over what was left of it
-    along: Floats  # (2, n) scratch
+    along: Floats  # (2, n) scratch, n up to whole lanes
     rate: Floats  # (k,) what x has to be along them
     x: Floats  # (lanes,) scratch
     body: Floats  # (nv, 8) Jacobian of a body, six numbers per velocity
@@ -126,11 +128,11 @@ def make_held_rows(system: ConstraintSystem, bearings: bool, stops: bool) -> tup
         ]
         handles = [kernel.handle for kernel in kept]
     work = _Work(
-        basis=np.zeros((most, padded(m.nv))),
+        basis=np.zeros((padded(most), padded(m.nv))),
         rank=np.zeros(2, dtype=np.int64),
         source=np.zeros(k, dtype=np.int64),
         part=np.zeros((k, k)),
-        along=np.zeros((2, most)),
+        along=np.zeros((2, padded(most))),
         rate=np.zeros(k),
         x=np.zeros(padded(m.nv)),
         body=np.zeros((m.nv, ROW)),
@@ -170,8 +172,7 @@ def _place(held: HeldRows, q, poses):
         s.q[k] = q[k]
     for body in range(len(poses)):
         for i in range(4):
-            for j in range(4):
-                s.poses[body, 4 * i + j] = poses[body, i, j]
+            store_from(s.poses[body], 4 * i, load_from(poses[body, i], 0))
 
 
 @inline

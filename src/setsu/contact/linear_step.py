@@ -82,7 +82,7 @@ def linear_step(tree: Tree, problem: Problem):
         add_wrench(problem, index, c.rest[0], c.rest[1], c.rest[2], LOAD)
         if c.ratio[0, 0] != 0.0:
             _add_stiffness(problem, index)
-    if not factor_stiff(tree, problem.stiffness, problem.bodies, problem.contact_index, n):
+    if not factor_stiff(tree, problem.stiffness, problem.bodies, n):
         return False
     sweep(tree, vectors[LOAD], problem.bodies, problem.contact_index, n, STIFF_FACTOR)
     for k in range(n):

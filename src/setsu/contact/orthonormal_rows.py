@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from setsu.native.control_flow import inline
-from setsu.native.lanes import LANES, load_from, spread, store_from, total
+from setsu.native.lanes import LANES, load_from, spread, store_from, total, transposed
 
 __all__ = ["add_multiple", "dot", "padded", "take_in", "take_out"]
 
@@ -43,15 +43,22 @@ def add_multiple(out, f, a, n):
 def take_out(Q, n, x, part):
     """Take what x has along the first n rows of Q out of it (1), into part[0] (n,); return |x|² of what is left.
 
-    part (2, n): scratch after it.
+    part (2, n): scratch after it. Rows of Q and columns of `part` go up to whole lanes.
     """
     width, before = len(x), dot(x, x, len(x))
-    for k in range(n):
-        part[0, k] = 0.0
+    for k in range(0, n, LANES):
+        store_from(part[0], k, spread(0.0))
     for _ in range(3):
-        for k in range(n):  # independent of each other, and so are the sums below: none waits for the one before
-            part[1, k] = dot(Q[k], x, width)
-            part[0, k] += part[1, k]
+        for k in range(0, n, LANES):  # independent of each other, and so are the sums below: none waits for another
+            a = b = c = d = spread(0.0)
+            for place in range(0, width, LANES):
+                y = load_from(x, place)
+                a, b = a + load_from(Q[k], place) * y, b + load_from(Q[k + 1], place) * y
+                c, d = c + load_from(Q[k + 2], place) * y, d + load_from(Q[k + 3], place) * y
+            a, b, c, d = transposed(a, b, c, d)
+            along = (a + b) + (c + d)  # as `total` has it
+            store_from(part[1], k, along)
+            store_from(part[0], k, load_from(part[0], k) + along)
         for place in range(0, width, LANES):
             left4 = load_from(x, place)
             for k in range(n):

@@ -276,6 +276,8 @@ class Problem(NamedTuple):
     The last array serves such problems alone.
     """
 
+    INNER = {"stiffness": (6, ROW), "own": (6, 6)}  # noqa: RUF012
+
     counts: Ints  # (13,) see N_CONTACTS and the names beside it
     contacts: Records
     pairs: Records  # contacts between bodies, found before the step

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from setsu.mechanism import Free, Mechanism, Spherical
 from setsu.native.control_flow import inline
-from setsu.native.lanes import load_from, store_from
+from setsu.native.lanes import LANES, load_from, spread, store_from, transposed
 
 __all__ = [
     "ABOUT",
@@ -34,6 +34,7 @@ __all__ = [
     "FACTOR",
     "INPUT",
     "LOSS",
+    "MOMENTS",
     "NEXT",
     "NOW",
     "POTENTIAL_OF",
@@ -44,9 +45,11 @@ __all__ = [
     "ends_its_step",
     "held_trees",
     "kinetic_energy",
+    "lanes_of_rows",
     "make_tree",
     "number_trees",
     "own_gain",
+    "put_rows",
     "set_body_twists",
     "set_inertias",
     "sum_of",
@@ -85,6 +88,8 @@ _ROOT = np.dtype(
 
 # Room of six numbers: two vectors of four lanes, the last two of them zero.
 ROW = 8
+# Room of the ten moments of a body, the last two zero.
+MOMENTS = 12
 # Which state: that of the step's beginning, that of its end.
 NOW, NEXT = 0, 1
 # Rows of Tree.account: kinetic energy of both states, potential energy of both, what torques and moving ground put in,
@@ -96,6 +101,13 @@ POTENTIAL_OF, INPUT, LOSS, SHARE, ABOUT, DRIVE, FACTOR, WAY = 2, 4, 5, 6, 7, 8, 
 
 class Tree(NamedTuple):
     """The tree of velocities, what its bodies weigh, and work arrays of articulated.py."""
+
+    INNER = {  # noqa: RUF012
+        **dict.fromkeys(("axes", "push", "twists", "accelerations"), (ROW,)),
+        **dict.fromkeys(("free", "response"), (6, ROW)),
+        **dict.fromkeys(("masses", "inertias", "whole"), (MOMENTS,)),
+        "factors": (3 * ROW,),
+    }
 
     parent: Ints  # (nv,) velocity before this one on the way to the world
     above: Ints  # (nv,) the same, beyond the velocities of its own joint
@@ -112,7 +124,7 @@ class Tree(NamedTuple):
     plain: Ints  # (n_trees,) 1: loops, couplings or surfaces hold it: plain steps (flight.py)
     place: Ints  # (nv,) of each velocity among those of its tree
     size: Ints  # (n_trees,) velocities of each tree
-    masses: Floats  # (n_bodies, 10) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
+    masses: Floats  # (n_bodies, MOMENTS) m, s, Σ_b: xx xy xz yy yz zz, body axes at the body's origin
     gravity: Floats  # (3,)
     roots: Any  # bodies on free and spherical joints of the world, and the momentum of their trees (flight.py)
     root_of: Ints  # (n_bodies,) position in `roots` of a body whose tree keeps momentum, else -1
@@ -120,16 +132,14 @@ class Tree(NamedTuple):
     sticks: Ints  # (nv,) dry friction: 0 sticking, else the direction of sliding
     total_mass: Floats  # (1,)
     axes: Floats  # (2, nv, ROW) s
-    inertias: Floats  # (2, n_bodies, 10) m, h, Σ
+    inertias: Floats  # (2, n_bodies, MOMENTS) m, h, Σ
     joint_inertia: Floats  # (2, nv) armature; the same with implicit springs and dampers
-    free: Floats  # (nv, 6, ROW) articulated inertias
-    stiff: Floats  # (nv, 6, ROW) the same with contacts
-    start: Floats  # (nv, 6, ROW) what `stiff` begins with
+    free: Floats  # (nv, 6, ROW) articulated inertias; of active velocities, once these are factored, with contacts
     response: Floats  # (nv, 6, ROW) twist of a body for unit wrench impulses
     joint_response: Floats  # (nv,) joint velocity for unit joint impulses
     stop: Floats  # (nv,) stiffness of joints at their stops
     factors: Floats  # (2, nv, 3 ROW) u / D, w, 1 / D of both
-    whole: Floats  # (nv, 12) inertia of all bodies beyond, as `inertias` (world_mass.py)
+    whole: Floats  # (nv, MOMENTS) inertia of all bodies beyond, as `inertias` (world_mass.py)
     push: Floats  # (nv, ROW) wrench impulses on the way inward
     pull: Floats  # (nv,) joint impulses
     twists: Floats  # (nv, ROW)
@@ -163,12 +173,12 @@ def make_tree(mechanism: Mechanism, stopped: Ints, plain: Ints | None = None) ->
         while above[dof] >= 0 and t.dof_link[above[dof]] == t.dof_link[dof]:
             above[dof] = t.dof_parent[above[dof]]
     root, place, size = number_trees(t.dof_parent)
-    masses = np.zeros((m.n_bodies, 10))
+    masses = np.zeros((m.n_bodies, MOMENTS))
     for body, link in enumerate(t.body_link):
         A = t.axes[link]
         xx, xy, xz, yy, yz, zz = t.true.second_moment[link]
         second = A @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ A.T
-        masses[body] = [t.true.mass[link], *(A @ t.true.moment[link]), *second[np.triu_indices(3)]]
+        masses[body, :10] = [t.true.mass[link], *(A @ t.true.moment[link]), *second[np.triu_indices(3)]]
     plain = np.zeros(len(size), dtype=np.int64) if plain is None else plain
     roots, root_of = _free_roots(m, reference, plain[root])
     return Tree(
@@ -195,16 +205,14 @@ def make_tree(mechanism: Mechanism, stopped: Ints, plain: Ints | None = None) ->
         sticks=np.zeros(nv, dtype=np.int64),
         total_mass=np.array([m.total_mass]),
         axes=np.zeros((2, nv, ROW)),
-        inertias=np.zeros((2, m.n_bodies, 10)),
+        inertias=np.zeros((2, m.n_bodies, MOMENTS)),
         joint_inertia=np.array([t.armature, t.armature]),
         free=np.zeros((nv, 6, ROW)),
-        stiff=np.zeros((nv, 6, ROW)),
-        start=np.zeros((nv, 6, ROW)),
         response=np.zeros((nv, 6, ROW)),
         joint_response=np.zeros(nv),
         stop=np.zeros(nv),
         factors=np.zeros((2, nv, 3 * ROW)),  # rows begin at cache lines
-        whole=np.zeros((nv, 12)),
+        whole=np.zeros((nv, MOMENTS)),
         push=np.zeros((nv, ROW)),
         pull=np.zeros(nv),
         twists=np.zeros((nv, ROW)),
@@ -287,27 +295,58 @@ def set_inertias(tree: Tree, poses, columns, when):
         s[1] = columns[1, d] + az * rx - ax * rz
         s[2] = columns[2, d] + ax * ry - ay * rx
         s[3], s[4], s[5] = ax, ay, az
-    for body in range(len(tree.masses)):
-        T, base, b, out = poses[body], poses[tree.reference[body]], tree.masses[body], tree.inertias[when, body]
-        x, y, z = T[0, 3] - base[0, 3], T[1, 3] - base[1, 3], T[2, 3] - base[2, 3]
-        r00, r01, r02 = T[0, 0], T[0, 1], T[0, 2]
-        r10, r11, r12 = T[1, 0], T[1, 1], T[1, 2]
-        r20, r21, r22 = T[2, 0], T[2, 1], T[2, 2]
-        m, sx, sy, sz = b[0], b[1], b[2], b[3]
-        xx, xy, xz, yy, yz, zz = b[4], b[5], b[6], b[7], b[8], b[9]
+    n, out, half, two, zero = len(tree.masses), tree.inertias[when], spread(0.5), spread(2.0), spread(0.0)
+    for i in range(0, n, LANES):  # four bodies at once, the last one again where there are fewer
+        j, k, last = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        r00, r01, r02, x = _row_of_poses(poses, i, j, k, last, 0)
+        r10, r11, r12, y = _row_of_poses(poses, i, j, k, last, 1)
+        r20, r21, r22, z = _row_of_poses(poses, i, j, k, last, 2)
+        o, p, q, r = tree.reference[i], tree.reference[j], tree.reference[k], tree.reference[last]
+        x -= _row_of_poses(poses, o, p, q, r, 0)[3]
+        y -= _row_of_poses(poses, o, p, q, r, 1)[3]
+        z -= _row_of_poses(poses, o, p, q, r, 2)[3]
+        m, sx, sy, sz = lanes_of_rows(tree.masses, i, j, k, last, 0)
+        xx, xy, xz, yy = lanes_of_rows(tree.masses, i, j, k, last, 4)
+        yz, zz, _, _ = lanes_of_rows(tree.masses, i, j, k, last, 8)
         hx, hy, hz = r00 * sx + r01 * sy + r02 * sz, r10 * sx + r11 * sy + r12 * sz, r20 * sx + r21 * sy + r22 * sz
         # Rows of R Σ_b, then (2) with a = R s + ½ m (o - O): a rᵀ + r aᵀ holds all the rest.
         u0, u1, u2 = r00 * xx + r01 * xy + r02 * xz, r00 * xy + r01 * yy + r02 * yz, r00 * xz + r01 * yz + r02 * zz
         v0, v1, v2 = r10 * xx + r11 * xy + r12 * xz, r10 * xy + r11 * yy + r12 * yz, r10 * xz + r11 * yz + r12 * zz
         w0, w1, w2 = r20 * xx + r21 * xy + r22 * xz, r20 * xy + r21 * yy + r22 * yz, r20 * xz + r21 * yz + r22 * zz
-        a, b1, c = hx + 0.5 * m * x, hy + 0.5 * m * y, hz + 0.5 * m * z
-        out[0], out[1], out[2], out[3] = m, hx + m * x, hy + m * y, hz + m * z
-        out[4] = u0 * r00 + u1 * r01 + u2 * r02 + 2.0 * a * x
-        out[5] = u0 * r10 + u1 * r11 + u2 * r12 + a * y + b1 * x
-        out[6] = u0 * r20 + u1 * r21 + u2 * r22 + a * z + c * x
-        out[7] = v0 * r10 + v1 * r11 + v2 * r12 + 2.0 * b1 * y
-        out[8] = v0 * r20 + v1 * r21 + v2 * r22 + b1 * z + c * y
-        out[9] = w0 * r20 + w1 * r21 + w2 * r22 + 2.0 * c * z
+        a, b, c = hx + half * m * x, hy + half * m * y, hz + half * m * z
+        xx, xy = u0 * r00 + u1 * r01 + u2 * r02 + two * a * x, u0 * r10 + u1 * r11 + u2 * r12 + a * y + b * x
+        xz, yy = u0 * r20 + u1 * r21 + u2 * r22 + a * z + c * x, v0 * r10 + v1 * r11 + v2 * r12 + two * b * y
+        yz, zz = v0 * r20 + v1 * r21 + v2 * r22 + b * z + c * y, w0 * r20 + w1 * r21 + w2 * r22 + two * c * z
+        put_rows(out, i, j, k, last, 0, m, hx + m * x, hy + m * y, hz + m * z)
+        put_rows(out, i, j, k, last, 4, xx, xy, xz, yy)
+        put_rows(out, i, j, k, last, 8, yz, zz, zero, zero)
+
+
+@inline
+def _row_of_poses(poses, i, j, k, n, row):
+    """Entries of a row of the poses of four bodies, lane by lane."""
+    return transposed(
+        load_from(poses[i, row], 0),
+        load_from(poses[j, row], 0),
+        load_from(poses[k, row], 0),
+        load_from(poses[n, row], 0),
+    )
+
+
+@inline
+def lanes_of_rows(rows, i, j, k, n, at):
+    """Entries from `at` on of four rows, lane by lane."""
+    return transposed(load_from(rows[i], at), load_from(rows[j], at), load_from(rows[k], at), load_from(rows[n], at))
+
+
+@inline
+def put_rows(rows, i, j, k, n, at, a, b, c, d):
+    """The way back."""
+    a, b, c, d = transposed(a, b, c, d)
+    store_from(rows[i], at, a)
+    store_from(rows[j], at, b)
+    store_from(rows[k], at, c)
+    store_from(rows[n], at, d)
 
 
 @inline
@@ -317,33 +356,32 @@ def take_next(tree: Tree):
         store_from(tree.axes[NOW, d], 0, load_from(tree.axes[NEXT, d], 0))
         store_from(tree.axes[NOW, d], 4, load_from(tree.axes[NEXT, d], 4))
     for body in range(len(tree.masses)):
-        for k in range(10):
-            tree.inertias[NOW, body, k] = tree.inertias[NEXT, body, k]
+        for k in range(0, MOMENTS, LANES):
+            store_from(tree.inertias[NOW, body], k, load_from(tree.inertias[NEXT, body], k))
 
 
 @inline
-def set_body_twists(tree: Tree, v, when):
-    """Twists of a state with velocities v (nv,) (3)."""
+def set_body_twists(tree: Tree, v, when, twists):
+    """Twists (nv, ROW) of a state with velocities v (nv,) (3)."""
+    x, rest, before = spread(0.0), spread(0.0), -1  # of the velocity before
     for d in range(len(tree.parent)):
-        p, s, y, rate = tree.parent[d], tree.axes[when, d], tree.twists[d], v[d]
-        x, y0, z, wx, wy, wz = s[0] * rate, s[1] * rate, s[2] * rate, s[3] * rate, s[4] * rate, s[5] * rate
-        if p >= 0:
-            carrier = tree.twists[p]
-            x, y0, z, wx, wy, wz = (
-                x + carrier[0],
-                y0 + carrier[1],
-                z + carrier[2],
-                wx + carrier[3],
-                wy + carrier[4],
-                wz + carrier[5],
-            )
-        y[0], y[1], y[2], y[3], y[4], y[5] = x, y0, z, wx, wy, wz
+        p, s, rate = tree.parent[d], tree.axes[when, d], spread(v[d])
+        own, own_rest = load_from(s, 0) * rate, load_from(s, 4) * rate
+        if p < 0:
+            x, rest = own, own_rest
+        else:
+            if p != before:
+                x, rest = load_from(twists[p], 0), load_from(twists[p], 4)
+            x, rest = x + own, rest + own_rest
+        store_from(twists[d], 0, x)
+        store_from(twists[d], 4, rest)
+        before = d
 
 
 @inline
 def kinetic_energy(tree: Tree, v, when):
     """Kinetic energy (J) of a state with velocities v (nv,) (3), (4); that of each tree goes to its account."""
-    set_body_twists(tree, v, when)
+    set_body_twists(tree, v, when, tree.twists)
     account = tree.account[when]
     for k in range(len(account)):
         account[k] = 0.0

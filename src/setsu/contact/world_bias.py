@@ -19,9 +19,9 @@ sines, cosines and changes of axes are done. Springs are not among it.
 
 from __future__ import annotations
 
-from setsu.contact.tree import NOW, Tree
+from setsu.contact.tree import NOW, Tree, lanes_of_rows, put_rows
 from setsu.native.control_flow import inline
-from setsu.native.lanes import load_from, spread, store_from, total
+from setsu.native.lanes import LANES, load_from, spread, store_from, total
 
 __all__ = ["apply_inertia", "set_bias"]
 
@@ -57,13 +57,12 @@ def set_bias(tree: Tree, v, damping, bias):
             x4 += u[5] * wx - u[3] * wz
             x5 += u[3] * wy - u[4] * wx
         a[0], a[1], a[2], a[3], a[4], a[5] = x0, x1, x2, x3, x4, x5
-        f = tree.push[d]
-        store_from(f, 4, zero)
-        body = tree.carries[d]
-        if body >= 0:
-            _need(tree.inertias[NOW, body], y, a, f)
-        else:
-            store_from(f, 0, zero)
+        if tree.carries[d] < 0:
+            store_from(tree.push[d], 0, zero)
+            store_from(tree.push[d], 4, zero)
+    n = len(tree.masses)
+    for i in range(0, n, LANES):  # four bodies at once, the last one again where there are fewer
+        _need(tree, i, min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1))
     passed, passed_rest, above = zero, zero, -1  # on to `above`, which is the next
     for d in range(len(tree.parent) - 1, -1, -1):
         f, s, p = tree.push[d], tree.axes[NOW, d], tree.parent[d]
@@ -79,7 +78,7 @@ def set_bias(tree: Tree, v, damping, bias):
 
 @inline
 def apply_inertia(b, x, y, z, u, v, w):
-    """I (x, y, z, u, v, w) of a body with moments b (10,)."""
+    """I (x, y, z, u, v, w) of a body with moments b (10,); numbers or lanes."""
     return (
         b[0] * x + v * b[3] - w * b[2],
         b[0] * y + w * b[1] - u * b[3],
@@ -91,14 +90,21 @@ def apply_inertia(b, x, y, z, u, v, w):
 
 
 @inline
-def _need(b, y, a, f):
-    """(3)."""
-    vx, vy, vz, wx, wy, wz = y[0], y[1], y[2], y[3], y[4], y[5]
-    f0, f1, f2, f3, f4, f5 = apply_inertia(b, a[0], a[1], a[2], a[3], a[4], a[5])
+def _need(tree: Tree, i, j, k, n):
+    """(3) of four bodies, lane by lane."""
+    moments = tree.inertias[NOW]
+    first, second = lanes_of_rows(moments, i, j, k, n, 0), lanes_of_rows(moments, i, j, k, n, 4)
+    b = first + second + lanes_of_rows(moments, i, j, k, n, 8)
+    i, j, k, n = tree.last[i], tree.last[j], tree.last[k], tree.last[n]
+    vx, vy, vz, wx = lanes_of_rows(tree.twists, i, j, k, n, 0)
+    wy, wz, _, zero = lanes_of_rows(tree.twists, i, j, k, n, 4)
+    x, y, z, u = lanes_of_rows(tree.accelerations, i, j, k, n, 0)
+    v, w, _, _ = lanes_of_rows(tree.accelerations, i, j, k, n, 4)
+    f0, f1, f2, f3, f4, f5 = apply_inertia(b, x, y, z, u, v, w)
     p0, p1, p2, l0, l1, l2 = apply_inertia(b, vx, vy, vz, wx, wy, wz)
-    f[0] = f0 + (wy * p2 - wz * p1)
-    f[1] = f1 + (wz * p0 - wx * p2)
-    f[2] = f2 + (wx * p1 - wy * p0)
-    f[3] = f3 + (wy * l2 - wz * l1) + (vy * p2 - vz * p1)
-    f[4] = f4 + (wz * l0 - wx * l2) + (vz * p0 - vx * p2)
-    f[5] = f5 + (wx * l1 - wy * l0) + (vx * p1 - vy * p0)
+    f0, f1, f2 = f0 + (wy * p2 - wz * p1), f1 + (wz * p0 - wx * p2), f2 + (wx * p1 - wy * p0)
+    f3 = f3 + (wy * l2 - wz * l1) + (vy * p2 - vz * p1)
+    f4 = f4 + (wz * l0 - wx * l2) + (vz * p0 - vx * p2)
+    f5 = f5 + (wx * l1 - wy * l0) + (vx * p1 - vy * p0)
+    put_rows(tree.push, i, j, k, n, 0, f0, f1, f2, f3)
+    put_rows(tree.push, i, j, k, n, 4, f4, f5, zero, zero)

@@ -14,10 +14,10 @@ Source: Featherstone 2008, ch. 6. Cost O(N depth); bodies of a tree share O, so 
 
 from __future__ import annotations
 
-from setsu.contact.tree import NOW, Tree
+from setsu.contact.tree import MOMENTS, NOW, Tree
 from setsu.contact.world_bias import apply_inertia
 from setsu.native.control_flow import inline
-from setsu.native.lanes import LANES, load_from, store_from
+from setsu.native.lanes import LANES, load_from, spread, store_from
 
 __all__ = ["set_mass_matrix"]
 
@@ -27,8 +27,8 @@ def set_mass_matrix(tree: Tree, H):
     """Fill the lower triangle of H (nv, nv) (1), (2)."""
     for d in range(len(tree.parent)):
         body, whole = tree.carries[d], tree.whole[d]
-        for k in range(10):
-            whole[k] = tree.inertias[NOW, body, k] if body >= 0 else 0.0
+        for k in range(0, MOMENTS, LANES):
+            store_from(whole, k, load_from(tree.inertias[NOW, body], k) if body >= 0 else spread(0.0))
         for e in range(d):
             H[d, e] = 0.0
     for d in range(len(tree.parent) - 1, -1, -1):

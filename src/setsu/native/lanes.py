@@ -32,6 +32,7 @@ __all__ = [
     "store_at",
     "store_from",
     "total",
+    "transposed",
 ]
 
 LANES = 4
@@ -64,3 +65,5 @@ root: Callable[[Any], Any] = LaneIntrinsic("root")
 # The number in lane k; all of them added up, in pairs: (0 + 1) + (2 + 3).
 lane: Callable[[Any, int], float] = LaneIntrinsic("lane")
 total: Callable[[Any], float] = LaneIntrinsic("total")
+# Rows of a matrix from its columns: lanes 0 of all four, lanes 1, and so on.
+transposed: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any]] = LaneIntrinsic("transposed")

@@ -29,6 +29,7 @@ from setsu.native.lanes import (
     store_at,
     store_from,
     total,
+    transposed,
 )
 
 __all__ = ["LanesType", "as_intrinsic"]
@@ -199,6 +200,19 @@ def _total(typing_context, x):
     return types.float64(_LANES), generate
 
 
+def _transposed(typing_context, a, b, c, d):
+    def generate(context: Any, builder: Any, made: Any, args: Any) -> Any:
+        def mixed(x: Any, y: Any, *places: int) -> Any:
+            return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(ir.IntType(32), LANES), places))
+
+        even = [mixed(x, y, 0, 4, 2, 6) for x, y in (args[:2], args[2:])]  # a0 b0 a2 b2, c0 d0 c2 d2
+        odd = [mixed(x, y, 1, 5, 3, 7) for x, y in (args[:2], args[2:])]
+        found = [mixed(*pair, *places) for places in ((0, 1, 4, 5), (2, 3, 6, 7)) for pair in (even, odd)]
+        return context.make_tuple(builder, made.return_type, found)
+
+    return types.UniTuple(_LANES, LANES)(_LANES, _LANES, _LANES, _LANES), generate
+
+
 def as_intrinsic(marker: Any, define: Callable[..., Any]) -> Any:
     """What Numba calls where compiled code names the marker."""
     template = make_intrinsic_template(marker, define, marker.name, prefer_literal=False, kwargs={})
@@ -211,7 +225,7 @@ _INTRINSICS = {
     for marker, define in (
         (load, _load), (load_at, _load_at), (store, _store), (store_at, _store_at),
         (load_from, _load_from), (store_from, _store_from), (gather, _gather), (spread, _spread), (root, _root),
-        (lane, _lane), (total, _total),
+        (lane, _lane), (total, _total), (transposed, _transposed),
     )
 }  # fmt: skip
 

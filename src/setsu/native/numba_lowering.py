@@ -198,10 +198,10 @@ class WorkspaceType(types.Type):
 
     def array_of(self, name: str) -> tuple[int, Any] | None:
         """Number of a field and the type of its array or workspace."""
-        for k, (field, kind, axes) in enumerate(self.layout.fields):
+        for k, (field, kind, lengths) in enumerate(self.layout.fields):
             if field == name:
                 return k, _workspace_type(kind) if isinstance(kind, Layout) else types.Array(
-                    from_dtype(kind), axes, "C"
+                    from_dtype(kind), len(lengths), "C"
                 )
         return None
 
@@ -241,8 +241,9 @@ def _open_field(context: Any, builder: Any, kind: WorkspaceType, workspace: Any,
     if isinstance(array_type, WorkspaceType):
         return builder.inttoptr(entry(0), context.get_value_type(array_type))
     array = context.make_array(array_type)(context, builder)
-    itemsize = word(kind.layout.fields[field][1].itemsize)
-    shape = [entry(1 + axis) for axis in range(array_type.ndim)]
+    _, dtype, lengths = kind.layout.fields[field]
+    itemsize = word(dtype.itemsize)
+    shape = [word(length) if length else entry(1 + axis) for axis, length in enumerate(lengths)]
     strides = [itemsize]
     for length in shape[:0:-1]:
         strides.insert(0, builder.mul(strides[0], length))

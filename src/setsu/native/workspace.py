@@ -5,7 +5,8 @@ A field that begins with zeros says so where it is declared, `G: Floats = floats
 Passed one by one, every array is seven separate numbers, so that functions of a hundred arrays take a minute to compile
 and 30 µs to enter. A workspace is one pointer to a table of addresses and shapes; `workspace.G` inside compiled code
 makes the array G from its entry (numba_lowering.py). The table never changes, which lets the compiler load each entry
-once.
+once. Lengths of last axes that are the same for all mechanisms stand in `INNER` of the named tuple's class,
+`INNER = {"twists": (8,)}`: they are constants of the code, which finds numbers without multiplying.
 """
 
 from __future__ import annotations
@@ -30,16 +31,17 @@ _NO_AXES = ((0, 0, 0), (0, 0), (0,), ())  # what follows the lengths of an array
 class Layout:
     """What compiled code knows of a workspace: its fields with their kinds and numbers of axes.
 
-    fields: (name, dtype, axes), or (name, Layout, 0) for a workspace inside this one.
+    fields: (name, dtype, lengths), 0 for a length that is known at run time only, or (name, Layout, ()) for a workspace
+    inside this one.
     text: names the layout; a digest keeps it short where records have many fields.
     """
 
-    def __init__(self, title: str, fields: tuple[tuple[str, Any, int], ...]) -> None:
+    def __init__(self, title: str, fields: tuple[tuple[str, Any, tuple[int, ...]], ...]) -> None:
         self.title, self.fields = title, fields
         described = repr(
             [
-                (name, kind.text if isinstance(kind, Layout) else kind.descr, axes)  # descr: names, types, offsets
-                for name, kind, axes in fields
+                (name, kind.text if isinstance(kind, Layout) else kind.descr, lengths)  # descr: names, types, offsets
+                for name, kind, lengths in fields
             ]
         )
         self.text = f"{title}:{hashlib.sha256(described.encode()).hexdigest()[:16]}"
@@ -64,11 +66,11 @@ class Workspace:
 
     def __init__(self, fields: Any) -> None:
         self.fields = fields
-        words, kinds = [], []
+        words, kinds, known_lengths = [], [], getattr(type(fields), "INNER", {})
         for name, array in zip(fields._fields, fields, strict=True):
             if isinstance(array, Workspace):
                 words += (array.address, 0, 0, 0)
-                kinds.append((name, array.layout, 0))
+                kinds.append((name, array.layout, ()))
                 continue
             dtype, axes = array.dtype, array.ndim
             known = dtype in _NUMBERS or dtype.names is not None
@@ -76,8 +78,11 @@ class Workspace:
                 raise ValueError(
                     f"{type(fields).__name__}.{name}: expected a contiguous float64, int64 or record array"
                 )
+            inner = known_lengths.get(name, ())
+            if array.shape[axes - len(inner) :] != inner:
+                raise ValueError(f"{type(fields).__name__}.{name}: expected inner lengths {inner}, got {array.shape}")
             words += (address_of(array), *array.shape, *_NO_AXES[axes])
-            kinds.append((name, dtype, axes))
+            kinds.append((name, dtype, (*[0] * (axes - len(inner)), *inner)))
         self._table = np.array(words, dtype=np.int64)
         self.address = address_of(self._table)
         self.layout = _layout(type(fields).__name__, tuple(kinds))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -347,12 +348,21 @@ def call_all(blocks: list[Block], threads: int | None) -> list[Ask]:
     count = min(threads or get_threads(), len(blocks))
     if count <= 1:
         return [block.call() for block in blocks]
-    parts = [blocks[k::count] for k in range(count)]
-    waiting = [pool(count - 1).submit(lambda part=part: [b.call() for b in part]) for part in parts[1:]]
-    answers = [[b.call() for b in parts[0]], *(future.result() for future in waiting)]
-    asks: list[Ask] = [Ask.DONE] * len(blocks)
-    for k, part in enumerate(answers):
-        asks[k::count] = part
+    asks, left = [Ask.DONE] * len(blocks), deque(range(len(blocks)))
+
+    def work(take: Callable[[], int]) -> None:
+        while left:
+            try:
+                k = take()
+            except IndexError:  # another thread was quicker
+                return
+            asks[k] = blocks[k].call()
+
+    # From both ends: most worlds stay with the core that has them in its cache, and no thread waits for a slower one.
+    waiting = [pool(count - 1).submit(work, (left.pop, left.popleft)[k % 2]) for k in range(count - 1)]
+    work(left.popleft)
+    for future in waiting:
+        future.result()
     return asks
 
 

@@ -26,6 +26,7 @@ from setsu.contact.free_motion import (
 from setsu.contact.held_rows import HeldRows
 from setsu.contact.scene import Problem, Scene
 from setsu.native.control_flow import inline, jit, run_bound
+from setsu.native.lanes import LANES, load_from, store_from
 from setsu.simulation.clock import BAD_NUMBERS, READY, Clock
 from setsu.simulation.contact_machine import N_EVENTS, N_TOUCHES, DriveTables, Records
 from setsu.simulation.stages import Rows
@@ -120,8 +121,8 @@ def _set_levers(scene: Scene, motion: StepState, mass):
 
 @inline
 def _put_back(f: Fresh, begin, end):
-    for i in range(begin, end):
-        f.arena[i] = f.image[i]
+    for i in range(begin, end, LANES):  # the room of an array ends with whole lanes
+        store_from(f.arena, i, load_from(f.image, i))
 
 
 @inline

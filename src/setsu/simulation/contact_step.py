@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from setsu.contact.free_motion import KD, KP, POSITION, TORQUE, VELOCITY, StepState, V
 from setsu.contact.free_motion import V_END as V_UNSLOWED
 from setsu.contact.scene import N_CONTACTS, STOP, Problem, Scene
-from setsu.contact.tree import Tree, held_trees
+from setsu.contact.tree import MOMENTS, Tree, held_trees
 from setsu.dynamics.catalogue import native_function
 from setsu.errors import InputError
 from setsu.mechanism import Free, Mechanism, Spherical
@@ -147,6 +147,8 @@ class StepMap(NamedTuple):
     the origin of their tree's first body. Joints that turn in space: free and spherical ones.
     """
 
+    INNER = dict.fromkeys(("masses", "inertias"), (MOMENTS,))
+
     counts: Ints  # (COUNTS,)
     numbers: Floats  # (NUMBERS,)
     kernels: Handle  # (KERNELS, 7)
@@ -166,7 +168,7 @@ class StepMap(NamedTuple):
     last: Ints  # (n_bodies,) last velocity of each body
     dof_body: Ints  # (nv,)
     reference: Ints  # (n_bodies,)
-    masses: Floats  # (n_bodies, 10)
+    masses: Floats  # (n_bodies, MOMENTS)
     damping: Floats  # (nv,)
     stiffness: Floats  # (nv,)
     armature: Floats  # (nv,)
@@ -176,7 +178,7 @@ class StepMap(NamedTuple):
     poses: Floats  # (3 n_bodies, 4, 4)
     columns: Floats  # (3, 6, nv)
     axes: Floats  # (3, nv, 6) motion of a velocity
-    inertias: Floats  # (3, n_bodies, 10)
+    inertias: Floats  # (3, n_bodies, MOMENTS)
     twists: Floats  # (3, nv, 6) motion of the body beyond a velocity
     whole: Floats  # (3, nv, 10) inertia of a velocity
     momenta: Floats  # (3, nv, 6) momentum of a velocity
@@ -302,10 +304,10 @@ def make_step_map(
         coordinate=whole(nv), parent=np.ascontiguousarray(t.dof_parent, dtype=np.int64), above=above,
         link=np.ascontiguousarray(t.dof_link, dtype=np.int64), chain=np.ascontiguousarray(chain, dtype=np.int64),
         carries=tree.carries.copy(), last=tree.last.copy(), dof_body=tree.dof_body.copy(),
-        reference=tree.reference.copy(), masses=tree.masses.copy(), damping=np.array(m.damping, dtype=np.float64),
-        stiffness=np.array(t.stiffness, dtype=np.float64), armature=np.array(t.armature, dtype=np.float64),
+        reference=tree.reference.copy(), masses=tree.masses.copy(), armature=np.array(t.armature, dtype=float),
+        damping=np.array(m.damping, dtype=np.float64), stiffness=np.array(t.stiffness, dtype=np.float64),
         gains=zeros(4, nv), turning=turning, jumps=whole(n), poses=zeros(3 * n, 4, 4), columns=zeros(3, 6, nv),
-        axes=zeros(3, nv, 6), inertias=zeros(3, n, 10), twists=zeros(3, nv, 6), whole=zeros(3, nv, 10),
+        axes=zeros(3, nv, 6), inertias=zeros(3, n, MOMENTS), twists=zeros(3, nv, 6), whole=zeros(3, nv, 10),
         momenta=zeros(3, nv, 6), by_v=zeros(3, nv, 6), by_q=zeros(3, nv, 6), way=zeros(2, nv, 6),
         carried=zeros(2 * j, 6, 6), chart=zeros(2 * j, 6, 6), small=zeros(8, 6, 6), M=zeros(nv, nv), H=zeros(nv, nv),
         first_q=zeros(nv, nv), first_v=zeros(nv, nv), own_q=zeros(nv, nv), own_v=zeros(nv, nv), own_a=zeros(nv, nv),

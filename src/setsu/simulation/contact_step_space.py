@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 
 from setsu.contact.tree import set_inertias
+from setsu.contact.world_bias import apply_inertia
 from setsu.native.compiled_elementary import cos_sin
 from setsu.native.control_flow import inline
 from setsu.native.lanes import LANES, load_at, load_from, spread, store_at, store_from
@@ -195,13 +196,8 @@ def place(w: StepMap, when):
 @inline
 def _inertia_times(b, s, out):
     """Momentum (6) of a motion s (6) and an inertia b (10)."""
-    x, y, z, u, v, w = s[0], s[1], s[2], s[3], s[4], s[5]
-    out[0] = b[0] * x + v * b[3] - w * b[2]
-    out[1] = b[0] * y + w * b[1] - u * b[3]
-    out[2] = b[0] * z + u * b[2] - v * b[1]
-    out[3] = b[2] * z - b[3] * y + (b[7] + b[9]) * u - b[5] * v - b[6] * w
-    out[4] = b[3] * x - b[1] * z - b[5] * u + (b[4] + b[9]) * v - b[8] * w
-    out[5] = b[1] * y - b[2] * x - b[6] * u - b[8] * v + (b[4] + b[7]) * w
+    x, y, z, u, v, w = apply_inertia(b, s[0], s[1], s[2], s[3], s[4], s[5])
+    out[0], out[1], out[2], out[3], out[4], out[5] = x, y, z, u, v, w
 
 
 @inline

@@ -36,7 +36,7 @@ def _prepare(workspace, poses, columns, v):
 def _respond(workspace, wrenches, bodies, contact_index, n, stiffness):
     articulated.set_active(workspace, bodies, n)
     articulated.set_responses(workspace)
-    stiff = articulated.factor_stiff(workspace, stiffness, bodies, contact_index, n)
+    stiff = articulated.factor_stiff(workspace, stiffness, bodies, n)
     articulated.sweep(workspace, wrenches, bodies, contact_index, n, articulated.STIFF_FACTOR)
     return stiff
 

@@ -42,3 +42,19 @@ def test_what_is_not_declared_or_not_given_is_refused():
         make(Sample, {}, given=np.ones(4))
     with pytest.raises(AttributeError):
         Workspace(Sample(np.ones(4)))  # made without `make`: declarations are no arrays
+
+
+class Fixed(NamedTuple):
+    """Rows of a length that is a constant of compiled code."""
+
+    INNER = dict.fromkeys(("rows",), (3,))
+
+    rows: np.ndarray
+
+
+def test_lengths_that_are_constants_of_the_code_are_checked():
+    layout = Workspace(Fixed(np.zeros((2, 3)))).layout
+    assert layout is Workspace(Fixed(np.zeros((5, 3)))).layout
+    assert layout.fields[0][2] == (0, 3)
+    with pytest.raises(ValueError, match=r"Fixed\.rows: expected inner lengths \(3,\), got \(2, 4\)"):
+        Workspace(Fixed(np.zeros((2, 4))))
