@@ -179,11 +179,9 @@ def find_jumps(tree: Tree, problem: Problem):
         tree.jumps[body] = 0
     for index in range(problem.counts[N_CONTACTS]):
         c = problem.contacts[index]
-        if c.soft > 0.0:
+        if c.soft > 0.0 or c.impulse[0] <= 0.0:
             continue
         fast = max(abs(c.before[0]), abs(c.velocity[0] - c.shift[0])) > _JUMP
-        if c.impulse[0] <= 0.0:
-            continue
         a = tree.dof_body[tree.last[c.body_a]] if c.point == STOP else c.body_a
         way = tree.account[WAY, tree.root[tree.last[a]]]
         if c.body_b >= 0:
@@ -286,9 +284,7 @@ def _momentum(tree: Tree, r, out):
 @inline
 def note_momenta(tree: Tree, motion: StepState, v):
     """Keep c, P and L of the trees on free joints at a state whose poses and inertias are those of the step's end."""
-    if len(tree.roots) == 0:
-        return
-    if tree.current[0] == 0:
+    if len(tree.roots) > 0 and tree.current[0] == 0:
         set_body_twists(tree, v, NEXT, tree.twists)
     for k in range(len(tree.roots)):
         r = tree.roots[k]
