@@ -24,7 +24,7 @@ from setsu.contact.cone_problem import CONTACTS, NODES, NONE, ROWS, SIZE, ConePr
 from setsu.native.control_flow import inline
 from setsu.native.lanes import LANES, load_from, spread, store_from, total
 
-__all__ = ["order_nodes", "solve_round"]
+__all__ = ["factor_block", "order_nodes", "solve_block", "solve_columns", "solve_round"]
 
 # Entries of ConeProblem.slot that are no blocks.
 _EMPTY, _COUPLED = 0, -1
@@ -171,7 +171,7 @@ def _subtract(A, to, f, what, n):
 
 
 @inline
-def _factor_diagonal(A, o, n, w, pivots, first):
+def factor_block(A, o, n, w, pivots, first):
     """LU of a block (n, w) in place, with row exchanges; False when a pivot is of rounding size."""
     largest = 0.0
     for k in range(n):
@@ -196,7 +196,7 @@ def _factor_diagonal(A, o, n, w, pivots, first):
 
 
 @inline
-def _solve_vector(A, o, n, w, pivots, first, r, s):
+def solve_block(A, o, n, w, pivots, first, r, s):
     """r <- A_pp⁻¹ r for n entries of r from s on."""
     for k in range(n):
         place = pivots[first + k]
@@ -265,7 +265,7 @@ def _eliminate(p: ConeProblem):
     for place in range(p.counts[NODES]):
         node = p.order[place]
         n, w, o, first = p.node_size[node], p.node_width[node], slot[node, node], p.node_start[node]
-        if not _factor_diagonal(A, o, n, w, p.pivots, first):
+        if not factor_block(A, o, n, w, p.pivots, first):
             return False
         start, stop = p.later_start[place], p.later_start[place + 1]
         for k in range(start, stop):
@@ -297,12 +297,47 @@ def _substitute(p: ConeProblem):
     for place in range(n_nodes):
         node = p.order[place]
         o, s = p.slot[node, node], p.node_start[node]
-        _solve_vector(p.blocks, o, p.node_size[node], p.node_width[node], p.pivots, s, p.load, s)
+        solve_block(p.blocks, o, p.node_size[node], p.node_width[node], p.pivots, s, p.load, s)
         for k in range(p.later_start[place], p.later_start[place + 1]):
             _subtract_product(p, p.later[k], node)
     for place in range(n_nodes - 1, -1, -1):
         for k in range(p.later_start[place], p.later_start[place + 1]):
             _subtract_product(p, p.order[place], p.later[k])
+
+
+@inline
+def solve_columns(p: ConeProblem, used, index):
+    """A⁻¹ K_iᵀ of a contact, three columns in lanes: rows of LANES numbers in `blocks` from `used` on."""
+    A, K, n_nodes = p.blocks, p.jacobian, p.counts[NODES]
+    for i in range(p.counts[SIZE]):
+        store_from(A, used + LANES * i, spread(0.0))
+    for side in range(2):
+        node = p.side[index, side]
+        if node >= 0:
+            a, m = p.jacobian_start[index, side], p.node_width[node]
+            for i in range(p.node_size[node]):
+                for k in range(3):
+                    A[used + LANES * (p.node_start[node] + i) + k] = K[a + k * m + i]
+    for place in range(n_nodes):
+        node = p.order[place]
+        n, w, s = p.node_size[node], p.node_width[node], used + LANES * p.node_start[node]
+        reached = spread(0.0)
+        for i in range(n):
+            y = load_from(A, s + LANES * i)
+            reached += y * y
+        if total(reached) == 0.0:
+            continue
+        _solve_diagonal(A, p.slot[node, node], n, w, p.pivots, p.node_start[node], s, LANES)
+        for k in range(p.later_start[place], p.later_start[place + 1]):
+            b = p.later[k]
+            _take_product(A, used + LANES * p.node_start[b], p.slot[b, node], s, p.node_size[b], n, w, LANES)
+    for place in range(n_nodes - 1, -1, -1):
+        node = p.order[place]
+        n, s = p.node_size[node], used + LANES * p.node_start[node]
+        for k in range(p.later_start[place], p.later_start[place + 1]):
+            b = p.later[k]
+            first, w = used + LANES * p.node_start[b], p.node_width[b]
+            _take_product(A, s, p.slot[node, b], first, n, p.node_size[b], w, LANES)
 
 
 @inline

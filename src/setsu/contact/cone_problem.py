@@ -37,6 +37,7 @@ __all__ = [
     "NONE",
     "ROWS",
     "SIZE",
+    "WORST",
     "ConeProblem",
     "make_cone_problem",
     "set_velocities",
@@ -59,6 +60,8 @@ MOST_ROUNDS, MOST_ROUNDS_OF_FEW = 200, 2000
 # What is asked for: impulses, impulses where full Newton steps have failed already, or `change` and `slope` of one
 # round from given C and e.
 IMPULSES, HARD, ROUND = 0.0, 1.0, 2.0
+# Contacts that worst_contacts.py solves apart, at most.
+WORST = 16
 # No second node: the contact is with the environment.
 NONE = -1
 
@@ -114,7 +117,13 @@ class ConeProblem(NamedTuple):
     later_start: Ints  # (N + 1,) in `later`, by place in the order
     later: Ints  # nodes coupled to an eliminated one, eliminated after it
     pivots: Ints  # (SIZE,) rows exchanged inside the blocks of the diagonal
-    blocks: Floats
+    blocks: Floats  # after them, room for three columns of x in lanes
+    worst: Ints  # (WORST,) contacts solved apart (worst_contacts.py)
+    few: Floats  # (6, WORST, 3) their impulses and velocities
+    response: Floats  # G of worst_contacts.py, rows of 3 WORST and LANES more
+    few_matrix: Floats  # the same shape
+    few_load: Floats  # (3 WORST,)
+    few_pivots: Ints  # (3 WORST,)
     group: Ints  # (N,) of a tree: another one of its island, itself where it stands for the island
     node: Ints  # (N,) of a tree: its node in the island at hand, -1: none
     column: Ints  # (n,) of a soft contact: its own velocity among those of the first side (islands.py)
@@ -180,7 +189,13 @@ def make_cone_problem(rows: int, nodes: int, largest: int, size: int) -> Workspa
             later_start=ints(N + 1),
             later=ints(N * N),
             pivots=ints(width),
-            blocks=floats(LANES + width * width),
+            blocks=floats(LANES + width * (width + LANES)),
+            worst=ints(WORST),
+            few=floats(6, WORST, 3),
+            response=floats(3 * WORST * (3 * WORST + LANES)),
+            few_matrix=floats(3 * WORST * (3 * WORST + LANES)),
+            few_load=floats(3 * WORST + LANES),
+            few_pivots=ints(3 * WORST),
             group=ints(N),
             node=np.full(N, -1, dtype=np.int64),
             column=ints(n),

@@ -2,8 +2,10 @@
 
 | stage | from | rounds at most |
 |---|---|---|
-| Newton's method, full steps (cone_newton.py) | given | 12, 4 where they go around; 16 without friction |
+| Newton's method, full steps (cone_newton.py) | given | 9, 4 where they go around; 16 without friction |
+| the same with the worst contacts solved exactly (worst_contacts.py) | given | 20 |
 | interior point method (interior_point.py), Newton's method with 1e4 ρ from its end | given | 30 |
+| Newton's method with the worst contacts solved exactly | best | 20 |
 | Newton's method, line search, 1000 ρ, then ρ | best | 16 + 10 |
 | interior point method | where it stopped | 40 |
 | Newton's method, line search, 10 ρ | given | 12 |
@@ -15,10 +17,12 @@
 
 Given are the impulses of the step before, which are looked at first; best are the impulses with the least natural map
 so far. Full steps end in a few rounds where the modes (open, stick, slide) are nearly known, and may go around between
-them otherwise. Large ρ lets velocities decide about modes, small ρ impulses. The interior point method finds modes from
-anywhere, but with friction its path may end before the answer: where its steps get short, it reckons with less of the
-shift's derivative, which leads past most such ends. Where many bodies lie on each other it comes near, to 1e-8 to 1e-5
-of L, and no further; from there Newton's method with large ρ ends in some ten rounds more often than with any other.
+them otherwise: most often only some ten contacts of an island do, and all others are linear. Solved exactly among
+themselves, these end four of five problems that begin near their answer, in some seven rounds. Large ρ lets velocities
+decide about modes, small ρ impulses. The interior point method finds modes from anywhere, but with friction its path
+may end before the answer: where its steps get short, it reckons with less of the shift's derivative, which leads past
+most such ends. Where many bodies lie on each other it comes near, to 1e-8 to 1e-5 of L, and no further; from there
+Newton's method with large ρ ends in some ten rounds more often than with any other.
 What is left then has a residual with valleys beside its zero: other ρ see other valleys, and other places lie in other
 ones.
 Problems that are hard with little compliance are easy with more: where several points of one face carry a body that
@@ -60,18 +64,21 @@ from setsu.contact.cone_problem import (
     set_velocities,
 )
 from setsu.contact.interior_point import begin_interior, interior_round, take_interior
+from setsu.contact.worst_contacts import newton_of_worst
 from setsu.native.compiled_elementary import exp
 from setsu.native.control_flow import inline, jit
 
 __all__ = ["solve_entry"]
 
-_NEWTON, _INTERIOR = 0.0, 1.0
+_NEWTON, _INTERIOR, _WORST = 0.0, 1.0, 2.0
 _GIVEN, _BEST, _STOPPED = 0.0, 1.0, 2.0
 # What, from where, rounds; of Newton's method: factor of ρ, shortest step; of the interior point method: how far inside
 # the cones it starts (parts of L and V), after how many rounds without progress it gives up; factor of ε.
 _STAGES = (
-    (_NEWTON, _GIVEN, 12.0, 1.0, 1.0, 1.0),
+    (_NEWTON, _GIVEN, 9.0, 1.0, 1.0, 1.0),
+    (_WORST, _GIVEN, 20.0, 1.0, 1.0, 1.0),
     (_INTERIOR, _GIVEN, 30.0, 1e-2, 6.0, 1.0),
+    (_WORST, _BEST, 20.0, 1.0, 1.0, 1.0),
     (_NEWTON, _BEST, 16.0, 1000.0, 0.01, 1.0),
     (_NEWTON, _BEST, 10.0, 1.0, 0.01, 1.0),
     (_INTERIOR, _STOPPED, 40.0, 0.0, 20.0, 1.0),
@@ -83,8 +90,9 @@ _STAGES = (
 )
 # How many of them newton_solver.py goes through before, where it can.
 _TRIED = 1
-# Rounds of the first where nothing rubs; parts of L: |F| from which its full steps go around.
-_SMOOTH_ROUNDS, _HOPELESS = 16, 1e-2
+# Rounds of the first where nothing rubs; |F| from which its full steps go around: parts of L, and of the natural map at
+# their start.
+_SMOOTH_ROUNDS, _HOPELESS, _WORSE = 16, 1e-2, 10.0
 # Many starts: how many, Newton steps from each, how short they may get, narrowest scatter in parts of L; natural
 # logarithms of the ranges of ρ, five decades, and of the scatter, from the narrowest to 3.
 _STARTS, _PATIENT, _TINY, _NARROWEST = 240, 40, 1e-3, 1e-4
@@ -254,8 +262,13 @@ def solve_cones(p: ConeProblem, eps, damping, accuracy, tolerance, most, hard):
             if certify_natural(p, p.impulse) <= enough:
                 eps, damping = softer * eps, softer * eps
                 best = keep_best(p, eps, math.inf)
+        elif kind == _WORST:
+            if p.counts[ROWS] > p.counts[CONTACTS]:
+                continue
+            _, more = newton_of_worst(p, used, eps, damping, goal, left)
+            best = keep_best(p, eps, best)
         elif kind == _NEWTON:
-            hopeless = _HOPELESS * L if shortest == 1.0 and not smooth else math.inf
+            hopeless = min(_HOPELESS * L, _WORSE * best) if shortest == 1.0 and not smooth else math.inf
             _, more = newton(p, used, eps, damping, factor, goal, left, shortest, hopeless)
             least, best = best, keep_best(p, eps, best)
             if best <= goal and best < least:  # velocities are those of the best
