@@ -100,5 +100,5 @@ def test_member_length_matrix_follows_the_structure() -> None:
 
 
 def test_a_wrong_configuration_is_refused() -> None:
-    with pytest.raises(setsu.InputError, match="expected 2 finite numbers"):
+    with pytest.raises(setsu.InputError, match="q: expected 2 numbers, got an array of shape"):
         setsu.member_length_matrix(planar_arm(2)).transformation([0.0])
