@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from setsu.constraints.dense_dynamics import DenseMotion, States
 from setsu.constraints.forces_at_frames import Loaded, kept_external, require_source
 from setsu.constraints.prescribed import Driven, Prescribed, driven_joints
 from setsu.constraints.redundancy import redundancy, refuse_locked
-from setsu.constraints.sparse_dynamics import SparseSolver, sparse_solver
+from setsu.constraints.sparse_dynamics import Found, SparseSolver, sparse_solver
 from setsu.constraints.stacked import Floats
 from setsu.constraints.states import checked_arrays
 from setsu.constraints.system import ConstraintSystem, constraint_system
@@ -135,12 +136,16 @@ def constrained_dynamics(
     plain = loop_torque is None and external_wrenches is None and sticking is None and contacts == prescribed == ()
     if plain and method == "default" and frame == "world" and stick_speed == _STICK_SPEED:
         try:
-            solve, opening, parts = mechanism.__dict__["_one_state"][specialised]
+            solve, opening, parts, solve_many = mechanism.__dict__["_one_state"][specialised]
         except (AttributeError, KeyError):
             _keep_solver(mechanism, specialised)
         else:
             found = solve(q, v, tau)
-            if found is not None and found[1][opening] <= _SLIGHTLY_OPEN:
+            if found is None:
+                many = solve_many(q, v, tau)
+                if many is not None:
+                    return many
+            elif found[1][opening] <= _SLIGHTLY_OPEN:
                 record = object.__new__(ConstrainedDynamics)
                 own = record.__dict__
                 own["acceleration"], own["_block"] = found
@@ -202,11 +207,13 @@ class _OneState(NamedTuple):
 
     solve: None where the long way has to look: other arguments, contacts, redundant rows, numbers that are not finite.
     opening: where that stands in the block it returns beside the acceleration. parts: fields of the block.
+    many: the same for states (N, n), with the results; None where the long way has to look.
     """
 
     solve: SingleCall
     opening: int
     parts: dict[str, Part]
+    many: Callable[[Any, Any, Any], ConstrainedDynamics | None]
 
 
 def _keep_solver(m: Any, specialised: bool) -> None:
@@ -216,7 +223,7 @@ def _keep_solver(m: Any, specialised: bool) -> None:
     system = constraint_system(m)
     dry = m.coulomb.any() or system.loops.coulomb.any() or redundancy(system).locked
     solver = None if m.has_bearings or dry else sparse_solver(system, specialised)
-    way = _OneState(_never, 0, {})
+    way = _OneState(_never, 0, {}, _never)
     if solver is not None:
         place, shapes = solver.places, solver.shapes
         q, v = place["q"], place["v"]
@@ -233,8 +240,22 @@ def _keep_solver(m: Any, specialised: bool) -> None:
             "prescribed_torque": part(0, (0,)),
             "source": lambda block: Loaded(m, block[q : q + m.nq], block[v : v + m.nv]),
         }
-        way = _OneState(solver.one, place["opening"], parts)
+        way = _OneState(solver.one, place["opening"], parts, partial(_many_states, solver))
     m.__dict__.setdefault("_one_state", {})[specialised] = way
+
+
+def _many_states(solver: SparseSolver, q: Any, v: Any, tau: Any) -> ConstrainedDynamics | None:
+    """Solve states (N, n) that are arrays of float64; None where anything has to be said or done about them."""
+    m = solver.system.mechanism
+    for array, length in ((q, m.nq), (v, m.nv), (tau, m.nv)):
+        plain = type(array) is np.ndarray and array.dtype == np.float64 and array.flags.c_contiguous
+        if not plain or array.shape != (*q.shape[:1], length):
+            return None
+    found = solver.solve(q, v, tau, np.zeros((len(q), len(solver.system.loops.free_loop))), None)
+    if not len(q) or found.outcome.any() or not (found.opening <= _SLIGHTLY_OPEN).all():
+        return None
+    fields = _fields_of(solver.system, found, found.joint_wrenches)
+    return ConstrainedDynamics(**fields, source=Loaded(m, q.copy(), v.copy()))
 
 
 def _never(q: Any, v: Any, tau: Any) -> None:
@@ -315,7 +336,7 @@ def _sparse_first(
     system: ConstraintSystem, solver: SparseSolver, states: States, frame: str, batch: tuple[int, ...]
 ) -> dict[str, NDArray]:
     """Solve states without contacts at a cost that grows with the loops; those with redundant rows densely."""
-    m, count = system.mechanism, len(states.q)
+    m = system.mechanism
     found = solver.solve(*states)
     if not (found.opening <= _SLIGHTLY_OPEN).all():
         refuse_open("constrained_dynamics", system, states.q, batch, 4)
@@ -323,7 +344,21 @@ def _sparse_first(
     if frame == "body":
         total = found.body_wrench if states.external is None else found.body_wrench + states.external
         through = joint_wrenches(m, states.q, states.v, found.a, total)
-    result = {
+    result = _fields_of(system, found, through)
+    left = np.flatnonzero(found.outcome)
+    if left.size:
+        motion = DenseMotion(system, states.at(left), "default", batch)
+        motion.warn_of_singularity(5)
+        dense = motion.solve(0.0, None, frame)
+        for key, array in dense.items():
+            result[key][left] = array
+    return result
+
+
+def _fields_of(system: ConstraintSystem, found: Found, through: Floats) -> dict[str, NDArray]:
+    """Fields of ConstrainedDynamics from what the sparse solve found; through: joint wrenches."""
+    count = len(found.a)
+    return {
         "acceleration": found.a,
         "normal_force": np.zeros((count, 0)),
         "friction_force": np.zeros((count, 0, 3)),
@@ -336,11 +371,3 @@ def _sparse_first(
         "constraint_wrenches": found.body_wrench,
         "prescribed_torque": np.zeros((count, 0)),
     }
-    left = np.flatnonzero(found.outcome)
-    if left.size:
-        motion = DenseMotion(system, states.at(left), "default", batch)
-        motion.warn_of_singularity(5)
-        dense = motion.solve(0.0, None, frame)
-        for key, array in dense.items():
-            result[key][left] = array
-    return result

@@ -68,6 +68,35 @@ def test_loops_of_all_joint_types_with_couplings_drives_and_friction_in_loops_ag
     np.testing.assert_allclose(got.joint_wrenches, dense["joint_wrenches"][0], rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["four_bar", "delta_robot"])
+def test_many_states_have_the_bits_of_single_ones_however_they_are_given(name: str) -> None:
+    """More states than a group has rows; what is no plain array goes the long way."""
+    m = getattr(setsu.sample_mechanisms, name)()
+    states = [_state(m, seed)[:3] for seed in range(19)]
+    q, v, tau = (np.stack(arrays) for arrays in zip(*states, strict=True))
+    many = setsu.constrained_dynamics(m, q, v, tau)
+    listed = setsu.constrained_dynamics(m, q.tolist(), v[:, ::-1][:, ::-1], tau)
+    for field in ("acceleration", "loop_wrench", "joint_wrenches", "residual", "constraint_wrenches"):
+        assert np.array_equal(getattr(many, field), getattr(listed, field))
+        for k in (0, 15, 16, 18):
+            assert np.array_equal(getattr(many, field)[k], getattr(setsu.constrained_dynamics(m, *states[k]), field))
+    np.testing.assert_array_equal(many.wrench_at(m.body_names[-1]), listed.wrench_at(m.body_names[-1]))
+
+
+def test_one_bad_state_of_many_is_named() -> None:
+    m = setsu.sample_mechanisms.four_bar()
+    q, v = np.tile(_state(m, 0)[0], (20, 1)), np.zeros((20, m.nv))
+    for value, expected in ((np.nan, r"q\[17, 1\] is nan"), (0.5, r"state \[17\]")):
+        bad = q.copy()
+        bad[17, 1] = value
+        with pytest.raises(setsu.InputError, match=expected):
+            setsu.constrained_dynamics(m, bad, v, v)
+    for shape in ((), (3, m.nv), (20, m.nv + 1)):
+        with pytest.raises(setsu.InputError):
+            setsu.constrained_dynamics(m, q, np.zeros(shape), v)
+    assert setsu.constrained_dynamics(m, q[:0], v[:0], v[:0]).acceleration.shape == (0, m.nv)
+
+
 def test_a_batch_is_its_states_one_by_one() -> None:
     m = setsu.sample_mechanisms.bricard()
     states = [_state(m, seed)[:3] for seed in range(4)]
