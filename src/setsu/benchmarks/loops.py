@@ -248,6 +248,6 @@ def _growth(peers: dict[str, Any], quick: bool) -> Iterator[GrowthPoint]:
         left = [float(np.abs(rows.jacobian @ solve(q, v) + rows.velocity_term).max()) for solve in solves.values()]
         calls = [Timed(partial(solve, q, v)) for solve in solves.values()]
         calls.append(Timed(partial(setsu.constrained_dynamics, m, many_q, many_v, many_tau), BATCH))
-        times = nanoseconds_per_state(calls, rounds=3)
+        times = nanoseconds_per_state(calls, rounds=12)
         for name, nanoseconds, residual in zip((*solves, OURS_IN_BATCH), times, (*left, left[0]), strict=True):
             yield GrowthPoint(name, loops, round(nanoseconds * 1e-3, 2), residual)
