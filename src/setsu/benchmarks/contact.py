@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 import setsu
 from setsu.benchmarks.contact_detection import DetectionRow, measure_detection
 from setsu.benchmarks.contact_methods import MethodRow, measure_methods
-from setsu.benchmarks.contact_scenes import SCENES, SceneRow, measure_scenes, scene_table
 from setsu.benchmarks.contact_stack import StackRow, measure_stack
 from setsu.benchmarks.engines.mujoco_contact import MujocoHumanoid
 from setsu.benchmarks.machine import Machine, describe_machine
 from setsu.benchmarks.timing import processor_seconds
+
+if TYPE_CHECKING:
+    from setsu.benchmarks.contact_scenes import SceneRow
 
 __all__ = [
     "CONTACT",
@@ -126,6 +128,9 @@ def measure_contact(*, quick: bool = False, progress: Progress | None = None) ->
     tell("stack", 0.5)
     stack = measure_stack(rounds)
     tell("scenes", 0.52)
+    # Here and below, since that module is a command of its own, which Python warns of where it is loaded before.
+    from setsu.benchmarks.contact_scenes import SCENES, measure_scenes
+
     scenes = measure_scenes(SCENES[:1] if quick else SCENES, 0.3 if quick else 2.0)
     growth = []
     for number, points in enumerate(POINTS):
@@ -240,6 +245,8 @@ def contact_tables(study: ContactStudy) -> Any:
     for row in study.methods:
         cells = (f"{row.rounds:.0f}", f"{row.microseconds:.1f}", f"{100 * row.solved:.0f} %", f"{row.residual:.0e}")
         methods.add_row(row.motion, row.method, row.start, str(row.problems), *cells)
+    from setsu.benchmarks.contact_scenes import scene_table
+
     return Group(humanoid, stack, scene_table(study.scenes), growth, detection, methods)
 
 
