@@ -105,8 +105,9 @@ def test_load_move_run_scrub_and_read(page: Page, shown_studio: Studio, screensh
     index = int(np.searchsorted(recording.time, 0.3 + 1e-9) - 1)
     shown = f"elbow {recording.q[index, 2]:.4g}"
     page.get_by_text(shown).first.wait_for()
-    cursor = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--setsu-cursor')")
-    assert float(cursor) == pytest.approx(0.6, abs=1e-6)
+    cursor = "getComputedStyle(document.documentElement).getPropertyValue('--setsu-cursor')"
+    # The text goes first, the cursor of the plots follows.
+    assert wait_until(lambda: abs(float(page.evaluate(cursor)) - 0.6) < 1e-6)
     for name in ("Joint wrenches", "Contact", "Energy"):
         tab(page, name)
         screenshot(f"5_plots_{name.lower().replace(' ', '_')}")
