@@ -222,7 +222,7 @@ def _blocks(diagonal: Floats, coupling: Floats) -> Floats:
 def _numbers(value: ArrayLike, shape: tuple[int, ...], function: str) -> Floats:
     try:
         numbers = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{function}: expected numbers (..., {', '.join(map(str, shape))}), got {value!r:.80}"
         ) from None

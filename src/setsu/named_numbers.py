@@ -117,7 +117,7 @@ def symbol(name: str, value: float) -> NamedNumber:
         raise InputError(f"symbol name: expected a plain identifier such as a3, got {name!r}")
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f'symbol "{name}": expected a number, got {value!r}') from None
     if not math.isfinite(number):
         raise InputError(f'symbol "{name}": expected a finite number, got {number}')

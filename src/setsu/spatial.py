@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ __all__ = [
     "axis_to_z_rotation",
     "classic_dh",
     "euler_rotation",
+    "file_path",
     "finite_vector",
     "inertia_about_origin",
     "inverse_placement",
@@ -57,13 +59,21 @@ def finite_vector(value: ArrayLike, length: int, what: str) -> Array:
     """Return `value` as a float64 vector of `length` finite numbers, or raise an InputError naming `what`."""
     try:
         vector = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected {length} numbers, got {value!r}") from None
     if vector.shape != (length,):
         raise InputError(f"{what}: expected {length} numbers, got an array of shape {vector.shape}")
     if not all(map(math.isfinite, vector.tolist())):
         raise InputError(f"{what}: expected finite numbers, got {vector.tolist()}")
     return vector
+
+
+def file_path(value: Any, what: str) -> Path:
+    """Return a path, or raise an InputError naming `what`."""
+    try:
+        return Path(value)
+    except TypeError:
+        raise InputError(f"{what}: expected a path, got {value!r:.80}") from None
 
 
 def listed(value: Iterable[T], what: str, entries: str) -> list[T]:
@@ -85,7 +95,7 @@ def random_generator(seed: int | np.random.Generator, what: str) -> np.random.Ge
     """Return NumPy's generator of a seed, or raise an InputError naming `what`."""
     try:
         return np.random.default_rng(seed)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: seed: expected a whole number, at least 0, got {seed!r:.80}") from None
 
 

@@ -5,6 +5,7 @@ Promises about bits are in tests/determinism, about loops in tests/identities; h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,33 @@ def test_lists_of_several_lengths_are_no_states_and_no_rows() -> None:
         lambda: sim.reset(np.zeros((2, 1)), np.zeros((2, 1)), rows=RAGGED),  # type: ignore[arg-type]
         lambda: sim.push("bob1", (1.0, 0.0, 0.0), rows=RAGGED),  # type: ignore[arg-type]
         lambda: setsu.member_length_matrix(m).transformation(RAGGED),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(setsu.InputError):
+            call()
+
+
+def test_what_is_no_path_and_numbers_beyond_all_floats_are_input_errors() -> None:
+    m, z, big = setsu.sample_mechanisms.planar_arm(2), np.zeros(2), 10**400
+    sim = setsu.Simulator(m, step=1e-3)
+    sim.reset(z, z)
+    calls: list[Callable[[], Any]] = [
+        lambda: m.save(3),
+        lambda: sim.save(3),
+        lambda: sim.run(0.01).save(3),
+        lambda: setsu.load(3),
+        lambda: setsu.Recording.load(3),
+        lambda: setsu.Simulator.load(3),
+        lambda: setsu.generate(m, "gravity_torque").write(3),
+        lambda: setsu.inverse_dynamics(m, [big, 0], z, z),
+        lambda: setsu.constrained_dynamics(m, [big, 0], z, z),
+        lambda: setsu.simulate(m, [big, 0], z, 0.01),
+        lambda: setsu.simulate(m, z, z, big),
+        lambda: setsu.integrate(m, z, z, big),
+        lambda: setsu.placement((big, 0, 0)),
+        lambda: setsu.Revolute((big, 0, 0)),
+        lambda: setsu.inverse_kinematics(m, {"link2": [big, 0, 0]}),
+        lambda: setsu.contact.solve(np.eye(3).tolist(), [big, 0, 0], 0.5),
     ]
     for call in calls:
         with pytest.raises(setsu.InputError):

@@ -19,7 +19,6 @@ import uuid
 import zipfile
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from setsu.code_generation.c_source import Signature, c_header, c_source
@@ -28,6 +27,7 @@ from setsu.code_generation.fmu_description import build_description, model_descr
 from setsu.errors import InputError
 from setsu.kernels.tableaus import RKN4
 from setsu.mechanism import Free, Mechanism, Spherical
+from setsu.spatial import file_path
 
 __all__ = ["FmuFiles", "fmu_files"]
 
@@ -179,7 +179,7 @@ def _compiler() -> str:
 def _compiled(texts: dict[str, str], sources: list[str], name: str) -> bytes:
     compiler = _compiler()
     with tempfile.TemporaryDirectory(prefix="setsu_fmu_") as folder:
-        place = Path(folder)
+        place = file_path(folder, "write: folder")
         for file, text in texts.items():
             (place / file).write_text(text, encoding="utf-8")
         command = [compiler, *_FLAGS, *sources, "-o", "unit.so", "-lm"]

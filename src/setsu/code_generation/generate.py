@@ -24,6 +24,7 @@ from setsu.dynamics.catalogue import require_mechanism
 from setsu.errors import InputError, ModelWarning, nearest_names
 from setsu.mechanism import Mechanism
 from setsu.mechanism.velocity_names import coordinate_names, position_names
+from setsu.spatial import file_path
 from setsu.symbolic import OperationCount
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class GeneratedCode:
         contents = {name: text.encode() for name, text in texts.items() if text}
         if self.unit is not None:
             contents = {f"{self.name}.fmu": self.unit.archive()}
-        target = Path(folder)
+        target = file_path(folder, "write: folder")
         try:
             target.mkdir(parents=True, exist_ok=True)
             paths = []

@@ -97,7 +97,7 @@ def driven_joints(m: Mechanism, prescribed: Iterable[Prescribed], time: float, f
             )
         try:
             motion = real_array(drive.function(time))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             motion = np.zeros(0)
         if motion.shape != (3,) or not np.isfinite(motion).all():
             raise InputError(

@@ -78,7 +78,7 @@ def _numbers(function: str, name: str, value: ArrayLike) -> Floats:
         # NumPy would read text as numbers and drop imaginary parts.
         if given.dtype.kind in "biufO":
             return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise InputError(f"{function}: {name}: expected real numbers, got {type(value).__name__} {value!r:.80}")
 

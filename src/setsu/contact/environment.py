@@ -70,7 +70,7 @@ class Environment:
         """Return the six faces of a box fixed in the world: edges along x y z and centre, m."""
         try:
             edges, middle = np.array(size, dtype=np.float64), np.array(center, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"Environment {name}: expected numbers, got {size!r:.60} and {center!r:.60}") from None
         if edges.shape != (3,) or middle.shape != (3,) or not (np.isfinite(edges).all() and (edges > 0.0).all()):
             raise InputError(
@@ -125,7 +125,7 @@ class Environment:
         what = f"Environment {name}"
         try:
             heights = real_array(z)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{what}: expected heights (rows, columns), got {z!r:.80}") from None
         if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
             raise InputError(

@@ -127,7 +127,7 @@ def _checked_corners(vertices: ArrayLike, name: str) -> Floats:
     what = f'Polygon "{name}"'
     try:
         corners = real_array(vertices)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected corners of 3 numbers each, got {vertices!r:.120}") from None
     if corners.ndim != 2 or corners.shape[1:] != (3,) or len(corners) < 3:
         raise InputError(f"{what}: expected at least 3 corners of 3 numbers, got an array of shape {corners.shape}")

@@ -97,7 +97,7 @@ def _matrix(W: Any) -> Floats:
     given = W.toarray() if hasattr(W, "toarray") else W
     try:
         matrix = real_array(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"solve: W: expected a matrix of numbers, got {W!r:.80}") from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) % 3:
         raise InputError(f"solve: W: expected a square matrix with three rows per contact, got shape {matrix.shape}")
@@ -117,7 +117,7 @@ def _matrix(W: Any) -> Floats:
 def _velocities(b: ArrayLike, rows: int) -> Floats:
     try:
         free = real_array(b)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"solve: b: expected numbers, got {b!r:.80}") from None
     if free.shape not in ((rows,), (rows // 3, 3)):
         raise InputError(
@@ -131,7 +131,7 @@ def _velocities(b: ArrayLike, rows: int) -> Floats:
 def _friction(friction: ArrayLike, n: int) -> Floats:
     try:
         mu = real_array(friction)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"solve: friction: expected numbers, got {friction!r:.80}") from None
     if mu.shape not in ((), (n,)):
         raise InputError(f"solve: friction: expected one number or shape ({n},), got {mu.shape}")

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 def _numbers(value: Any, what: str) -> Floats:
     try:
         numbers = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
     if not np.isfinite(numbers).all():
         raise InputError(f"{what}: expected finite numbers, got {value!r:.80}")
@@ -44,7 +44,7 @@ def torque_of(law: Any, t: Any, q: Any, v: Any) -> Any:
         return answer
     try:
         return real_array(answer)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         name = getattr(law, "__name__", type(law).__name__)
         raise InputError(f"torque function {name} at t = {t:.9g} s: expected numbers, got {answer!r:.80}") from None
 

@@ -161,7 +161,7 @@ def sampled_time(time: ArrayLike, what: str) -> Floats:
     """Return rising finite times (T,), at least two."""
     try:
         t = np.asarray(time, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what} time: expected numbers, got {time!r:.80}") from None
     if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
         raise InputError(f"{what} time: expected at least 2 finite, rising times, got {time!r:.80}")
@@ -172,7 +172,7 @@ def sampled_rows(values: ArrayLike, time: Floats, what: str) -> Floats:
     """Return finite samples (T, n)."""
     try:
         rows = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected numbers, got {type(values).__name__}") from None
     if rows.ndim != 2 or len(rows) != len(time):
         raise InputError(f"{what}: expected shape ({len(time)}, n), got {rows.shape}")

@@ -92,7 +92,7 @@ def _checked(value: Any, length: int, name: str) -> Any:
         return value
     try:
         array = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"actuator_torque: {name}: expected numbers, got {value!r:.80}") from None
     if array.ndim == 0 or array.shape[-1] != length:
         raise InputError(f"actuator_torque: {name}: expected shape (..., {length}), got {array.shape}")

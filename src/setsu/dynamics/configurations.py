@@ -40,7 +40,7 @@ def _per_state(value: ArrayLike, batch: tuple[int, ...], what: str) -> Floats:
     try:
         numbers = real_array(value)
         np.broadcast_shapes(numbers.shape, batch)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{what}: expected a number or an array that broadcasts against {batch}, got {value!r:.80}"
         ) from None

@@ -27,7 +27,7 @@ def finite_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
         if given.dtype.kind not in "biufO":
             raise TypeError
         numbers = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected real numbers, got {type(value).__name__} {value!r:.80}") from None
     if shape and numbers.shape[-len(shape) :] != shape:
         listed = ", ".join(map(str, shape))

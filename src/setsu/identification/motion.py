@@ -264,7 +264,7 @@ def _single_curves(m: Mechanism, motion: MeasuredMotion, knot_distance: float) -
 def _array(source: str, name: str, value: ArrayLike) -> Floats:
     try:
         return np.ascontiguousarray(real_array(value))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{source}: {name}: expected real numbers, got {value!r:.80}") from None
 
 

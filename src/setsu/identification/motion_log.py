@@ -23,6 +23,7 @@ from setsu.errors import InputError
 from setsu.identification.motion import MeasuredMotion, measured_motion
 from setsu.mechanism import Mechanism
 from setsu.message_logs.mcap_log import read_joint_states
+from setsu.spatial import file_path
 
 __all__ = ["read_log"]
 
@@ -50,7 +51,7 @@ def read_log(mechanism: Mechanism, path: str | Path, *, topic: str | None = None
     >>> setsu.read_log(m, path).q.shape
     (20, 1)
     """
-    file = Path(path)
+    file = file_path(path, "read_log")
     if not file.is_file():
         raise InputError(f"{file}: no such file")
     if topic is not None and file.suffix != ".mcap":
@@ -140,7 +141,7 @@ def _read_netcdf(m: Mechanism, file: Path) -> MeasuredMotion:
         raise InputError(f"{file}: expected variables t, q, tau (and v) along time, found none of them")
     try:
         table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{file}: expected variables of real numbers") from None
     return _motion(m, file, table, _by_name(m, str(file), names), "record {}".format)
 

@@ -42,7 +42,7 @@ def with_parameters(
     try:
         theta = np.array(parameters, dtype=np.float64)
         values = {name: np.array(value, dtype=np.float64) for name, value in (joint_values or {}).items()}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("with_parameters: expected real numbers") from None
     if theta.shape != (10 * m.n_bodies,) or not np.isfinite(theta).all():
         raise InputError(f"with_parameters: parameters: expected {10 * m.n_bodies} finite numbers, got {theta.shape}")

@@ -234,7 +234,7 @@ def _rotations(R: Floats, what: str) -> Floats:
 def _positive(value: object, what: str) -> float:
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = np.nan
     if not 0.0 < number < np.inf:
         raise InputError(f"{what}: expected a positive number, got {value!r}")

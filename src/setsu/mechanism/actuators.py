@@ -43,7 +43,7 @@ class Actuator:
         for key in ("control_range", "force_range"):
             try:
                 low, high = (float(value) for value in getattr(self, key))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 low, high = math.nan, math.nan
             if not low <= high:
                 raise InputError(f"{what} {key}: expected two numbers, low <= high, got {getattr(self, key)!r:.80}")

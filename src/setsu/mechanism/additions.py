@@ -137,6 +137,6 @@ def with_drives(
 def _numbers(value: Any, what: str) -> Any:
     try:
         array = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
     return float(array) if array.shape == () else array.tolist()

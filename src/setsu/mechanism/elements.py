@@ -72,7 +72,7 @@ class Pose:
             matrix = matrix.matrix
         try:
             T = np.array(matrix, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{what}: expected a 4x4 placement, got {matrix!r}") from None
         if T.shape != (4, 4):
             raise InputError(f"{what}: expected a 4x4 placement, got an array of shape {T.shape}")

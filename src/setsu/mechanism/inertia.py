@@ -56,7 +56,7 @@ def symmetric_inertia(inertia: ArrayLike | None, what: str) -> NDArray[np.float6
         return np.zeros((3, 3))
     try:
         matrix = real_array(inertia)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected a 3x3 matrix (kg m²), got {inertia!r}") from None
     if matrix.shape != (3, 3):
         raise InputError(f"{what}: expected a 3x3 matrix (kg m²), got an array of shape {matrix.shape}")

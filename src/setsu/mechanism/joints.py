@@ -68,7 +68,7 @@ def _per_axis(
             values = [float(value)] * nv  # type: ignore[arg-type]
         else:
             values = [float(entry) for entry in value]  # type: ignore[union-attr]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected one number or {nv}, got {value!r}") from None
     if len(values) != nv:
         raise InputError(f"{what}: expected one number or {nv}, got {len(values)}")
@@ -203,7 +203,7 @@ class Joint:
             value = getattr(self, key)
             try:
                 entries = [float(value)] if isinstance(value, (int, float)) else [float(entry) for entry in value]
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(f"{what} {key}: expected a number, got {value!r}") from None
             if any(entries):
                 raise InputError(f"{what} {key}: a joint that does not move has none, got {value!r}")

@@ -38,6 +38,7 @@ from setsu.mechanism.native_reader import FORMAT, MAXIMUM_BYTES, from_text
 from setsu.mechanism.record import Mechanism
 from setsu.mechanism.urdf_text import to_urdf
 from setsu.named_numbers import NamedNumber
+from setsu.spatial import file_path
 
 __all__ = ["from_text", "named_symbols", "read", "save", "to_text"]
 
@@ -47,7 +48,7 @@ Entries = Iterator[tuple[str, Value]]
 
 def save(mechanism: Mechanism, path: str | Path) -> None:
     """Write a mechanism in the format its name ends in: .toml (`read` gives back an equal one), .urdf, .xml, .mjcf."""
-    ending = Path(path).suffix.lower()
+    ending = file_path(path, "save").suffix.lower()
     if ending not in _WRITERS:
         raise InputError(f"save: expected a name that ends in {', '.join(_WRITERS)}, got {str(path)!r}")
     text = _WRITERS[ending](mechanism, str(path))

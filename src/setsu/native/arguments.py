@@ -105,7 +105,7 @@ class Arguments:
             if given.dtype.kind in "biufO":
                 # ascontiguousarray would give a plain number an axis
                 return np.asarray(given, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         raise InputError(
             f"{self.function}: {_public(array)}: expected real numbers, got {type(value).__name__} {value!r:.80}"

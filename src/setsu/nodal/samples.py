@@ -115,7 +115,7 @@ def checked_time(time: ArrayLike, where: str) -> tuple[Floats, float | None]:
     """Return times (T,) and their step, None where it is not even."""
     try:
         t = real_array(time)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{where}: time: expected numbers, got {time!r:.80}") from None
     if t.ndim != 1 or len(t) < FEWEST:
         raise InputError(f"{where}: time: expected at least {FEWEST} samples, got shape {t.shape}")
@@ -146,7 +146,7 @@ def checked_rows(value: ArrayLike, samples: int, width: int, name: str, where: s
     """Return finite numbers (samples, width)."""
     try:
         rows = np.ascontiguousarray(real_array(value))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{where}: {name}: expected numbers, got {type(value).__name__}") from None
     if rows.shape != (samples, width):
         raise InputError(f"{where}: {name}: expected shape ({samples}, {width}), got {rows.shape}")

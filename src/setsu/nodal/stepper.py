@@ -233,7 +233,7 @@ class NodalStepper:
 def _vector(value: ArrayLike, width: int, name: str) -> Floats:
     try:
         row = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{_WHERE}: {name}: expected numbers, got {type(value).__name__}") from None
     if row.shape != (width,) or not np.isfinite(row).all():
         raise InputError(f"{_WHERE}: {name}: expected {width} finite numbers, got {value!r:.80}")

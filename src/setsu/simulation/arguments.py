@@ -60,7 +60,7 @@ def states_of(value: ArrayLike, length: int, what: str, rows: int, batched: bool
         raise InputError(f"simulate: {what}: expected shape {expected} for {name}, got {shape}")
     try:
         numbers = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"simulate: {what}: expected real numbers, got {value!r:.60}") from None
     if not np.isfinite(numbers).all():
         index = int(np.flatnonzero(~np.isfinite(numbers.ravel()))[0])
@@ -87,7 +87,7 @@ def vector(value: ArrayLike, what: str) -> Floats:
     """Three finite numbers."""
     try:
         numbers = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"Simulator.push: {what}: expected 3 numbers, got {value!r:.80}") from None
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
         raise InputError(f"Simulator.push: {what}: expected 3 finite numbers, got {value!r:.80}")

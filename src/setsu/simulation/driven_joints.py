@@ -62,7 +62,7 @@ class DrivenJoints:
             if motion.shape == (len(self), 3) and np.isfinite(motion).all():
                 self._compare(t, motion)
                 return motion
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         return driven_joints(self._mechanism, self._prescribed, t, "simulate").motion
 

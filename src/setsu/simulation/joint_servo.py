@@ -129,7 +129,7 @@ class ServoRun:
         where = f"simulate: JointServo {what} at t = {t:.9g} s"
         try:
             row = real_array(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{where}: expected numbers, got {value!r:.80}") from None
         if what == "position" and row.shape == (m.nq,):
             row = np.where(self.coordinate >= 0, row[np.maximum(self.coordinate, 0)], 0.0)
@@ -153,7 +153,7 @@ def single_coordinates(m: Mechanism) -> NDArray[np.int64]:
 def _gain(value: ArrayLike, what: str) -> Floats:
     try:
         gain = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"JointServo {what}: expected numbers, got {value!r:.80}") from None
     if gain.ndim > 1 or not np.isfinite(gain).all() or (gain < 0.0).any():
         raise InputError(f"JointServo {what}: expected finite numbers, at least 0, got {value!r:.80}")
@@ -163,7 +163,7 @@ def _gain(value: ArrayLike, what: str) -> Floats:
 def _arguments(function: Any) -> int:
     try:
         return len(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 1
 
 

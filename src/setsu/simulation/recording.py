@@ -18,6 +18,7 @@ from setsu.errors import InputError
 from setsu.mechanism import Mechanism
 from setsu.simulation.events import EventReport
 from setsu.simulation.lazy_field import LazyField, NotRecorded
+from setsu.spatial import file_path
 from setsu.viewers import view
 
 __all__ = ["BodyContacts", "ContactLog", "EnergyLedger", "Recording", "SimulationStopped"]
@@ -265,14 +266,14 @@ class Recording:
         """
         from setsu.simulation.recording_files import save
 
-        return save(self, Path(path))
+        return save(self, file_path(path, "save"))
 
     @staticmethod
     def load(path: str | Path) -> Recording:
         """Read what `save` wrote."""
         from setsu.simulation.recording_files import load
 
-        return load(Path(path))
+        return load(file_path(path, "Recording.load"))
 
     def plot(self, quantity: str = "q") -> Any:
         """Draw a quantity over time, axes labelled with units; return the matplotlib figure (extra `plots`).

@@ -10,6 +10,7 @@ from typing import Any
 
 from setsu.errors import InputError
 from setsu.simulation.setting_up import Settings
+from setsu.spatial import file_path
 
 __all__ = ["read_simulator", "simulator_kind", "write_simulator"]
 
@@ -32,9 +33,9 @@ def simulator_kind(settings: Settings, count: int, codes: Sequence[Any]) -> str:
     return repr((settings.kind, count, sampled))
 
 
-def write_simulator(path: Path, settings: Settings, count: int | None, threads: int | None, kept: dict) -> None:
+def write_simulator(path: str | Path, settings: Settings, count: int | None, threads: int | None, kept: dict) -> None:
     """Write a simulator; its torque function must be one that can be pickled."""
-    s, mechanisms = settings, list(settings.mechanisms)
+    path, s, mechanisms = file_path(path, "save"), settings, list(settings.mechanisms)
     options = {
         "mechanism": mechanisms if len(mechanisms) > 1 else mechanisms[0],
         "step": s.step,
@@ -79,8 +80,9 @@ class _Careful(pickle.Unpickler):
         )
 
 
-def read_simulator(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_simulator(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of a simulator and the state of its worlds."""
+    path = file_path(path, "Simulator.load")
     try:
         content = path.read_bytes()
     except OSError as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -189,8 +190,8 @@ def positive(value: float, what: str) -> float:
     """Return a positive finite number; InputError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise InputError(f"simulate: {what}: expected a positive number, got {value!r:.80}")
-    if not (np.isfinite(value) and value > 0.0):
-        raise InputError(f"simulate: {what}: expected a positive finite number, got {value}")
+    if not 0.0 < value <= sys.float_info.max:
+        raise InputError(f"simulate: {what}: expected a positive finite number, got {value!s:.80}")
     return float(value)
 
 

@@ -317,7 +317,7 @@ class Simulator:
             "laws": self._source.memories(),
         }
         if path is not None:
-            write_simulator(Path(path), self.settings, self._count if self._batched else None, self._threads, kept)
+            write_simulator(path, self.settings, self._count if self._batched else None, self._threads, kept)
         return kept
 
     def restore(self, kept: dict[str, Any]) -> None:
@@ -338,7 +338,7 @@ class Simulator:
     @staticmethod
     def load(path: str | Path) -> Simulator:
         """Read a simulator that `save(path)` wrote; it goes on bit for bit."""
-        options, kept = read_simulator(Path(path))
+        options, kept = read_simulator(path)
         sim = Simulator(**options)
         sim.restore(kept)
         return sim

@@ -173,7 +173,7 @@ def _raised(problem: Exception, where: str) -> InputError:
 def _numbers(value: Any, shape: tuple[int, ...] | None, what: str, name: str) -> Floats:
     try:
         numbers = real_array(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: expected numbers, got {value!r:.80}") from None
     if shape is not None and numbers.shape != shape:
         raise InputError(f"{what}: expected shape {shape} for {name}, got {numbers.shape}")
@@ -184,7 +184,7 @@ def held_torque(torque: ArrayLike, shapes: tuple[tuple[int, ...], ...]) -> Float
     """Return the torque of a step, N m or N, of one of the shapes."""
     try:
         given = torque if type(torque) is np.ndarray and torque.dtype == _FLOAT64 else real_array(torque)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"Simulator.step: torque: expected numbers, got {torque!r:.80}; a function is given to the constructor or "
             "to `run`"
